@@ -1,0 +1,24 @@
+"""Time as an argument: the real clock, and the shape that a fake one has."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Two readings: one that only goes forward, one that a person can read. Both in nanoseconds."""
+
+    def monotonic_ns(self) -> int: ...
+
+    def wall_ns(self) -> int: ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def wall_ns(self) -> int:
+        return time.time_ns()

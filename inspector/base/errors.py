@@ -1,0 +1,76 @@
+"""Every exception this project raises on purpose.
+
+    LensError
+    ├── LocalProtocolError      we broke the protocol: a bug of ours
+    ├── RemoteProtocolError     the peer broke it so badly that we cannot go on
+    ├── RpcError                the peer answered with a JSON-RPC error
+    └── UserError               a sentence for the person: the cause, then the next step
+        ├── ConfigError         a file or an argument cannot be used as it is
+        ├── ConnectFailed       a connection could not be made
+        ├── ConnectionLost      a connection ended while something waited on it
+        ├── RequestTimedOut     no answer within the limit
+        ├── RequestCancelled    the person (or the program) stopped waiting
+        └── NotOffered          the server does not have the capability this needs
+
+A mistake of the peer that we can live with is not an exception: it is recorded with the frame
+(`protocol.jsonrpc.Message.problem`) and the conversation goes on.
+"""
+
+from __future__ import annotations
+
+from inspector.base.jsonvalue import JSON
+
+
+class LensError(Exception):
+    """Root of the tree."""
+
+
+class LocalProtocolError(LensError):
+    """We tried to do what the protocol forbids."""
+
+
+class RemoteProtocolError(LensError):
+    """The peer sent something we cannot use, where we needed it."""
+
+
+class RpcError(LensError):
+    """The peer's answer was a JSON-RPC error object."""
+
+    def __init__(self, code: int, message: str, data: JSON = None) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class UserError(LensError):
+    """Text that can be shown as it is: what happened and why, then what to do about it."""
+
+    def __init__(self, summary: str, next_step: str = "") -> None:
+        super().__init__(f"{summary} {next_step}".strip())
+        self.summary = summary
+        self.next_step = next_step
+
+
+class ConfigError(UserError):
+    """A configuration file, a command line or a typed value cannot be used."""
+
+
+class ConnectFailed(UserError):
+    """No connection was made."""
+
+
+class ConnectionLost(UserError):
+    """The connection ended while a request waited for its answer."""
+
+
+class RequestTimedOut(UserError):
+    """The peer did not answer in time."""
+
+
+class RequestCancelled(UserError):
+    """The waiting was given up on our side."""
+
+
+class NotOffered(UserError):
+    """The server did not declare the capability that this request needs."""

@@ -1,0 +1,28 @@
+"""A typed signal without Qt: connect, disconnect, emit, all on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVarTuple
+
+Args = TypeVarTuple("Args")
+
+
+class Signal(Generic[*Args]):
+    """Receivers are called in the order they connected, on the thread that emits.
+
+    A receiver may connect or disconnect others while it is called: that takes effect with the next emit.
+    """
+
+    def __init__(self) -> None:
+        self._receivers: tuple[Callable[[*Args], object], ...] = ()
+
+    def connect(self, receiver: Callable[[*Args], object]) -> None:
+        self._receivers = (*self._receivers, receiver)
+
+    def disconnect(self, receiver: Callable[[*Args], object]) -> None:
+        self._receivers = tuple(known for known in self._receivers if known != receiver)
+
+    def emit(self, *args: *Args) -> None:
+        for receiver in self._receivers:
+            receiver(*args)

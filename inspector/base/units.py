@@ -1,0 +1,47 @@
+"""Numbers as people read them: durations, sizes, counts, times of day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def duration(nanoseconds: int) -> str:
+    """0.8 ms, 42 ms, 1.24 s, 3 min 05 s."""
+    seconds = nanoseconds / 1e9
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.2f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def size(count: int) -> str:
+    """312 B, 4.1 KiB, 50 MiB."""
+    if count < 1024:
+        return f"{count} B"
+    value, unit = count / 1024, "KiB"
+    for larger in ("MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
+
+
+def plural(count: int, noun: str) -> str:
+    """1 tool, 250 tools, 10,000 tools."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def time_of_day(wall_ns: int) -> str:
+    """14:03:07.482, in the reader's zone."""
+    moment = datetime.fromtimestamp(wall_ns // 1_000_000_000)
+    return f"{moment:%H:%M:%S}.{wall_ns // 1_000_000 % 1000:03d}"
+
+
+def full_time(wall_ns: int) -> str:
+    """2026-11-16 14:03:07.482193512 +01:00, for a tool tip."""
+    moment = datetime.fromtimestamp(wall_ns // 1_000_000_000).astimezone()
+    zone = f"{moment:%z}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{wall_ns % 1_000_000_000:09d} {zone[:3]}:{zone[3:]}"

@@ -1,0 +1,196 @@
+"""The client's side of one conversation, without I/O.
+
+Give it what arrived (`receive`) and it says what that means, as events. Ask it for a message
+(`request`, `notify`, `answer`, …) and it gives the bytes to send, keeping the books: which requests are
+open, which tokens report progress for which of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.errors import LocalProtocolError
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.protocol import jsonrpc
+from inspector.protocol.correlate import Correlator, Match
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read_id
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One of our requests has its answer."""
+
+    request: Message
+    answer: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The server sent a request and waits for us."""
+
+    request: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """The server sent a notification that is not about an open request."""
+
+    notification: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """Progress of one of our open requests."""
+
+    request_id: RequestId
+    progress: float
+    total: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The server takes one of its own requests back."""
+
+    request_id: RequestId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An answer that belongs to no open request."""
+
+    answer: Message
+    match: Match
+
+
+Event: TypeAlias = Answered | Asked | Notified | Progressed | Withdrawn | Orphan
+
+
+class Connection:
+    """The books of one conversation. Ids of ours are integers, counted up, never used twice."""
+
+    def __init__(self) -> None:
+        self._last_id = 0
+        self._ours: Correlator[Message] = Correlator()
+        self._theirs: Correlator[Message] = Correlator()
+
+    # -------------------------------------------------------------- sending
+
+    def request(self, method: str, params: JSONObject | None = None, *, progress: bool = False) -> Message:
+        """The next request of ours. With `progress` its id doubles as the progress token."""
+        self._last_id += 1
+        if progress:
+            params = _with_progress_token(params or {}, self._last_id)
+        message = jsonrpc.request(self._last_id, method, params)
+        self._ours.open(self._last_id, message)
+        return message
+
+    def notify(self, method: str, params: JSONObject | None = None) -> Message:
+        return jsonrpc.notification(method, params)
+
+    def answer(self, id: RequestId, result: JSONObject) -> Message:
+        self._close_theirs(id)
+        return jsonrpc.result(id, result)
+
+    def refuse(self, id: RequestId, code: int, message: str, data: JSON = None) -> Message:
+        self._close_theirs(id)
+        return jsonrpc.failure(id, code, message, data)
+
+    def cancel(self, id: RequestId, reason: str) -> Message | None:
+        """Give a request up. The notice to send; None when it is not open, or must not be cancelled."""
+        request = self._ours.give_up(id)
+        # "The initialize request MUST NOT be cancelled by clients."
+        if request is None or request.method == "initialize":
+            return None
+        return jsonrpc.notification("notifications/cancelled", {"requestId": id, "reason": reason})
+
+    def drain(self) -> list[Message]:
+        """The conversation is over: the requests of ours that never got their answer."""
+        self._theirs.drain()
+        return self._ours.drain()
+
+    def _close_theirs(self, id: RequestId) -> None:
+        match, _ = self._theirs.answer(id)
+        if match is not Match.OPEN:
+            raise LocalProtocolError(f"there is no open request {id!r} of the server to answer")
+
+    # -------------------------------------------------------------- receiving
+
+    def receive(self, message: Message) -> list[Event]:
+        """What a frame means. Frames that are no message mean nothing: they are only recorded."""
+        if message.kind is Kind.BATCH:
+            return [event for item in _items(message) for event in self.receive(item)]
+        handler = _HANDLERS.get(message.kind)
+        return [] if handler is None else handler(self, message)
+
+    def _on_answer(self, answer: Message) -> list[Event]:
+        if answer.id is None:
+            return [Orphan(answer, Match.UNKNOWN)]
+        match, request = self._ours.answer(answer.id)
+        if match is Match.OPEN and request is not None:
+            return [Answered(request, answer)]
+        return [Orphan(answer, match)]
+
+    def _on_request(self, request: Message) -> list[Event]:
+        if request.id is None:
+            return []
+        self._theirs.open(request.id, request)
+        return [Asked(request)]
+
+    def _on_notification(self, notification: Message) -> list[Event]:
+        special = _SPECIAL.get(notification.method)
+        if special is None:
+            return [Notified(notification)]
+        try:
+            return special(self, notification)
+        except JSONProblem:
+            return []
+
+    def _on_progress(self, notification: Message) -> list[Event]:
+        params = notification.params
+        token, _ = read_id(params.get("progressToken"))
+        progress = _number(params.get("progress"))
+        if token is None or progress is None or self._ours.find(token) is None:
+            return [Notified(notification)]
+        text = params.get("message")
+        return [
+            Progressed(token, progress, _number(params.get("total")), text if isinstance(text, str) else "")
+        ]
+
+    def _on_cancelled(self, notification: Message) -> list[Event]:
+        id, _ = read_id(notification.params.get("requestId"))
+        if id is None or self._theirs.give_up(id) is None:
+            return [Notified(notification)]
+        reason = notification.params.get("reason")
+        return [Withdrawn(id, reason if isinstance(reason, str) else "")]
+
+
+_HANDLERS: dict[Kind, Callable[[Connection, Message], list[Event]]] = {
+    Kind.RESULT: Connection._on_answer,
+    Kind.ERROR: Connection._on_answer,
+    Kind.REQUEST: Connection._on_request,
+    Kind.NOTIFICATION: Connection._on_notification,
+}
+_SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {
+    "notifications/progress": Connection._on_progress,
+    "notifications/cancelled": Connection._on_cancelled,
+}
+
+
+def _items(batch: Message) -> list[Message]:
+    try:
+        return batch.items()
+    except JSONProblem:
+        return []
+
+
+def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
+    meta = params.get("_meta")
+    return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), "progressToken": token}}
+
+
+def _number(value: JSON) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,72 @@
+"""Newline framing, as on stdio: bytes in any chunks in, whole lines out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_LINE_CAP = 256 * 1024 * 1024
+_KEPT_OF_OVERLONG = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Overlong:
+    """A line that went past the cap: its beginning and its whole length. The rest was not kept."""
+
+    head: bytes
+    size: int
+
+
+class LineFramer:
+    """Splits a byte stream at line feeds, in time linear in its length.
+
+    Chunks are joined only when their line ends, so a 50 MB line costs one copy. A carriage return
+    before the line feed is dropped (some servers on Windows send it). No other character ends a line.
+    """
+
+    def __init__(self, cap: int = DEFAULT_LINE_CAP) -> None:
+        self._cap = cap
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._overlong: bytes | None = None
+
+    @property
+    def pending(self) -> int:
+        """How many bytes of an unfinished line have arrived."""
+        return self._size
+
+    def feed(self, chunk: bytes) -> list[bytes | Overlong]:
+        """Take the next bytes; give the lines that they complete."""
+        if b"\n" not in chunk:
+            self._keep(chunk)
+            return []
+        first, *lines = chunk.split(b"\n")
+        rest = lines.pop()
+        self._keep(first)
+        done: list[bytes | Overlong] = [self._finish()]
+        done += [line.removesuffix(b"\r") for line in lines] if b"\r" in chunk else lines
+        if rest:
+            self._keep(rest)
+        return done
+
+    def end(self) -> bytes | Overlong | None:
+        """The stream is over: give what stood after the last line feed, if anything."""
+        return self._finish() if self._size else None
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._overlong is not None:
+            return
+        self._parts.append(part)
+        if self._size > self._cap:
+            self._overlong = b"".join(self._parts)[:_KEPT_OF_OVERLONG]
+            self._parts.clear()
+
+    def _finish(self) -> bytes | Overlong:
+        if self._overlong is not None:
+            line: bytes | Overlong = Overlong(self._overlong, self._size)
+        else:
+            line = b"".join(self._parts).removesuffix(b"\r")
+        self._parts.clear()
+        self._size = 0
+        self._overlong = None
+        return line

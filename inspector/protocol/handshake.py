@@ -1,0 +1,159 @@
+"""How a conversation begins: what to ask first, and what the answer settles.
+
+A `Negotiation` is asked for its first request and then fed the answers; each answer gives another
+request (`Ask`), or the `Agreement`. The handshake era needs one `initialize`; probing for the stateless
+era adds rounds, not another interface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from inspector.base.errors import ConnectFailed
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, compact, shorten
+from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
+from inspector.protocol.revisions import HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, Era, Revision, find_revision
+from inspector.protocol.types import Implementation
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    """What we say about ourselves."""
+
+    name: str
+    title: str
+    version: str
+    capabilities: JSONObject
+
+    def info(self) -> JSONObject:
+        return {"name": self.name, "title": self.title, "version": self.version}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request to send next."""
+
+    method: str
+    params: JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What both sides settled on, and how that was found out."""
+
+    revision: Revision
+    server: Implementation
+    capabilities: JSONObject
+    instructions: str
+    how: str
+    # A notification that seals it; the stateless era has none.
+    sealed_by: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def era(self) -> Era:
+        return self.revision.era
+
+
+class Negotiation(Protocol):
+    """The way to an agreement."""
+
+    def first(self) -> Ask: ...
+
+    def receive(self, answer: Message) -> Ask | Agreement:
+        """Raises ConnectFailed when the two sides cannot agree."""
+        ...
+
+
+class InitializeHandshake:
+    """`initialize` at one revision, and whatever handshake revision the server answers with."""
+
+    def __init__(self, profile: ClientProfile, revision: Revision = NEWEST_HANDSHAKE) -> None:
+        self._profile = profile
+        self._revision = revision
+
+    def first(self) -> Ask:
+        return Ask(
+            "initialize",
+            {
+                "protocolVersion": self._revision.date,
+                "capabilities": self._profile.capabilities,
+                "clientInfo": self._profile.info(),
+            },
+        )
+
+    def receive(self, answer: Message) -> Agreement:
+        try:
+            if answer.kind is Kind.ERROR:
+                raise _refused(error_of(answer))
+            return self._settle(answer.result)
+        except JSONProblem as exc:
+            raise ConnectFailed(
+                f"The answer to initialize cannot be read: {exc}.",
+                "The Traffic view has its bytes.",
+            ) from exc
+
+    def _settle(self, result: JSONObject) -> Agreement:
+        date = result.get("protocolVersion")
+        revision = find_revision(date)
+        # "If the client does not support the version in the server's response, it SHOULD disconnect."
+        if revision is None or revision.era is not Era.HANDSHAKE:
+            raise _no_common_revision(date)
+        return Agreement(
+            revision=revision,
+            server=Implementation.read(result.get("serverInfo")),
+            capabilities=_capabilities(result),
+            instructions=_instructions(result),
+            how=self._how(revision),
+            sealed_by="notifications/initialized",
+            problems=tuple(_problems(result)),
+        )
+
+    def _how(self, revision: Revision) -> str:
+        if revision == self._revision:
+            return f"initialize at {revision}; the server agreed"
+        return f"initialize at {self._revision}; the server answered {revision}, which we speak too"
+
+
+def _refused(error: ErrorObject) -> ConnectFailed:
+    supported = error.data.get("supported") if isinstance(error.data, dict) else None
+    if isinstance(supported, list) and supported:
+        known = ", ".join(shorten(str(date), 20) for date in supported)
+        return ConnectFailed(
+            f"The server refused initialize: {shorten(error.message, 300)} ({error.code}).",
+            f"It says that it supports {known}.",
+        )
+    return ConnectFailed(
+        f"The server refused initialize: {shorten(error.message, 300)} ({error.code}).",
+        "Its own log (Console) may say why.",
+    )
+
+
+def _no_common_revision(date: JSON) -> ConnectFailed:
+    ours = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
+    theirs = date if isinstance(date, str) else compact(date)
+    return ConnectFailed(
+        f"The server wants protocol version {shorten(theirs, 40)!r}, which we do not speak.",
+        f"We speak {ours} by handshake.",
+    )
+
+
+def _capabilities(result: JSONObject) -> JSONObject:
+    value = result.get("capabilities")
+    return value if isinstance(value, dict) else {}
+
+
+def _instructions(result: JSONObject) -> str:
+    value = result.get("instructions")
+    return value if isinstance(value, str) else ""
+
+
+def _problems(result: JSONObject) -> list[str]:
+    problems = []
+    if not isinstance(result.get("capabilities"), dict):
+        problems.append('The answer to initialize has no "capabilities" object.')
+    info = result.get("serverInfo")
+    if not isinstance(info, dict) or not isinstance(info.get("name"), str):
+        problems.append('The answer to initialize has no "serverInfo" with a name.')
+    return problems

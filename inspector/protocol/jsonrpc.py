@@ -1,0 +1,299 @@
+"""JSON-RPC 2.0 messages as MCP uses them: a tolerant reader that keeps the raw bytes, and a writer.
+
+`read` never raises. Whatever arrives becomes a `Message`: a mistake that still lets us tell what the
+message is for goes into `problem`; bytes that are no message at all become kind INVALID (looks like
+JSON) or TEXT (does not).
+
+Frames up to 64 KiB are parsed as they arrive, so their mistakes are known at once. Larger ones only
+have their envelope scanned (the members around the big value), and are parsed when somebody needs the
+value: a 50 MB result then costs its arrival nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, to_wire
+
+RequestId: TypeAlias = int | str
+
+PARSE_AT_ARRIVAL = 64 * 1024
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class Kind(IntEnum):
+    """What a frame is. The numbers are stored in captures: never renumber."""
+
+    REQUEST = 1
+    NOTIFICATION = 2
+    RESULT = 3
+    ERROR = 4
+    BATCH = 5
+    INVALID = 6
+    TEXT = 7
+
+    @property
+    def is_answer(self) -> bool:
+        return self in (Kind.RESULT, Kind.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One frame and what its envelope says."""
+
+    kind: Kind
+    raw: bytes
+    method: str = ""
+    id: RequestId | None = None
+    problem: str = ""
+    parsed: JSONObject | None = None
+
+    def body(self) -> JSONObject:
+        """The whole message as an object; parses when it was not parsed at arrival.
+
+        Raises JSONProblem when it cannot be read after all.
+        """
+        if self.parsed is not None:
+            return self.parsed
+        text, _ = _decode(self.raw)
+        value = parse(text)
+        if not isinstance(value, dict):
+            raise JSONProblem("not a JSON object")
+        return value
+
+    @property
+    def params(self) -> JSONObject:
+        """`params` as an object; an absent or wrongly typed one reads as empty."""
+        return _object(self.body().get("params"))
+
+    @property
+    def result(self) -> JSONObject:
+        """`result` as an object; a wrongly typed one reads as empty (and `problem` says so)."""
+        return _object(self.body().get("result"))
+
+    def items(self) -> list[Message]:
+        """The messages of a BATCH. Their `raw` is written anew; the frame's own bytes stay in the batch."""
+        text, _ = _decode(self.raw)
+        value = parse(text)
+        return [_from_value(item, to_wire(item)) for item in value] if isinstance(value, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorObject:
+    """The `error` member of an answer, with whatever was wrong about it smoothed over."""
+
+    code: int
+    message: str
+    data: JSON = None
+
+
+def error_of(answer: Message) -> ErrorObject:
+    """Read an answer of kind ERROR."""
+    error = _object(answer.body().get("error"))
+    code, message = error.get("code"), error.get("message")
+    return ErrorObject(
+        code if isinstance(code, int) else INTERNAL_ERROR,
+        message if isinstance(message, str) and message else "The server gave no error message",
+        error.get("data"),
+    )
+
+
+# ------------------------------------------------------------------ writing
+
+
+def request(id: RequestId, method: str, params: JSONObject | None = None) -> Message:
+    body: JSONObject = {"jsonrpc": "2.0", "id": id, "method": method}
+    if params is not None:
+        body["params"] = params
+    return Message(Kind.REQUEST, to_wire(body), method, id, parsed=body)
+
+
+def notification(method: str, params: JSONObject | None = None) -> Message:
+    body: JSONObject = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        body["params"] = params
+    return Message(Kind.NOTIFICATION, to_wire(body), method, parsed=body)
+
+
+def result(id: RequestId, value: JSONObject) -> Message:
+    body: JSONObject = {"jsonrpc": "2.0", "id": id, "result": value}
+    return Message(Kind.RESULT, to_wire(body), id=id, parsed=body)
+
+
+def failure(id: RequestId, code: int, message: str, data: JSON = None) -> Message:
+    error: JSONObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    body: JSONObject = {"jsonrpc": "2.0", "id": id, "error": error}
+    return Message(Kind.ERROR, to_wire(body), id=id, parsed=body)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read(raw: bytes) -> Message:
+    """Say what a frame is. Never raises."""
+    if len(raw) > PARSE_AT_ARRIVAL:
+        return _scan(raw) or _parse(raw)
+    return _parse(raw)
+
+
+def _parse(raw: bytes) -> Message:
+    text, damage = _decode(raw)
+    try:
+        value = parse(text)
+    except JSONProblem as exc:
+        scanned = _scan(raw)
+        return _with_problem(scanned, f"not valid JSON: {exc}") if scanned else _unreadable(raw, str(exc))
+    if type(value) is list:
+        return Message(Kind.BATCH, raw, problem=damage or ("" if value else "an empty batch"))
+    message = _from_value(value, raw)
+    return _with_problem(message, damage) if damage else message
+
+
+def _decode(raw: bytes) -> tuple[str, str]:
+    """Decode UTF-8; what is not UTF-8 is replaced and named."""
+    try:
+        return raw.decode(), ""
+    except UnicodeDecodeError as exc:
+        return raw.decode(errors="replace"), f"not valid UTF-8 at byte {exc.start}"
+
+
+def _unreadable(raw: bytes, reason: str) -> Message:
+    if raw.lstrip()[:1] in (b"{", b"["):
+        return Message(Kind.INVALID, raw, problem=f"not valid JSON: {reason}")
+    return Message(Kind.TEXT, raw, problem="not a JSON-RPC message" if raw.strip() else "a blank line")
+
+
+def _from_value(value: JSON, raw: bytes) -> Message:
+    if type(value) is not dict:
+        return _not_an_object(value, raw)
+    kind, id, method, problem = _envelope(value)
+    # Positional: this runs for every frame of a flood.
+    return Message(kind, raw, method, id, problem, value)
+
+
+def _not_an_object(value: JSON, raw: bytes) -> Message:
+    """A bare number or word is valid JSON too, but a server that prints one prints text."""
+    kind = Kind.INVALID if isinstance(value, list) else Kind.TEXT
+    return Message(kind, raw, problem="not a JSON-RPC message: it must be an object")
+
+
+def _envelope(body: JSONObject) -> tuple[Kind, RequestId | None, str, str]:
+    problem = "" if body.get("jsonrpc") == "2.0" else '"jsonrpc" must be "2.0"'
+    method = body.get("method")
+    if type(method) is str:
+        if "id" not in body:
+            return Kind.NOTIFICATION, None, method, problem or _params_problem(body)
+        id, id_problem = read_id(body["id"])
+        return Kind.REQUEST, id, method, problem or id_problem or _params_problem(body)
+    if "method" in body:
+        return Kind.INVALID, None, "", problem or '"method" must be a string'
+    return _answer_envelope(body, problem)
+
+
+def _answer_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | None, str, str]:
+    if "error" not in body and "result" not in body:
+        return Kind.INVALID, None, "", problem or 'it has neither "method" nor "result" nor "error"'
+    id, id_problem = read_id(body.get("id"))
+    if "error" in body:
+        both = 'an answer has either "result" or "error", not both' if "result" in body else ""
+        wrong = "" if _is_error_object(body["error"]) else '"error" must be an object with code and message'
+        return Kind.ERROR, id, "", problem or both or id_problem or wrong
+    wrong = "" if isinstance(body["result"], dict) else '"result" must be an object'
+    return Kind.RESULT, id, "", problem or id_problem or wrong
+
+
+def _is_error_object(value: JSON) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return type(value.get("code")) is int and isinstance(value.get("message"), str)
+
+
+def _params_problem(body: JSONObject) -> str:
+    return "" if isinstance(body.get("params", {}), dict) else '"params" must be an object'
+
+
+def read_id(value: JSON) -> tuple[RequestId | None, str]:
+    """An id or a progress token, and what is wrong with it."""
+    # `type` and not `isinstance`: true is an int in Python, and no id.
+    if type(value) is int or type(value) is str:
+        return value, ""
+    return None, '"id" must be a string or an integer'
+
+
+def _object(value: JSON) -> JSONObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _with_problem(message: Message, problem: str) -> Message:
+    return Message(message.kind, message.raw, message.method, message.id, problem, message.parsed)
+
+
+# ------------------------------------------------------------------ scanning the envelope of a big frame
+
+_SCALAR = rb'(?:"(?:[^"\\]|\\.){0,1000}"|-?\d{1,30}|null)'
+_HEAD_MEMBER = re.compile(rb'\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")\s*,")
+_NEXT_KEY = re.compile(rb'\s*"(\w{1,20})"\s*:\s*[\[{"]')
+_TAIL = re.compile(rb'[\]}"]((?:\s*,\s*"\w{1,20}"\s*:\s*' + _SCALAR + rb")*)\s*\}\s*$")
+_TAIL_MEMBER = re.compile(rb',\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")")
+
+
+def read_overlong(head: bytes, size: int) -> Message:
+    """Say what a frame is of which only the beginning was kept."""
+    problem = f"a line of {size:,} bytes is over the limit; only its first {len(head):,} bytes were kept"
+    members = _scan_head(head)[0]
+    if members is None or "id" not in members:
+        return Message(Kind.INVALID, head, problem=problem)
+    kind, id, method, _ = _envelope(members)
+    return Message(kind, head, method, id, problem)
+
+
+def _scan(raw: bytes) -> Message | None:
+    """Read the scalar members before and after the one big member of an object.
+
+    That is the shape of every result and notification that SDKs write. None when the frame has
+    another shape, so that nothing is claimed that was not seen.
+    """
+    members, start = _scan_head(raw)
+    # Only the last bytes are searched. In valid JSON the last brace closes the message itself, so the
+    # scalar members right before it are the message's own.
+    tail = _TAIL.search(raw, max(start, len(raw) - 4096))
+    if members is None or tail is None:
+        return None
+    for name, text in _TAIL_MEMBER.findall(tail[1]):
+        members.setdefault(name.decode(), _scalar(text))
+    kind, id, method, problem = _envelope(members)
+    return None if kind is Kind.INVALID else Message(kind, raw, method, id, problem)
+
+
+def _scan_head(raw: bytes) -> tuple[JSONObject | None, int]:
+    """The scalar members before the first array, object or long string, and that member's name."""
+    start = raw.find(b"{", 0, 64) + 1
+    if not start or raw[: start - 1].strip():
+        return None, 0
+    members: JSONObject = {}
+    while match := _HEAD_MEMBER.match(raw, start):
+        members[match[1].decode()] = _scalar(match[2])
+        start = match.end()
+    big = _NEXT_KEY.match(raw, start)
+    if big is None:
+        return None, start
+    # A stand-in of the right shape: the value itself was not looked at.
+    members[big[1].decode()] = {"code": 0, "message": ""} if big[1] == b"error" else {}
+    return members, big.end()
+
+
+def _scalar(text: bytes) -> JSON:
+    try:
+        return parse(text.decode())
+    except (JSONProblem, UnicodeDecodeError):
+        return None
