@@ -1,0 +1,91 @@
+"""What a transport is, and what it reports.
+
+A transport reports everything that happens on its wire to one callable, in order and in batches, with
+the time at which the bytes arrived. It judges nothing: whether a line is a message is `protocol`'s
+business, and recording is `traffic`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from inspector.protocol.framing import Overlong
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.revisions import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class FramesReceived:
+    """Frames that arrived together. `at` is monotonic time in nanoseconds, here and below."""
+
+    frames: Sequence[bytes | Overlong]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StderrReceived:
+    lines: Sequence[bytes]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStarted:
+    pid: int
+    command: tuple[str, ...]
+    cwd: str
+    environment_names: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessExited:
+    """The process is gone, and everything it wrote was reported before this."""
+
+    pid: int
+    status: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The last event: nothing can be sent or received any more. Says why, and what to do."""
+
+    summary: str
+    next_step: str
+    at: int
+
+
+WireEvent: TypeAlias = FramesReceived | StderrReceived | ProcessStarted | ProcessExited | Closed
+Report: TypeAlias = Callable[[WireEvent], None]
+
+
+class Transport(Protocol):
+    """One wire to one server."""
+
+    async def open(self, report: Report) -> None:
+        """Make the wire ready to send on. Raises ConnectFailed."""
+        ...
+
+    async def send(self, message: Message) -> None:
+        """Put one message on the wire. Raises ConnectionLost when there is none any more."""
+        ...
+
+    def agreed(self, revision: Revision) -> None:
+        """The conversation has begun at this revision: HTTP says so in its headers from now on."""
+        ...
+
+    def forget(self, request: Message) -> None:
+        """Nobody waits for this request any more: free what is held for it."""
+        ...
+
+    def pause(self) -> None:
+        """Stop reading, so that a flood waits in the pipe instead of in our memory."""
+        ...
+
+    def resume(self) -> None: ...
+
+    async def close(self) -> None:
+        """End the wire and everything behind it. Safe to call at any time, more than once."""
+        ...

@@ -1,0 +1,75 @@
+"""No server outlives us, not even when we are killed with SIGKILL.
+
+A tiny `sh` sits in its own session and reads process groups to watch from a pipe that only we hold. When
+that pipe ends, because we closed it or because we are gone, it ends every group that it still watches:
+TERM, a second later KILL. A parent-death signal would reach the direct child only; servers started by
+`npx` or `uv` are grandchildren.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+
+_SCRIPT = """
+groups=
+while read -r verb group; do
+  rest=
+  for known in $groups; do [ "$known" = "$group" ] || rest="$rest $known"; done
+  groups=$rest
+  [ "$verb" = watch ] && groups="$groups $group"
+done
+[ -z "$groups" ] && exit 0
+for group in $groups; do kill -TERM -- "-$group"; done
+sleep 1
+for group in $groups; do kill -KILL -- "-$group"; done
+"""
+
+
+class OrphanGuard:
+    """One per engine. The watching process starts with the first group to watch."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def watch(self, group: int) -> None:
+        self._tell(f"watch {group}\n")
+
+    def forget(self, group: int) -> None:
+        if self._process is not None:
+            self._tell(f"forget {group}\n")
+
+    def close(self) -> None:
+        """End the watching process; groups still watched are ended with it."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._process = None
+
+    def _tell(self, line: str) -> None:
+        if os.name != "posix":
+            return
+        if self._process is None:
+            self._process = _start()
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # somebody ended the guard: servers still end with us
+            self._process.stdin.write(line.encode())
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["/bin/sh", "-c", _SCRIPT],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

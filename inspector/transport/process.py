@@ -1,0 +1,183 @@
+"""A child process: started without a shell, in a session of its own, and ended with its whole tree.
+
+The order of reports is part of the contract: everything the process wrote comes before `on_exit`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import Protocol, cast
+
+from inspector.base.errors import ConnectionLost
+from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.processtree import KILL, ProcessTree, group_exists, signal_group
+from inspector.transport.program import Command, child_environment, find_program, start_failed
+
+GRACE_AFTER_STDIN = 0.5
+GRACE_AFTER_TERM = 2.5
+_GRACE_FOR_PIPES = 1.0
+
+
+class Listener(Protocol):
+    """Who is told what the process does."""
+
+    def on_stdout(self, data: bytes) -> None: ...
+
+    def on_stderr(self, data: bytes) -> None: ...
+
+    def on_stdout_closed(self) -> None: ...
+
+    def on_exit(self, status: str) -> None: ...
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words; negative ones are signals."""
+    if code >= 0:
+        return f"exited with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by signal {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
+
+
+class ChildProcess(asyncio.SubprocessProtocol):
+    """One running child. Make it with `start`."""
+
+    def __init__(self, listener: Listener, guard: OrphanGuard) -> None:
+        self._listener = listener
+        self._guard = guard
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = asyncio.Event()  # exited, and every pipe read to its end
+        self._exited = asyncio.Event()
+        self._drain_limit: asyncio.TimerHandle | None = None
+        self.pid = 0
+
+    @classmethod
+    async def start(cls, command: Command, listener: Listener, guard: OrphanGuard) -> ChildProcess:
+        """Start it. Raises ConnectFailed with the cause in words."""
+        env = child_environment(command.env)
+        program = find_program(command, env.get("PATH", os.defpath))
+        loop = asyncio.get_running_loop()
+        try:
+            _, process = await loop.subprocess_exec(
+                lambda: cls(listener, guard),
+                program,
+                *command.argv[1:],
+                env=env,
+                cwd=command.cwd or None,
+                start_new_session=True,
+            )
+        except OSError as exc:
+            raise start_failed(program, exc) from exc
+        return process
+
+    # -------------------------------------------------------------- writing
+
+    async def write(self, data: bytes) -> None:
+        """Write to its stdin; waits while the pipe is full."""
+        pipe = self._pipe(0)
+        if pipe is None or pipe.is_closing() or self._exited.is_set():
+            raise ConnectionLost("The server no longer reads its input.", "Reconnect to start it again.")
+        cast(asyncio.WriteTransport, pipe).write(data)
+        if not self._writable.is_set():
+            await self._writable.wait()
+
+    def pause_reading(self) -> None:
+        if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
+            cast(asyncio.ReadTransport, pipe).pause_reading()
+
+    def resume_reading(self) -> None:
+        if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
+            cast(asyncio.ReadTransport, pipe).resume_reading()
+
+    def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
+        return self._transport.get_pipe_transport(fd) if self._transport else None
+
+    # -------------------------------------------------------------- stopping
+
+    async def stop(self) -> None:
+        """Close stdin, wait, TERM, wait, KILL: the whole tree, descendants that left the group included."""
+        tree = ProcessTree(self.pid)
+        if not self._exited.is_set():
+            await asyncio.to_thread(tree.snapshot)
+        if (stdin := self._pipe(0)) is not None:
+            stdin.close()
+        if not await _within(GRACE_AFTER_STDIN, self._exited):
+            tree.signal(signal.SIGTERM)
+            if not await _within(GRACE_AFTER_TERM, self._exited):
+                tree.signal(KILL)
+        await _end_leftovers(tree)
+        await self._gone.wait()
+        self._guard.forget(self.pid)
+
+    # -------------------------------------------------------------- asyncio calls these
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self.pid = self._transport.get_pid()
+        self._guard.watch(self.pid)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._listener.on_stdout(data)
+        else:
+            self._listener.on_stderr(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 0:
+            self._writable.set()
+        elif fd == 1:
+            self._listener.on_stdout_closed()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def process_exited(self) -> None:
+        self._exited.set()
+        self._writable.set()
+        # A grandchild may hold the pipes open for ever: wait for the end of the output, but not that long.
+        self._drain_limit = asyncio.get_running_loop().call_later(_GRACE_FOR_PIPES, self._close_pipes)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._drain_limit is not None:
+            self._drain_limit.cancel()
+        if not group_exists(self.pid):
+            self._guard.forget(self.pid)
+        code = self._transport.get_returncode() if self._transport else None
+        if self._transport is not None:
+            self._transport.close()
+        self._gone.set()
+        self._listener.on_exit(describe_exit(code) if code is not None else "ended")
+
+    def _close_pipes(self) -> None:
+        signal_group(self.pid, KILL)
+        if self._transport is not None:
+            self._transport.close()
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+async def _end_leftovers(tree: ProcessTree) -> None:
+    """The child is gone; what it started must go too. Nobody tells us when that happens: look again."""
+    deadline = asyncio.get_running_loop().time() + GRACE_AFTER_TERM
+    is_first_look = True
+    while await asyncio.to_thread(tree.is_alive):
+        if is_first_look:
+            tree.signal(signal.SIGTERM)
+            is_first_look = False
+        elif asyncio.get_running_loop().time() > deadline:
+            tree.signal(KILL)
+            return
+        await asyncio.sleep(0.05)

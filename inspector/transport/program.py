@@ -1,0 +1,80 @@
+"""What to start and with which environment; every reason why it cannot be started, in words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inspector.base.errors import ConnectFailed
+
+# What every program may know of the person's surroundings. Everything else is passed only when configured:
+# our own environment holds keys and tokens that no server was meant to see.
+_ENVIRONMENT = (
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
+    if os.name == "posix"
+    else [
+        *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA"),
+        *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start, as configured."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str = ""
+
+
+def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
+    """The allow-listed part of our environment, with the configured variables over it."""
+    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(configured)
+
+
+def find_program(command: Command, path: str) -> str:
+    """The file to start. Only the PATH is searched, never the working folder."""
+    if not command.argv or not command.argv[0]:
+        raise ConnectFailed("There is no command to start.", "Edit the server and give one.")
+    if command.cwd and not os.path.isdir(command.cwd):
+        raise ConnectFailed(
+            f"The working folder {command.cwd!r} does not exist.", "Create it or edit the server."
+        )
+    name = os.path.expanduser(command.argv[0])
+    if os.sep in name or (os.altsep and os.altsep in name):
+        return _check_file(os.path.join(command.cwd, name) if command.cwd else name)
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise ConnectFailed(
+            f"The command {name!r} was not found on the PATH.",
+            "Check the spelling, install it, or give its full path.",
+        )
+    return found
+
+
+def _check_file(path: str) -> str:
+    path = os.path.abspath(path)
+    if not os.path.exists(path):
+        raise ConnectFailed(f"There is no file {path!r} to start.", "Check the path.")
+    if os.path.isdir(path):
+        raise ConnectFailed(f"{path!r} is a folder, not a program.", "Give the program inside it.")
+    if not os.access(path, os.X_OK):
+        raise ConnectFailed(
+            f"The file {path!r} is not executable.",
+            f"Make it executable (chmod +x {os.path.basename(path)}), or start it with its interpreter.",
+        )
+    return path
+
+
+def start_failed(program: str, exc: OSError) -> ConnectFailed:
+    if isinstance(exc, PermissionError):
+        return ConnectFailed(f"Starting {program!r} is not permitted.", "Check its permissions.")
+    if exc.errno == 8:  # ENOEXEC: a script without a #! line
+        return ConnectFailed(
+            f"{program!r} is not a program that the system can start.",
+            "A script needs a first line such as #!/usr/bin/env python3.",
+        )
+    return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")

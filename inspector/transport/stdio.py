@@ -1,0 +1,131 @@
+"""stdio: one JSON-RPC message a line over a child's pipes; its stderr as a stream of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost
+from inspector.base.plaintext import visible
+from inspector.protocol.framing import DEFAULT_LINE_CAP, LineFramer, Overlong
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.revisions import Revision
+from inspector.transport.base import (
+    Closed,
+    FramesReceived,
+    ProcessExited,
+    ProcessStarted,
+    Report,
+    StderrReceived,
+)
+from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.process import ChildProcess
+from inspector.transport.program import Command
+
+_GRACE_AFTER_STDOUT = 1.0
+_LAST_LINES = 5
+
+
+class StdioTransport:
+    """Starts the command, frames its output, and ends it."""
+
+    def __init__(
+        self, command: Command, guard: OrphanGuard, clock: Clock, line_cap: int = DEFAULT_LINE_CAP
+    ) -> None:
+        self._command = command
+        self._guard = guard
+        self._clock = clock
+        self._stdout = LineFramer(line_cap)
+        self._stderr = LineFramer(line_cap)
+        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._process: ChildProcess | None = None
+        self._report: Report = _nobody
+        self._is_over = False
+        self._stdout_limit: asyncio.TimerHandle | None = None
+
+    async def open(self, report: Report) -> None:
+        self._report = report
+        self._process = process = await ChildProcess.start(self._command, self, self._guard)
+        names = tuple(sorted(self._command.env))
+        started = ProcessStarted(process.pid, self._command.argv, self._command.cwd, names, self._now())
+        report(started)
+
+    async def send(self, message: Message) -> None:
+        if self._process is None:
+            raise ConnectionLost("The server is not running.", "Connect first.")
+        await self._process.write(message.raw + b"\n")
+
+    def agreed(self, revision: Revision) -> None:
+        """stdio carries no headers: nothing to do."""
+
+    def forget(self, request: Message) -> None:
+        """stdio holds nothing for a request: nothing to do."""
+
+    def pause(self) -> None:
+        if self._process is not None:
+            self._process.pause_reading()
+
+    def resume(self) -> None:
+        if self._process is not None:
+            self._process.resume_reading()
+
+    async def close(self) -> None:
+        if self._process is not None:
+            await self._process.stop()
+
+    # -------------------------------------------------------------- the process calls these
+
+    def on_stdout(self, data: bytes) -> None:
+        at = self._now()
+        if frames := self._stdout.feed(data):
+            self._report(FramesReceived(frames, at))
+
+    def on_stderr(self, data: bytes) -> None:
+        at = self._now()
+        if lines := self._stderr.feed(data):
+            self._report_stderr(lines, at)
+
+    def on_stdout_closed(self) -> None:
+        """Usually the process is about to exit; if it stays, the conversation is over all the same."""
+        if (rest := self._stdout.end()) is not None:
+            self._report(FramesReceived([rest], self._now()))
+        loop = asyncio.get_running_loop()
+        self._stdout_limit = loop.call_later(_GRACE_AFTER_STDOUT, self._on_stdout_lost)
+
+    def on_exit(self, status: str) -> None:
+        if self._stdout_limit is not None:
+            self._stdout_limit.cancel()
+        if (rest := self._stderr.end()) is not None:
+            self._report_stderr([rest], self._now())
+        assert self._process is not None
+        self._report(ProcessExited(self._process.pid, status, self._now()))
+        self._close(f"The server {status}.")
+
+    # --------------------------------------------------------------
+
+    def _on_stdout_lost(self) -> None:
+        self._close("The server closed its output, but its process is still running.")
+
+    def _close(self, summary: str) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._report(Closed(summary, self._last_words(), self._now()))
+
+    def _last_words(self) -> str:
+        if not self._last_lines:
+            return "It wrote nothing to stderr."
+        return "Its last lines on stderr:\n" + "\n".join(self._last_lines)
+
+    def _report_stderr(self, lines: list[bytes | Overlong], at: int) -> None:
+        raw = [line.head if isinstance(line, Overlong) else line for line in lines]
+        texts = (visible(line[:500].decode(errors="replace")) for line in raw[-_LAST_LINES:])
+        self._last_lines.extend(text for text in texts if text.strip())
+        self._report(StderrReceived(raw, at))
+
+    def _now(self) -> int:
+        return self._clock.monotonic_ns()
+
+
+def _nobody(event: object) -> None:
+    """Before `open` there is nobody to report to."""
