@@ -7,6 +7,7 @@
     └── UserError               a sentence for the person: the cause, then the next step
         ├── ConfigError         a file or an argument cannot be used as it is
         ├── ConnectFailed       a connection could not be made
+        │   └── NeedsLogin      … because the server wants to know who asks
         ├── ConnectionLost      a connection ended while something waited on it
         ├── RequestTimedOut     no answer within the limit
         ├── RequestCancelled    the person (or the program) stopped waiting
@@ -58,6 +59,10 @@ class ConfigError(UserError):
 
 class ConnectFailed(UserError):
     """No connection was made."""
+
+
+class NeedsLogin(ConnectFailed):
+    """The server wants to know who asks."""
 
 
 class ConnectionLost(UserError):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from inspector.base.errors import UserError
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
@@ -49,6 +50,15 @@ class ProcessExited:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestFailed:
+    """One request will get no answer, for a reason on our side of the wire; the others go on."""
+
+    request: Message
+    error: UserError
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """The last event: nothing can be sent or received any more. Says why, and what to do."""
 
@@ -57,7 +67,9 @@ class Closed:
     at: int
 
 
-WireEvent: TypeAlias = FramesReceived | StderrReceived | ProcessStarted | ProcessExited | Closed
+WireEvent: TypeAlias = (
+    FramesReceived | StderrReceived | ProcessStarted | ProcessExited | RequestFailed | Closed
+)
 Report: TypeAlias = Callable[[WireEvent], None]
 
 

@@ -1,0 +1,116 @@
+"""A configured server, by how it is reached."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from inspector.base.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """What every server has."""
+
+    name: str
+    enabled: bool = True
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdioEntry(_Entry):
+    """A program that we start."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str = ""
+
+    @property
+    def transport(self) -> str:
+        return "stdio"
+
+    @property
+    def address(self) -> str:
+        """What a person would type to start it."""
+        return shlex.join((self.command, *self.args))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpEntry(_Entry):
+    """A server that runs elsewhere, over Streamable HTTP."""
+
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def transport(self) -> str:
+        return "http"
+
+    @property
+    def address(self) -> str:
+        return self.url
+
+
+Entry: TypeAlias = StdioEntry | HttpEntry
+
+
+def entry_from_text(text: str, name: str = "") -> Entry:
+    """A server from what a person types: a URL, or a command line. Raises ConfigError.
+
+    The command line is split as a shell would split it, but no shell ever sees it: no variables, no
+    pipes, no globs.
+    """
+    text = text.strip()
+    if not text:
+        raise ConfigError("Nothing was given.", "Type a command such as “npx -y some-server”, or a URL.")
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
+        return HttpEntry(name=name or _name_from_url(text), url=check_url(text))
+    try:
+        argv = shlex.split(text)
+    except ValueError as exc:
+        raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+    return StdioEntry(name=name or name_from_argv(argv), command=argv[0], args=tuple(argv[1:]))
+
+
+def check_url(url: str) -> str:
+    """The URL, when it is one that we can speak to. Raises ConfigError."""
+    try:
+        parts = urlsplit(url)
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError as exc:
+        raise ConfigError(f"{url!r} is not a valid URL: {exc}.", "Check the host and the port.") from exc
+    if parts.scheme not in ("http", "https"):
+        raise ConfigError(
+            f"We cannot speak to a {parts.scheme or 'relative'} URL.",
+            "Give an http or https URL.",
+        )
+    if not parts.hostname or not port_is_fine:
+        raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
+    if parts.username or parts.password:
+        raise ConfigError(
+            "The URL holds a user name or a password.",
+            "Give an Authorization header instead.",
+        )
+    return url
+
+
+def name_from_argv(argv: list[str]) -> str:
+    """A short name: the package or script that the command starts, rather than `npx` or `python`."""
+    words = [word for word in argv[1:] if not word.startswith("-")]
+    runners = {"npx", "uvx", "uv", "node", "python", "python3", "bunx", "deno", "docker", "run", "tool"}
+    candidates = [argv[0], *words]
+    chosen = next((word for word in candidates if _stem(word) not in runners), argv[0])
+    return _stem(chosen)
+
+
+def _stem(word: str) -> str:
+    last = re.split(r"[/\\]", word.rstrip("/\\"))[-1] or word
+    return re.sub(r"\.(py|js|mjs|ts|sh|exe|cmd|bat)$", "", re.sub(r"(?<=.)@[\w.^~-]+$", "", last))
+
+
+def _name_from_url(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or "server"

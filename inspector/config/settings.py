@@ -1,0 +1,18 @@
+"""Limits and times that people may want to change, with their defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inspector.protocol.framing import DEFAULT_LINE_CAP
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Times in seconds, sizes in bytes."""
+
+    connect_timeout: float = 15.0
+    request_timeout: float = 120.0
+    longest_request: float = 3600.0  # progress may push the request's limit on, up to here
+    line_cap: int = DEFAULT_LINE_CAP
+    most_pages: int = 10_000

@@ -1,0 +1,28 @@
+"""How a connection stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.protocol.handshake import Agreement
+
+
+class Status(Enum):
+    STOPPED = "stopped"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    NEEDS_LOGIN = "needs login"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """`reason` and `next_step` say why it stands like that and what to do; `pid` is of our child."""
+
+    status: Status = Status.STOPPED
+    reason: str = ""
+    next_step: str = ""
+    agreement: Agreement | None = None
+    pid: int | None = None
+    waits_for: str = ""

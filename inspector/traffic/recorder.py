@@ -1,0 +1,136 @@
+"""Turns what happens on one server's wire into rows of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from inspector.base.clock import Clock
+from inspector.base.jsonvalue import JSONProblem
+from inspector.protocol.correlate import Correlator, Match
+from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Status
+
+# Where the thing that a request is about stands in its params.
+_SUBJECTS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "resources/subscribe": "uri",
+    "resources/unsubscribe": "uri",
+    "logging/setLevel": "level",
+    "notifications/message": "level",
+    "notifications/resources/updated": "uri",
+}
+_LONGEST_SUBJECT = 300
+_PEEK = 64 * 1024
+
+
+class Recorder:
+    """Writes one server's rows and pairs its requests with their answers, in both directions."""
+
+    def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
+        self._log = log
+        self._server = log.add_server(server)
+        self._clock = clock
+        # Rows of open requests, by the direction in which they went.
+        self._open: dict[Direction, Correlator[int]] = {}
+        self.new_conversation()
+
+    def new_conversation(self) -> None:
+        """Ids start anew; requests that still wait will never be answered."""
+        for correlator in self._open.values():
+            for row in correlator.drain():
+                self._log.give_up(row)
+        self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
+
+    def sent(self, message: Message) -> int:
+        row = self._frame(message, Direction.OUT, self._clock.monotonic_ns(), self._clock.wall_ns())
+        self._log.publish()
+        return row
+
+    def received(self, messages: Sequence[Message], at: int, sizes: Sequence[int] | None = None) -> None:
+        """Frames that arrived together; `sizes` where a frame was not kept whole."""
+        wall = self._wall(at)
+        for index, message in enumerate(messages):
+            self._frame(message, Direction.IN, at, wall, sizes[index] if sizes else -1)
+        self._log.publish()
+
+    def stderr(self, lines: Iterable[bytes], at: int) -> None:
+        wall = self._wall(at)
+        for line in lines:
+            self._log.append(self._server, RecordKind.STDERR, Direction.IN, at, wall, line)
+        self._log.publish()
+
+    def note(self, kind: RecordKind, text: str) -> None:
+        """Something that is not on the wire: a process event, a state, an error of ours."""
+        now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
+        self._log.append(self._server, kind, Direction.NONE, now, wall, text.encode(errors="replace"))
+        self._log.publish()
+
+    def given_up(self, id: RequestId) -> None:
+        """We no longer wait for the answer to a request of ours."""
+        row = self._open[Direction.OUT].give_up(id)
+        if row is not None:
+            self._log.give_up(row)
+
+    # --------------------------------------------------------------
+
+    def _wall(self, at: int) -> int:
+        """Wall time of a moment that was noted on the monotonic clock."""
+        return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)
+
+    def _frame(self, message: Message, direction: Direction, at: int, wall: int, size: int = -1) -> int:
+        problem, asked, match = message.problem, None, None
+        if message.kind.is_answer and message.id is not None:
+            match, asked = self._open[_opposite(direction)].answer(message.id)
+            problem = problem or ("" if match is Match.OPEN else f"{match.value} (id {message.id!r})")
+        row = self._log.append(
+            self._server,
+            message.kind,
+            direction,
+            at,
+            wall,
+            message.raw,
+            message.method,
+            _subject(message),
+            message.id,
+            problem,
+            size,
+        )
+        if match is Match.OPEN and asked is not None:
+            self._log.link(asked, row, _status(message))
+        elif message.kind is Kind.REQUEST and message.id is not None:
+            self._open[direction].open(message.id, row)
+        return row
+
+
+def _opposite(direction: Direction) -> Direction:
+    return Direction.OUT if direction is Direction.IN else Direction.IN
+
+
+def _subject(message: Message) -> str:
+    """Only frames that were parsed anyway are looked into."""
+    member = _SUBJECTS.get(message.method)
+    if member is None or message.parsed is None:
+        return ""
+    value = message.params.get(member)
+    return value[:_LONGEST_SUBJECT] if isinstance(value, str) else ""
+
+
+def _status(answer: Message) -> Status:
+    if answer.kind is Kind.ERROR:
+        return Status.ERROR
+    return Status.TOOL_ERROR if _says_is_error(answer) else Status.OK
+
+
+def _says_is_error(answer: Message) -> bool:
+    if answer.parsed is not None:
+        return answer.result.get("isError") is True
+    # A big result: look for the member without parsing megabytes; parse only when it is there.
+    if b'"isError"' not in answer.raw[:_PEEK] and b'"isError"' not in answer.raw[-_PEEK:]:
+        return False
+    try:
+        return answer.result.get("isError") is True
+    except JSONProblem:
+        return False

@@ -1,0 +1,77 @@
+"""One row of recorded traffic, and the words for its parts.
+
+Rows are kept in columns (`log.py`); a `Record` is made when somebody looks at one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from inspector.protocol.jsonrpc import Kind, RequestId
+
+
+class RecordKind(IntEnum):
+    """What a row is. The first seven are frames, and equal `protocol.jsonrpc.Kind`. Never renumber."""
+
+    REQUEST = 1
+    NOTIFICATION = 2
+    RESULT = 3
+    ERROR = 4
+    BATCH = 5
+    INVALID = 6
+    TEXT = 7  # stray output: a line on stdout that is no message
+    STDERR = 16
+    PROCESS = 17  # started, exited
+    STATE = 18  # of the connection
+    LOCAL = 19  # an error of ours: nothing that the server sent
+
+    @property
+    def is_frame(self) -> bool:
+        return self <= RecordKind.TEXT
+
+    @property
+    def is_output(self) -> bool:
+        """Does it belong on a console?"""
+        return self in (RecordKind.TEXT, RecordKind.STDERR, RecordKind.PROCESS)
+
+
+assert all(RecordKind[kind.name].value == kind.value for kind in Kind)
+
+
+class Direction(IntEnum):
+    NONE = 0
+    IN = 1  # from the server
+    OUT = 2  # to the server
+
+
+class Status(IntEnum):
+    """How a request stands."""
+
+    NONE = 0  # not a request
+    PENDING = 1
+    OK = 2
+    TOOL_ERROR = 3  # a result that says isError
+    ERROR = 4
+    GIVEN_UP = 5  # cancelled, timed out, or its connection ended
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row, with everything known about it."""
+
+    number: int
+    server: str
+    kind: RecordKind
+    direction: Direction
+    monotonic_ns: int
+    wall_ns: int
+    method: str  # of an answer: that of its request
+    subject: str  # tool, prompt or resource that it is about
+    id: RequestId | None
+    status: Status
+    duration_ns: int | None
+    partner: int | None  # number of the answer of a request, or of the request of an answer
+    size: int
+    problem: str
+    raw: bytes
