@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from inspector.base.errors import ConnectFailed, ConnectionLost, RpcError, UserError
+from inspector.base.errors import ConnectFailed, ConnectionLost, NeedsLogin, RpcError, UserError
 from inspector.base.jsonvalue import JSONObject, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
@@ -24,6 +24,7 @@ from inspector.transport.base import (
     FramesReceived,
     ProcessExited,
     ProcessStarted,
+    RequestFailed,
     StderrReceived,
     Transport,
     WireEvent,
@@ -74,7 +75,8 @@ class Session:
             try:
                 agreement = await self._connect_in_time()
             except UserError as exc:
-                await self._end(SessionState(Status.FAILED, exc.summary, exc.next_step))
+                status = Status.NEEDS_LOGIN if isinstance(exc, NeedsLogin) else Status.FAILED
+                await self._end(SessionState(status, exc.summary, exc.next_step))
                 raise
             except asyncio.CancelledError:
                 await self._end(SessionState(Status.STOPPED, "Connecting was cancelled."))
@@ -139,7 +141,7 @@ class Session:
         transport, self._transport = self._transport, None
         if transport is None:
             return
-        if state.status is Status.FAILED:
+        if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # at once: stopping the process may take seconds
         self._fail_waiting(state.reason or "The connection was closed.", state.next_step or "Connect again.")
         await self._tasks.close()
@@ -237,6 +239,9 @@ class Session:
                 self._on_started(event)
             case ProcessExited():
                 self._recorder.note(RecordKind.PROCESS, f"Process {event.pid} {event.status}.")
+            case RequestFailed():
+                self._recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
+                self._waiting.failed(event.request, event.error)
             case Closed():
                 self._on_closed(event)
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
+from inspector.base.errors import ConnectionLost, NeedsLogin, UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, Kind, Message, RequestId, failure, read
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import Revision
-from inspector.transport.base import Closed, FramesReceived, Report
+from inspector.transport.base import FramesReceived, Report, RequestFailed
 from inspector.transport.tasks import TaskScope
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 _ACCEPT = "application/json, text/event-stream"
 _BODY_CAP = 256 * 1024 * 1024
-
-
-class NeedsLogin(ConnectFailed):
-    """The server wants to know who asks."""
 
 
 class StreamableHttpTransport:
@@ -61,7 +57,7 @@ class StreamableHttpTransport:
         )
 
     async def send(self, message: Message) -> None:
-        """Requests are answered in the background; a notification or an answer is sent before this returns."""
+        """A request is answered in the background; anything else is sent when this returns."""
         if message.kind is Kind.REQUEST and message.id is not None:
             task = self._tasks.spawn(f"POST {message.method}", self._post_request(message, message.id))
             self._posts[message.id] = task
@@ -101,7 +97,7 @@ class StreamableHttpTransport:
         try:
             await self._post(message)
         except UserError as exc:
-            self._report(Closed(exc.summary, exc.next_step, self._clock.monotonic_ns()))
+            self._report(RequestFailed(message, exc, self._clock.monotonic_ns()))
         finally:
             self._posts.pop(id, None)
 
@@ -111,10 +107,9 @@ class StreamableHttpTransport:
         if self._client is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         headers = self._request_headers() | {"Content-Type": "application/json", "Accept": _ACCEPT}
+        post = self._client.stream("POST", self._url, content=message.raw, headers=headers)
         try:
-            async with self._client.stream(
-                "POST", self._url, content=message.raw, headers=headers
-            ) as response:
+            async with post as response:
                 await self._take(response, message)
         except httpx2.HTTPError as exc:
             raise _http_failed(self._url, exc) from exc
@@ -129,26 +124,16 @@ class StreamableHttpTransport:
             await self._read_events(response)
             return
         body = await self._read_body(response)
-        if kind == "application/json" and body.strip() and self._is_message(body, message):
+        answer = read(body) if kind == "application/json" and body.strip() else None
+        if answer is not None and answer.kind not in (Kind.INVALID, Kind.TEXT):
             self._receive([body])
-        elif not response.is_success:
+        if not response.is_success and (answer is None or answer.id != message.id):
             raise _bad_status(response.status_code, body)
-        elif message.kind is Kind.REQUEST:
+        if answer is None and message.kind is Kind.REQUEST:
             raise ConnectionLost(
                 f"The server answered {message.method} with HTTP {response.status_code} and no message.",
                 "Is this the URL of an MCP endpoint?",
             )
-
-    def _is_message(self, body: bytes, asked: Message) -> bool:
-        """A JSON body of a failed POST may be a JSON-RPC error, with or without the id of the request."""
-        answer = read(body)
-        if answer.kind is Kind.ERROR and answer.id is None and asked.id is not None:
-            self._receive([body])
-            self._receive(
-                [failure(asked.id, INTERNAL_ERROR, "the POST was refused; see the frame before").raw]
-            )
-            return False
-        return answer.kind not in (Kind.INVALID, Kind.TEXT)
 
     # -------------------------------------------------------------- GET
 
@@ -206,14 +191,14 @@ def _http_failed(url: str, exc: httpx2.HTTPError) -> ConnectionLost:
         return ConnectionLost(
             f"Could not connect to {host}: {exc}.", "Check that the server runs and listens on that port."
         )
-    return ConnectionLost(f"The HTTP exchange with {host} failed: {exc or type(exc).__name__}.", "Try again.")
+    return ConnectionLost(
+        f"The HTTP exchange with {host} failed: {str(exc) or type(exc).__name__}.", "Try again."
+    )
 
 
 def _bad_status(status: int, body: bytes) -> UserError:
     if status == 401:
-        return NeedsLogin(
-            "The server wants a login (HTTP 401).", "Add an Authorization header to the server."
-        )
+        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     said = f": {text}" if text else ""
     return ConnectionLost(f"The server answered HTTP {status}{said}.", _STATUS_HINTS.get(status, ""))
