@@ -11,7 +11,7 @@ from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.methods import missing_capability
 from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool, read_items
 from inspector.session.session import Session
-from inspector.session.waiting import OnProgress
+from inspector.session.waiting import Exchange, OnProgress
 
 Item = TypeVar("Item")
 
@@ -39,7 +39,7 @@ class Client:
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Message:
+    ) -> Exchange:
         """Call a tool; gives the answer as it came, a result or an error."""
         self._require("tools/call")
         params: JSONObject = {"name": name, "arguments": arguments}
@@ -65,7 +65,7 @@ class Client:
         seen: set[str] = set()
         for _ in range(self._most_pages):
             params: JSONObject | None = None if cursor is None else {"cursor": cursor}
-            page = result_of(await self._session.request(method, params))
+            page = result_of((await self._session.request(method, params)).answer)
             yield page
             cursor = page.get("nextCursor")
             if cursor is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from inspector.base.errors import ConnectFailed, ConnectionLost, NeedsLogin, RpcError, UserError
@@ -16,7 +17,7 @@ from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import Agreement, Ask, Negotiation
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, Kind, Message, RequestId, read, read_overlong
 from inspector.session.state import SessionState, Status
-from inspector.session.waiting import Limits, OnProgress, WaitingRoom
+from inspector.session.waiting import Exchange, Limits, OnProgress, WaitingRoom
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
@@ -121,7 +122,8 @@ class Session:
         while isinstance(step, Ask):
             waits_for = f"the answer to {step.method}"
             self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
-            step = negotiation.receive(await self._exchange(step.method, step.params))
+            exchange = await self._exchange(step.method, step.params)
+            step = negotiation.receive(exchange.answer)
         self._transport.agreed(step.revision)
         if step.sealed_by:
             await self._send(self._connection.notify(step.sealed_by))
@@ -155,9 +157,10 @@ class Session:
 
     def _set_state(self, state: SessionState) -> None:
         if state != self.state:
+            is_news = _in_words(state) != _in_words(self.state)
             self.state = state
-            text = f"{state.status.value}: {state.reason or state.waits_for}".rstrip(": ")
-            self._recorder.note(RecordKind.STATE, text)
+            if is_news:
+                self._recorder.note(RecordKind.STATE, _in_words(state))
             self.state_changed.emit(state)
 
     # -------------------------------------------------------------- sending
@@ -169,7 +172,7 @@ class Session:
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Message:
+    ) -> Exchange:
         """Send a request and wait for its answer, a result or an error.
 
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
@@ -189,14 +192,14 @@ class Session:
         params: JSONObject | None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Message:
+    ) -> Exchange:
         request = self._connection.request(method, params, progress=on_progress is not None)
         idle = timeout or self._settings.request_timeout
         limits = Limits(idle, max(idle, self._settings.longest_request))
         waiter = self._waiting.enter(request, limits, on_progress)
         try:
-            await self._send(request)
-            return await waiter.wait()
+            row = await self._send(request)
+            return Exchange(request, await waiter.wait(), row)
         except (UserError, asyncio.CancelledError) as exc:
             self._give_up(request, exc)
             raise
@@ -214,11 +217,12 @@ class Session:
         if notice is not None and self.state.status is Status.CONNECTED:
             self._tasks.spawn(f"cancel {request.id}", self._send_quietly(notice))
 
-    async def _send(self, message: Message) -> None:
+    async def _send(self, message: Message) -> int:
         if self._transport is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
-        self._recorder.sent(message)
+        row = self._recorder.sent(message)
         await self._transport.send(message)
+        return row
 
     async def _send_quietly(self, message: Message) -> None:
         """For messages that nobody waits for: losing the connection is reported elsewhere."""
@@ -279,7 +283,7 @@ class Session:
         text = f"Process {event.pid} started: {' '.join(event.command)}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
-        self._set_state(SessionState(Status.CONNECTING, waits_for="the first message", pid=event.pid))
+        self._set_state(replace(self.state, pid=event.pid))
 
     def _on_closed(self, event: Closed) -> None:
         if self._transport is None:
@@ -303,6 +307,10 @@ class Session:
             return self._connection.answer(id, await answerer(request.params))
         except RpcError as exc:
             return self._connection.refuse(id, exc.code, exc.message, exc.data)
+
+
+def _in_words(state: SessionState) -> str:
+    return f"{state.status.value}: {state.reason or state.waits_for}".rstrip(": ")
 
 
 def _read_frame(frame: bytes | Overlong) -> Message:

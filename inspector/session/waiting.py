@@ -22,6 +22,15 @@ class Limits:
     total: float
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer; `row` is the request's number in the traffic log."""
+
+    request: Message
+    answer: Message
+    row: int
+
+
 class _Waiter:
     """One request: resolved with its answer, or failed."""
 

@@ -106,9 +106,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
             await asyncio.to_thread(tree.snapshot)
         if (stdin := self._pipe(0)) is not None:
             stdin.close()
-        if not await _within(GRACE_AFTER_STDIN, self._exited):
+        if not await within(GRACE_AFTER_STDIN, self._exited):
             tree.signal(signal.SIGTERM)
-            if not await _within(GRACE_AFTER_TERM, self._exited):
+            if not await within(GRACE_AFTER_TERM, self._exited):
                 tree.signal(KILL)
         await _end_leftovers(tree)
         await self._gone.wait()
@@ -162,7 +162,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._transport.close()
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def within(seconds: float, event: asyncio.Event) -> bool:
+    """Wait for an event, but not longer; says whether it came."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -20,7 +20,7 @@ from inspector.transport.base import (
     StderrReceived,
 )
 from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.process import ChildProcess
+from inspector.transport.process import ChildProcess, within
 from inspector.transport.program import Command
 
 _GRACE_AFTER_STDOUT = 1.0
@@ -41,7 +41,8 @@ class StdioTransport:
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._process: ChildProcess | None = None
         self._report: Report = _nobody
-        self._is_over = False
+        self._closed: Closed | None = None
+        self._over = asyncio.Event()
         self._stdout_limit: asyncio.TimerHandle | None = None
 
     async def open(self, report: Report) -> None:
@@ -54,7 +55,14 @@ class StdioTransport:
     async def send(self, message: Message) -> None:
         if self._process is None:
             raise ConnectionLost("The server is not running.", "Connect first.")
-        await self._process.write(message.raw + b"\n")
+        try:
+            await self._process.write(message.raw + b"\n")
+        except ConnectionLost:
+            # Usually it is exiting: the reason for that is worth waiting a moment for.
+            if not await within(_GRACE_AFTER_STDOUT, self._over):
+                raise
+            assert self._closed is not None
+            raise ConnectionLost(self._closed.summary, self._closed.next_step) from None
 
     def agreed(self, revision: Revision) -> None:
         """stdio carries no headers: nothing to do."""
@@ -108,9 +116,10 @@ class StdioTransport:
         self._close("The server closed its output, but its process is still running.")
 
     def _close(self, summary: str) -> None:
-        if not self._is_over:
-            self._is_over = True
-            self._report(Closed(summary, self._last_words(), self._now()))
+        if self._closed is None:
+            self._closed = Closed(summary, self._last_words(), self._now())
+            self._over.set()
+            self._report(self._closed)
 
     def _last_words(self) -> str:
         if not self._last_lines:

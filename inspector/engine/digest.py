@@ -1,0 +1,127 @@
+"""Frames made readable: pretty JSON, and the parts of a tool's result. Pure functions of bytes.
+
+They run on the engine's thread for small frames and in the worker process for big ones, so what they
+give is bounded: the head of every text, with its whole length.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.protocol.jsonrpc import read
+
+HEAD = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PrettyText:
+    """`text` is the head of what has `length` characters in all; `problem` says why it is not JSON."""
+
+    text: str
+    length: int
+    is_json: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentBlock:
+    """One part of a result. `data` holds decoded bytes (of an image, a sound), `text` everything else."""
+
+    kind: str
+    text: str = ""
+    length: int = 0
+    mime_type: str = ""
+    uri: str = ""
+    data: bytes = b""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDigest:
+    """What a tool gave back, ready to show."""
+
+    blocks: tuple[ContentBlock, ...]
+    structured: PrettyText | None
+    whole: PrettyText
+    is_error: bool = False
+
+
+def pretty_text(raw: bytes) -> PrettyText:
+    """A frame, indented when it is JSON, as it came when it is not."""
+    text = raw.decode(errors="replace")
+    try:
+        return _pretty(parse(text))
+    except (JSONProblem, RecursionError) as exc:
+        return PrettyText(text[:HEAD], len(text), is_json=False, problem=str(exc))
+
+
+def digest_result(raw: bytes) -> ResultDigest:
+    """The answer to a tools/call."""
+    whole = pretty_text(raw)
+    try:
+        result = read(raw).result
+    except (JSONProblem, RecursionError):
+        return ResultDigest((), None, whole)
+    structured = _pretty(result["structuredContent"]) if "structuredContent" in result else None
+    return ResultDigest(_blocks(result.get("content")), structured, whole, result.get("isError") is True)
+
+
+def _pretty(value: JSON) -> PrettyText:
+    text = pretty(value)
+    return PrettyText(text[:HEAD], len(text), is_json=True)
+
+
+def _blocks(content: JSON) -> tuple[ContentBlock, ...]:
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        return (_unknown(content, "“content” is not an array"),)
+    return tuple(_block(item) for item in content)
+
+
+def _block(item: JSON) -> ContentBlock:
+    if not isinstance(item, dict):
+        return _unknown(item, "a content block must be an object")
+    match item.get("type"):
+        case "text" if isinstance(text := item.get("text"), str):
+            return ContentBlock("text", text[:HEAD], len(text))
+        case "image" | "audio" as kind:
+            return _binary(str(kind), item, "data")
+        case "resource_link":
+            name = _string(item, "title") or _string(item, "name")
+            return ContentBlock(
+                "resource link", name, len(name), _string(item, "mimeType"), _string(item, "uri")
+            )
+        case "resource" if isinstance(resource := item.get("resource"), dict):
+            return _resource(resource)
+    return _unknown(item, "an unknown kind of content")
+
+
+def _resource(resource: JSONObject) -> ContentBlock:
+    uri, mime_type = _string(resource, "uri"), _string(resource, "mimeType")
+    text = resource.get("text")
+    if isinstance(text, str):
+        return ContentBlock("resource", text[:HEAD], len(text), mime_type, uri)
+    return _binary("resource", resource, "blob", uri)
+
+
+def _binary(kind: str, item: JSONObject, member: str, uri: str = "") -> ContentBlock:
+    mime_type = _string(item, "mimeType")
+    try:
+        data = base64.b64decode(_string(item, member), validate=True)
+    except (binascii.Error, ValueError) as exc:
+        return ContentBlock(kind, mime_type=mime_type, uri=uri, problem=f"its data is not base64: {exc}")
+    return ContentBlock(kind, length=len(data), mime_type=mime_type, uri=uri, data=data)
+
+
+def _unknown(item: JSON, problem: str) -> ContentBlock:
+    text = pretty(item)
+    return ContentBlock("unknown", text[:HEAD], len(text), problem=problem)
+
+
+def _string(item: JSONObject, member: str) -> str:
+    value = item.get(member)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,219 @@
+"""The application without a window. Lives on one asyncio loop; everything here is called on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import replace
+
+from inspector.base.clock import Clock, SystemClock
+from inspector.base.errors import ConfigError, LensError, UserError
+from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.base.signals import Signal
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import Entry
+from inspector.config.settings import Settings
+from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
+from inspector.engine.server import Server
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.engine.workers import Worker
+from inspector.protocol.jsonrpc import Kind, Message, error_of
+from inspector.protocol.types import Listing, Prompt, Resource, Tool
+from inspector.session.waiting import OnProgress
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Status as TrafficStatus
+from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.tasks import TaskScope
+
+_LIST_CHANGES = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/resources/list_changed": "resources",
+    "notifications/prompts/list_changed": "prompts",
+}
+
+
+class Engine:
+    """Owns the servers, their traffic and the worker process.
+
+    Signals:
+        server_changed: A server was added or stands differently; carries its ServerView.
+        server_removed: Carries its name.
+        list_changed: A server's list of tools, resources or prompts changed; carries both names.
+        problem_found: Something is wrong that belongs to no server; carries a sentence.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        log: TrafficLog | None = None,
+    ) -> None:
+        self.log = log or TrafficLog()
+        self.server_changed: Signal[ServerView] = Signal()
+        self.server_removed: Signal[str] = Signal()
+        self.list_changed: Signal[str, str] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self._catalogue = catalogue
+        self._settings = settings or Settings()
+        self._clock = clock or SystemClock()
+        self._servers: dict[str, Server] = {}
+        self._guard = OrphanGuard()
+        self._worker = Worker()
+        self._tasks = TaskScope()
+
+    # -------------------------------------------------------------- servers
+
+    def load(self) -> None:
+        """Add what the catalogue holds. Nothing is connected."""
+        if self._catalogue is None:
+            return
+        loaded = self._catalogue.load()
+        for entry in loaded.entries:
+            self.add(entry, keep=True)
+        for problem in loaded.problems:
+            self.problem_found.emit(problem)
+
+    def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
+        """A server for this run; with `keep` it is one of the catalogue's."""
+        if entry.name in self._servers:
+            raise ConfigError(f"There is a server {entry.name!r} already.", "Choose another name.")
+        server = Server(
+            entry,
+            self.log,
+            self._guard,
+            self._settings,
+            self._clock,
+            is_kept=keep,
+            on_change=self.server_changed.emit,
+        )
+        server.session.notified.connect(lambda message: self._on_notified(entry.name, message))
+        self._servers[entry.name] = server
+        server.announce()
+        return server.view
+
+    def save(self, entry: Entry) -> ServerView:
+        """Add a server and write it into the catalogue."""
+        view = self.add(entry, keep=self._catalogue is not None)
+        if self._catalogue is not None:
+            self._catalogue.save(entry)
+        return view
+
+    def unique_name(self, name: str) -> str:
+        """The name, or the name with a number, that no server has."""
+        names = [name, *(f"{name} {number}" for number in range(2, len(self._servers) + 3))]
+        return next(candidate for candidate in names if candidate not in self._servers)
+
+    async def remove(self, name: str) -> None:
+        server = self._server(name)
+        await server.disconnect()
+        del self._servers[name]
+        if server.is_kept and self._catalogue is not None:
+            self._catalogue.remove(name)
+        self.server_removed.emit(name)
+
+    def views(self) -> tuple[ServerView, ...]:
+        return tuple(server.view for server in self._servers.values())
+
+    async def connect(self, name: str) -> None:
+        """Raises UserError; the server's view says the same."""
+        await self._server(name).connect()
+
+    def connect_soon(self, name: str) -> None:
+        """Connect in the background: the view tells how it goes."""
+        self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
+
+    async def disconnect(self, name: str) -> None:
+        await self._server(name).disconnect()
+
+    async def set_enabled(self, name: str, enabled: bool) -> None:
+        """A disabled server is not connected, and stays out of "connect all"."""
+        server = self._server(name)
+        if not enabled:
+            await server.disconnect()
+        server.entry = replace(server.entry, enabled=enabled)
+        if server.is_kept and self._catalogue is not None:
+            self._catalogue.save(server.entry)
+        server.announce()
+
+    async def close(self) -> None:
+        """Disconnect everything and end every process that we started."""
+        await self._tasks.close()
+        await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
+        await self._worker.close()
+        self._guard.close()
+
+    # -------------------------------------------------------------- asking servers
+
+    async def list_tools(self, name: str) -> Listing[Tool]:
+        return await self._server(name).client.list_tools()
+
+    async def list_resources(self, name: str) -> Listing[Resource]:
+        return await self._server(name).client.list_resources()
+
+    async def list_prompts(self, name: str) -> Listing[Prompt]:
+        return await self._server(name).client.list_prompts()
+
+    async def call_tool(
+        self,
+        name: str,
+        tool: str,
+        arguments: JSONObject,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> CallOutcome:
+        """Call a tool. Every way in which that can end is an outcome; cancelling the caller is one too."""
+        client = self._server(name).client
+        started = self._clock.monotonic_ns()
+        try:
+            exchange = await client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
+        except LensError as exc:
+            next_step = exc.next_step if isinstance(exc, UserError) else ""
+            summary = exc.summary if isinstance(exc, UserError) else str(exc)
+            return CallOutcome(OutcomeKind.FAILED, self._since(started), summary=summary, next_step=next_step)
+        outcome = _outcome(exchange.answer, exchange.row, self._since(started))
+        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
+        is_tool_error = self.log.status(exchange.row) is TrafficStatus.TOOL_ERROR
+        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+
+    # -------------------------------------------------------------- looking at frames
+
+    async def pretty(self, row: int) -> PrettyText:
+        """A frame for reading. Big ones are read in another process."""
+        return await self._worker.run(pretty_text, self.log.raw(row))
+
+    async def digest(self, answer: bytes) -> ResultDigest:
+        """A tool's result for reading, likewise."""
+        return await self._worker.run(digest_result, answer)
+
+    # --------------------------------------------------------------
+
+    def _server(self, name: str) -> Server:
+        try:
+            return self._servers[name]
+        except KeyError:
+            raise ConfigError(f"There is no server {name!r}.", "It may have been removed.") from None
+
+    async def _connect_quietly(self, name: str) -> None:
+        with contextlib.suppress(UserError):  # the server's view says it
+            await self.connect(name)
+
+    def _on_notified(self, server: str, notification: Message) -> None:
+        changed = _LIST_CHANGES.get(notification.method)
+        if changed is not None:
+            self.list_changed.emit(server, changed)
+
+    def _since(self, started: int) -> int:
+        return self._clock.monotonic_ns() - started
+
+
+def _outcome(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
+    kind, summary = OutcomeKind.RESULT, ""
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            kind, summary = OutcomeKind.RPC_ERROR, f"{error.message} ({error.code})"
+    except JSONProblem as exc:
+        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {exc}"
+    return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)

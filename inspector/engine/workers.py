@@ -1,0 +1,100 @@
+"""Work that grows with the size of a frame, done in another process.
+
+Reading 50 MB of JSON holds Python's lock for half a second; on a thread that would freeze the window.
+Small frames are done at once where we are, because a process costs more than they do. The process starts
+with the first big frame, does one thing at a time, and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+import struct
+import sys
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from inspector.base.errors import UserError
+
+T = TypeVar("T")
+
+AT_ONCE = 256 * 1024
+_LENGTH = struct.Struct(">Q")
+
+
+class Worker:
+    """`run` gives what the function gives, wherever it ran."""
+
+    def __init__(self, time_limit: float = 60.0) -> None:
+        self._time_limit = time_limit
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def run(self, function: Callable[[bytes], T], data: bytes) -> T:
+        if len(data) <= AT_ONCE:
+            return function(data)
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self._time_limit):
+                    return cast(T, await self._ask(f"{function.__module__}:{function.__name__}", data))
+            except TimeoutError:
+                await self.close()
+                raise UserError(f"Reading the frame took more than {self._time_limit:.0f} s.") from None
+            except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
+                await self.close()
+                raise UserError("The process that reads big frames ended.", "Try again.") from exc
+            except asyncio.CancelledError:
+                await self.close()  # its answer would be taken for that of the next one
+                raise
+
+    async def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+    async def _ask(self, function: str, data: bytes) -> object:
+        process = self._process = self._process or await _start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        name = function.encode()
+        process.stdin.write(_LENGTH.pack(len(name)) + name + _LENGTH.pack(len(data)))
+        process.stdin.write(data)
+        await process.stdin.drain()
+        (length,) = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))
+        # Our own process, our own classes: what it pickles can be trusted.
+        return pickle.loads(await process.stdout.readexactly(length))  # noqa: S301
+
+
+async def _start() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "inspector.engine.workers",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        limit=2**24,
+    )
+
+
+def _serve() -> None:
+    """The other process: function name and bytes in, pickled value out, until the input ends."""
+    import importlib
+
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while head := source.read(_LENGTH.size):
+        module, _, name = source.read(_LENGTH.unpack(head)[0]).decode().partition(":")
+        (length,) = _LENGTH.unpack(source.read(_LENGTH.size))
+        value = getattr(importlib.import_module(module), name)(source.read(length))
+        answer = pickle.dumps(value)
+        sink.write(_LENGTH.pack(len(answer)) + answer)
+        sink.flush()
+
+
+if __name__ == "__main__":
+    _serve()
