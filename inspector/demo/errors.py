@@ -1,0 +1,18 @@
+"""Protocol errors that more than one demo server raises."""
+
+from __future__ import annotations
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from inspector.demo.toolbox import Context
+
+_NOT_FOUND_BEFORE_2026 = -32002
+
+
+def resource_not_found(context: Context, uri: str) -> MCPError:
+    """2026-07-28 says -32602 and forbids the code that the revisions before it ask for."""
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    code = types.INVALID_PARAMS if modern else _NOT_FOUND_BEFORE_2026
+    return MCPError(code, "Resource not found", {"uri": uri})

@@ -1,0 +1,110 @@
+"""Prompts with and without arguments, and one that carries a picture and a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from inspector.demo.everything.media import as_base64, png
+from inspector.demo.toolbox import Context
+
+Messages = list[types.PromptMessage]
+
+
+def _user(words: str) -> types.PromptMessage:
+    return types.PromptMessage(role="user", content=types.TextContent(text=words))
+
+
+def _assistant(words: str) -> types.PromptMessage:
+    return types.PromptMessage(role="assistant", content=types.TextContent(text=words))
+
+
+def _greet(arguments: Mapping[str, str]) -> Messages:
+    return [_user(f"Greet {arguments['name']} in a {arguments.get('style', 'friendly')} way.")]
+
+
+def _review(arguments: Mapping[str, str]) -> Messages:
+    language = arguments["language"]
+    return [
+        _user(f"Review this {language} code:\n\n```{language.lower()}\n{arguments['code']}\n```"),
+        _assistant("I will look at correctness first, then at names, then at style."),
+        _user("Go ahead."),
+    ]
+
+
+def _illustrated(arguments: Mapping[str, str]) -> Messages:
+    picture = types.ImageContent(data=as_base64(png()), mime_type="image/png")
+    note = types.TextResourceContents(uri="demo://readme", mime_type="text/markdown", text="# Everything")
+    return [
+        _user("Describe the picture, then say whether the note mentions it."),
+        types.PromptMessage(role="user", content=picture),
+        types.PromptMessage(role="user", content=types.EmbeddedResource(resource=note)),
+    ]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    definition: types.Prompt
+    make: Callable[[Mapping[str, str]], Messages]
+
+    def missing(self, arguments: Mapping[str, str]) -> list[str]:
+        return [a.name for a in self.definition.arguments or [] if a.required and a.name not in arguments]
+
+
+def _argument(name: str, description: str, *, required: bool = False) -> types.PromptArgument:
+    return types.PromptArgument(name=name, description=description, required=required)
+
+
+_GREET_ARGUMENTS = [
+    _argument("name", "Who is greeted.", required=True),
+    _argument("style", "In which manner."),
+]
+_REVIEW_ARGUMENTS = [
+    _argument("language", "The programming language.", required=True),
+    _argument("code", "What to review.", required=True),
+]
+
+_PROMPTS = {
+    entry.definition.name: entry
+    for entry in (
+        _Entry(
+            types.Prompt(name="greet", title="Greet", description="A short one.", arguments=_GREET_ARGUMENTS),
+            _greet,
+        ),
+        _Entry(
+            types.Prompt(
+                name="code_review",
+                title="Review code",
+                description="Three messages.",
+                arguments=_REVIEW_ARGUMENTS,
+            ),
+            _review,
+        ),
+        _Entry(
+            types.Prompt(
+                name="illustrated", title="Illustrated", description="With a picture and a resource."
+            ),
+            _illustrated,
+        ),
+    )
+}
+
+
+async def list_prompts(
+    context: Context, params: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=[entry.definition for entry in _PROMPTS.values()])
+
+
+async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    entry = _PROMPTS.get(params.name)
+    if entry is None:
+        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+    arguments = params.arguments or {}
+    missing = entry.missing(arguments)
+    if missing:
+        raise MCPError(types.INVALID_PARAMS, f"Missing arguments: {', '.join(missing)}")
+    return types.GetPromptResult(description=entry.definition.description, messages=entry.make(arguments))

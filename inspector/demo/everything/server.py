@@ -1,0 +1,80 @@
+"""Puts the server together: identity, tools, resources, prompts, completion, subscriptions, logging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.subscriptions import ListenHandler
+
+import inspector
+from inspector.demo.everything import arguments, asking, behaviour, logs, prompts, results
+from inspector.demo.everything.completion import complete
+from inspector.demo.everything.media import as_base64, png
+from inspector.demo.everything.resources import Resources
+from inspector.demo.everything.state import State
+from inspector.demo.toolbox import Toolbox
+from inspector.demo.wire import Wire
+
+INSTRUCTIONS = (
+    "A demonstration server. The tools args_* take every kind of argument, return_* give every kind of "
+    "result; sampling, elicit_form, elicit_url and list_roots ask you back. slow reports progress and can "
+    "be cancelled. crash ends the process: do not call it unless that is what you want to see."
+)
+
+
+class _Server(Server[Any]):
+    """Declares that the list of tools can change; over HTTP the SDK leaves no other place to say so."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def build(wire: Wire | None) -> Server[Any]:
+    """The server, ready to run. `wire` is the raw stdout, for the tool that has to outrun the SDK."""
+    state = State()
+    resources = Resources(state)
+    toolbox = _toolbox(state, wire)
+    server = _Server(
+        "everything",
+        version=inspector.__version__,
+        title="Everything",
+        description="Shows every feature of the protocol once.",
+        instructions=INSTRUCTIONS,
+        icons=[
+            types.Icon(
+                src=f"data:image/png;base64,{as_base64(png())}", mime_type="image/png", sizes=["64x64"]
+            )
+        ],
+        on_list_tools=toolbox.list_tools,
+        on_call_tool=toolbox.call_tool,
+        on_list_resources=resources.list_resources,
+        on_list_resource_templates=resources.list_templates,
+        on_read_resource=resources.read,
+        on_subscribe_resource=state.subscribe,
+        on_unsubscribe_resource=state.unsubscribe,
+        on_subscriptions_listen=ListenHandler(state.bus),
+        on_list_prompts=prompts.list_prompts,
+        on_get_prompt=prompts.get_prompt,
+        on_completion=complete,
+    )
+    # Not `on_set_logging_level`: logging is deprecated in 2026-07-28 and that argument warns about it.
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, state.set_level)
+    return server
+
+
+def _toolbox(state: State, wire: Wire | None) -> Toolbox:
+    toolbox = Toolbox(
+        [*arguments.tools(), *results.tools(), *behaviour.tools(), *logs.tools(state, wire), *asking.tools()]
+    )
+    for changing in behaviour.changing_tools(state, toolbox):
+        toolbox.toggle(changing)
+    return toolbox

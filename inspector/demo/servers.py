@@ -1,0 +1,105 @@
+"""The registry of demo servers: their names, what they show, and how to start them.
+
+Importing this does not import the SDK, which takes about a second: a build function loads it when it is
+called, in the server's own process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from inspector.demo.wire import Wire
+
+Builder = Callable[["Wire | None"], "Server[Any]"]
+"""Makes the server; given the raw stdout when it is served over stdio, None over HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoServer:
+    """One entry of the registry.
+
+    `build` is None for a server that writes the wire by hand; such a server speaks stdio only.
+    """
+
+    name: str
+    title: str
+    description: str
+    build: Builder | None
+
+    @property
+    def speaks_http(self) -> bool:
+        return self.build is not None
+
+
+def command(name: str, *, http: bool = False, port: int = 0, fault: str | None = None) -> list[str]:
+    """The command line that starts a demo server as a child process of this interpreter.
+
+    Over HTTP the address is one line on the child's stderr, `listening on http://127.0.0.1:PORT/mcp`, and the
+    child ends when its stdin closes, so that it cannot outlive the process that holds the other end.
+    """
+    if name not in SERVERS:
+        raise ValueError(f"No demo server is called {name!r}; there are: {', '.join(SERVERS)}.")
+    words = [*_interpreter(), "-m", "inspector.demo", name]
+    if http:
+        words += ["--http", "--port", str(port), "--until-eof"]
+    if fault is not None:
+        words += ["--fault", fault]
+    return words
+
+
+def _interpreter() -> list[str]:
+    """This Python, told to leave the current folder off its path: a file there must not pose as ours.
+
+    A checkout that was never installed can only be found through the current folder, so there it stays on.
+    """
+    import importlib.metadata  # Here because it takes longer to import than all the rest of this module.
+
+    try:
+        importlib.metadata.distribution("mcp-lens")
+    except importlib.metadata.PackageNotFoundError:
+        return [sys.executable]
+    return [sys.executable, "-P"]
+
+
+def _build_everything(wire: Wire | None) -> Server[Any]:
+    from inspector.demo.everything.server import build
+
+    return build(wire)
+
+
+def _build_library(wire: Wire | None) -> Server[Any]:
+    from inspector.demo.library import build
+
+    return build(wire)
+
+
+SERVERS: dict[str, DemoServer] = {
+    server.name: server
+    for server in (
+        DemoServer(
+            "everything",
+            "Everything",
+            "Every feature of the protocol: all kinds of arguments and results, progress, logs, sampling, "
+            "elicitation, roots, resources that change, prompts, completion.",
+            _build_everything,
+        ),
+        DemoServer(
+            "library",
+            "Library",
+            "A large catalogue: 250 tools and 120 resources, served in pages of 50.",
+            _build_library,
+        ),
+        DemoServer(
+            "faulty",
+            "Faulty",
+            "Breaks the wire rules on demand: stray output, wrong ids, invalid results, half lines, death.",
+            None,
+        ),
+    )
+}

@@ -1,0 +1,83 @@
+"""Running an SDK server in this process: on stdio until stdin closes, on loopback HTTP until it is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from inspector.demo.servers import Builder
+from inspector.demo.wire import Wire
+
+HOST = "127.0.0.1"
+
+
+def serve_stdio(build: Builder) -> int:
+    """Serve on stdin and stdout until stdin ends; the wire ends the process when nobody reads stdout."""
+    _be_quiet()
+    wire = Wire()
+    anyio.run(_run_stdio, build(wire), wire)
+    return 0
+
+
+async def _run_stdio(server: Server[Any], wire: Wire) -> None:
+    async with stdio_server(stdout=wire.text) as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
+
+
+def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
+    """Serve Streamable HTTP at /mcp on the loopback interface; port 0 takes a free one.
+
+    The SDK checks Host and Origin against loopback names, which keeps a web page from reaching the server
+    through DNS rebinding.
+    """
+    _be_quiet()
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as exc:
+        print(f"Could not listen on {HOST}:{port}: {exc.strerror}. Choose another --port.", file=sys.stderr)
+        return 2
+    print(f"listening on http://{HOST}:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    if until_eof:
+        threading.Thread(target=_exit_at_eof, name="until-eof", daemon=True).start()
+    app = build(None).streamable_http_app(host=HOST)
+    config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on")
+    anyio.run(_Uvicorn(config).serve, [listener])
+    return 0
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn that leaves the signals alone.
+
+    Its own handler waits for open event streams to finish, which clients keep open for good; the default
+    action ends the process at once, and the kernel closes the connections.
+    """
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _exit_at_eof() -> None:
+    with contextlib.suppress(OSError):  # A process without a stdin has come to its end already.
+        while os.read(0, 4096):
+            pass
+    os._exit(0)
+
+
+def _be_quiet() -> None:
+    """No stack trace at Ctrl+C, and no notices that features shown here are deprecated in 2026-07-28."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    warnings.filterwarnings("ignore", category=MCPDeprecationWarning)

@@ -1,0 +1,148 @@
+"""Tools as a table: a definition with a JSON Schema, and the coroutine that runs it.
+
+The SDK can derive schemas from Python annotations, but the demo has to show schemas that no annotation gives
+(`oneOf` with titles, `$ref`, nullable unions), so they are written out and checked here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import mcp_types as types
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # The SDK brings it along.
+from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+
+from inspector.demo.paging import page
+
+Context = ServerRequestContext[Any, Any]
+Schema = dict[str, Any]
+Outcome = types.CallToolResult | types.InputRequiredResult
+Run = Callable[["Call"], Awaitable[Outcome]]
+
+READ_ONLY = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One `tools/call` as a tool sees it: defaults filled in, arguments checked against the schema."""
+
+    context: Context
+    params: types.CallToolRequestParams
+    arguments: Mapping[str, Any]
+
+    @property
+    def session(self) -> ServerSession:
+        return self.context.session
+
+
+@dataclass(frozen=True)
+class DemoTool:
+    """A tool: what the client is told about it, and what it does."""
+
+    definition: types.Tool
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        properties: Mapping[str, Schema] = self.definition.input_schema.get("properties", {})
+        defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
+        return {**defaults, **arguments}
+
+    def complaint_about(self, arguments: Mapping[str, Any]) -> str | None:
+        """What is wrong with these arguments, for the person or model that chose them; None when they fit."""
+        error = best_match(self._validator.iter_errors(dict(arguments)))
+        return None if error is None else f"Invalid arguments at {error.json_path}: {error.message}"
+
+    @cached_property
+    def _validator(self) -> Any:  # jsonschema has no type information.
+        return Draft202012Validator(self.definition.input_schema)
+
+
+class Toolbox:
+    """Answers `tools/list` and `tools/call` from a table of tools."""
+
+    def __init__(self, tools: Iterable[DemoTool], *, page_size: int = 1000) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._page_size = page_size
+
+    def toggle(self, tool: DemoTool) -> bool:
+        """Add the tool, or take it out again; True when it is there afterwards."""
+        if self._tools.pop(tool.name, None) is not None:
+            return False
+        self._tools[tool.name] = tool
+        return True
+
+    async def list_tools(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools, following = page([tool.definition for tool in self._tools.values()], params, self._page_size)
+        return types.ListToolsResult(tools=tools, next_cursor=following)
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+        arguments = tool.fill_defaults(params.arguments or {})
+        complaint = tool.complaint_about(arguments)
+        if complaint is not None:
+            # 2025-11-25, Tools, Error Handling: input validation errors are tool errors, so that a model
+            # can see them and try again.
+            return failure(complaint)
+        return await tool.run(Call(context, params, arguments))
+
+
+def tool(
+    name: str,
+    title: str,
+    description: str,
+    run: Run,
+    input_schema: Schema | None = None,
+    *,
+    output_schema: Schema | None = None,
+    annotations: types.ToolAnnotations = READ_ONLY,
+) -> DemoTool:
+    """One row of a table of tools; without a schema the tool takes no arguments."""
+    definition = types.Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=schema() if input_schema is None else input_schema,
+        output_schema=output_schema,
+        annotations=annotations,
+    )
+    return DemoTool(definition, run)
+
+
+def schema(required: Iterable[str] = (), **properties: Schema) -> Schema:
+    """An object schema with these properties and no others."""
+    result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    names = list(required)
+    return {**result, "required": names} if names else result
+
+
+def text(*parts: str) -> types.CallToolResult:
+    """A result of text blocks."""
+    return types.CallToolResult(content=[types.TextContent(text=part) for part in parts])
+
+
+def failure(message: str) -> types.CallToolResult:
+    """A tool error: a result that says the tool could not do its work."""
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+
+
+def structured(value: Mapping[str, Any]) -> types.CallToolResult:
+    """Structured content, and the same JSON as text for clients that do not know it, as the spec asks."""
+    return types.CallToolResult(
+        content=[types.TextContent(text=json.dumps(value, ensure_ascii=False, indent=2))],
+        structured_content=dict(value),
+    )
