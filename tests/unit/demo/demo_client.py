@@ -1,0 +1,176 @@
+"""A tiny client for the demo servers: raw JSON lines over a real child process.
+
+Deliberately not the inspector's own client nor the SDK's: what it reads is what the server wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from inspector.demo.servers import command
+
+Message = dict[str, Any]
+
+
+class DemoProcess:
+    """A demo server as a child process. Reading blocks; the time limit of the test run ends a hang."""
+
+    def __init__(self, name: str, *, fault: str | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in __exit__
+        # Unbuffered, so that `read_chunk` sees the pieces as they were written.
+        self._process = subprocess.Popen(
+            command(name, fault=fault),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+        )
+        self._pending = b""
+        self._last_id = 0
+        self.answers: dict[str, Callable[[Message], Message]] = {}
+        """How to answer the server's own requests, by method: params in, result out."""
+        self.received: list[Message] = []
+        """Everything but the responses that `request` returned, oldest first."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.hang_up()
+        self.wait()
+        self._stdout.close()
+        self._errors.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def _stdout(self) -> Any:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    # ------------------------------------------------------------------ lines
+
+    def send_line(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def read_chunk(self) -> bytes:
+        """What one read of the pipe gives; empty at end of file."""
+        data: bytes = self._stdout.read(1 << 20)
+        return data
+
+    def read_line(self) -> bytes:
+        """The next line without its newline. Raises EOFError when the server closed its stdout."""
+        chunks = [self._pending]
+        while b"\n" not in chunks[-1]:
+            chunk = self.read_chunk()
+            if not chunk:
+                raise EOFError(self.stderr())
+            chunks.append(chunk)
+        line, _, self._pending = b"".join(chunks).partition(b"\n")
+        return line
+
+    def read(self) -> Message:
+        message: Message = json.loads(self.read_line())
+        return message
+
+    # ------------------------------------------------------------------ requests
+
+    def start(self, method: str, params: Mapping[str, Any] | None = None) -> int:
+        """Send a request and return its id, without waiting for the answer."""
+        self._last_id += 1
+        self.send({"id": self._last_id, "method": method, "params": dict(params or {})})
+        return self._last_id
+
+    def finish(self, request_id: int) -> Message:
+        """Read until this request is answered; keep what comes before, answer what the server asks."""
+        while True:
+            message = self.read()
+            if "method" not in message and message.get("id") == request_id:
+                return message
+            self.received.append(message)
+            if "method" in message and "id" in message:
+                self.send(
+                    {
+                        "id": message["id"],
+                        "result": self.answers[message["method"]](message.get("params", {})),
+                    }
+                )
+
+    def request(self, method: str, params: Mapping[str, Any] | None = None) -> Message:
+        """The result of a request; fails the test when it is answered with an error."""
+        response = self.finish(self.start(method, params))
+        assert "result" in response, response
+        result: Message = response["result"]
+        return result
+
+    def error(self, method: str, params: Mapping[str, Any] | None = None) -> Message:
+        """The error of a request; fails the test when it is answered with a result."""
+        response = self.finish(self.start(method, params))
+        assert "error" in response, response
+        error: Message = response["error"]
+        return error
+
+    def initialize(self, capabilities: Mapping[str, Any] | None = None) -> Message:
+        params = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": dict(capabilities or {}),
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        result = self.request("initialize", params)
+        self.send({"method": "notifications/initialized"})
+        return result
+
+    def call(self, tool: str, **arguments: Any) -> Message:
+        return self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    def call_text(self, tool: str, **arguments: Any) -> str:
+        """The first text block of a call that succeeds."""
+        result = self.call(tool, **arguments)
+        assert not result.get("isError"), result
+        return str(result["content"][0]["text"])
+
+    def pages(self, method: str, key: str) -> list[list[Message]]:
+        """Every page of a list."""
+        result = self.request(method)
+        pages = [result[key]]
+        while "nextCursor" in result:
+            result = self.request(method, {"cursor": result["nextCursor"]})
+            pages.append(result[key])
+        return pages
+
+    def take_received(self, method: str) -> list[Message]:
+        """The params of the messages of this method received so far; forgets everything received."""
+        found = [message["params"] for message in self.received if message.get("method") == method]
+        self.received.clear()
+        return found
+
+    # ------------------------------------------------------------------ the end
+
+    def hang_up(self) -> None:
+        """Close the server's stdin."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def close_stdout(self) -> None:
+        """Stop reading for good: the server's next write fails."""
+        self._stdout.close()
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def wait(self) -> int:
+        return self._process.wait(timeout=20)
+
+    def stderr(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode()

@@ -1,0 +1,88 @@
+"""The registry and `python -m inspector.demo` itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from inspector.demo.faulty.faults import FAULTS
+from inspector.demo.servers import SERVERS, command
+
+LOADED_BY_THE_REGISTRY = """
+import sys
+import inspector.demo.servers
+print([name for name in ("mcp", "mcp_types", "pydantic", "anyio") if name in sys.modules])
+"""
+
+NO_SDK = """
+import sys
+sys.modules["mcp"] = None
+from inspector.demo.__main__ import main
+sys.exit(main(["everything"]))
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False
+    )
+
+
+def demo(*words: str) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "inspector.demo", *words)
+
+
+def test_list_prints_the_names_of_the_registry() -> None:
+    done = demo("--list")
+    assert done.stdout.split() == list(SERVERS) == ["everything", "library", "faulty"]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_importing_the_registry_does_not_import_the_sdk() -> None:
+    done = run(sys.executable, "-c", LOADED_BY_THE_REGISTRY)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_missing_sdk_is_one_sentence_with_the_fix() -> None:
+    done = run(sys.executable, "-c", NO_SDK)
+    assert done.returncode == 2
+    assert "pip install 'mcp-lens[demo]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((), "name a server: everything, library, faulty"),
+        (("nothing",), "invalid choice: 'nothing'"),
+        (("everything", "--fault", "banner"), "--fault belongs to the server 'faulty'"),
+        (("faulty", "--fault", "boredom"), "invalid choice: 'boredom'"),
+        (("faulty", "--http"), "does not speak HTTP"),
+    ],
+)
+def test_wrong_command_line_names_the_reason(words: tuple[str, ...], reason: str) -> None:
+    done = demo(*words)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_command_is_a_word_list_for_this_interpreter() -> None:
+    assert command("faulty", fault="banner")[0] == sys.executable
+    assert command("faulty", fault="banner")[-5:] == ["-m", "inspector.demo", "faulty", "--fault", "banner"]
+    assert command("library", http=True)[-5:] == ["library", "--http", "--port", "0", "--until-eof"]
+
+
+def test_command_for_an_unknown_name_says_which_exist() -> None:
+    with pytest.raises(ValueError, match="everything, library, faulty"):
+        command("nothing")
+
+
+def test_only_the_servers_on_the_sdk_speak_http() -> None:
+    assert [name for name, server in SERVERS.items() if server.speaks_http] == ["everything", "library"]
+
+
+def test_every_fault_describes_itself() -> None:
+    assert all(fault.name == name and fault.description for name, fault in FAULTS.items())

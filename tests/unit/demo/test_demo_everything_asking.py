@@ -1,0 +1,116 @@
+"""The tools that ask the client back, in the handshake era and in the stateless one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from demo_client import DemoProcess, Message
+
+CAPABILITIES: Message = {"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[DemoProcess]:
+    with DemoProcess("everything") as server:
+        server.initialize(CAPABILITIES)
+        yield server
+
+
+@pytest.fixture
+def server(shared_server: DemoProcess) -> DemoProcess:
+    shared_server.answers.clear()
+    shared_server.received.clear()
+    return shared_server
+
+
+def test_sampling_asks_the_model_and_returns_what_it_said(server: DemoProcess) -> None:
+    def answer(params: Message) -> Message:
+        assert params["messages"][0]["content"]["text"] == "Name a fruit."
+        assert params["maxTokens"] == 9
+        return {"role": "assistant", "model": "toy", "content": {"type": "text", "text": "Quince."}}
+
+    server.answers["sampling/createMessage"] = answer
+    assert server.call_text("sampling", prompt="Name a fruit.", max_tokens=9) == "toy said: Quince."
+
+
+def test_form_is_asked_with_a_flat_schema(server: DemoProcess) -> None:
+    asked: list[Message] = []
+
+    def answer(params: Message) -> Message:
+        asked.append(params)
+        return {"action": "accept", "content": {"name": "Ada", "topics": ["news"]}}
+
+    server.answers["elicitation/create"] = answer
+    assert '"name": "Ada"' in server.call_text("elicit_form", message="Who are you?")
+    assert (asked[0]["mode"], asked[0]["message"]) == ("form", "Who are you?")
+    kinds = {schema["type"] for schema in asked[0]["requestedSchema"]["properties"].values()}
+    assert kinds == {"string", "integer", "boolean", "array"}
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_form_that_is_not_filled_in_says_how_it_ended(server: DemoProcess, action: str) -> None:
+    server.answers["elicitation/create"] = lambda params: {"action": action}
+    assert server.call_text("elicit_form") == f"The form was not filled in: {action}."
+
+
+def test_accepted_url_is_followed_by_its_completion(server: DemoProcess) -> None:
+    server.answers["elicitation/create"] = lambda params: {"action": "accept"}
+    assert (
+        server.call_text("elicit_url", url="https://example.org/x") == "The page was answered with: accept."
+    )
+    asked, completed = server.received
+    assert (asked["params"]["mode"], asked["params"]["url"]) == ("url", "https://example.org/x")
+    assert completed["method"] == "notifications/elicitation/complete"
+    assert completed["params"]["elicitationId"] == asked["params"]["elicitationId"]
+
+
+def test_declined_url_is_not_completed(server: DemoProcess) -> None:
+    server.answers["elicitation/create"] = lambda params: {"action": "decline"}
+    assert server.call_text("elicit_url") == "The page was answered with: decline."
+    assert len(server.received) == 1
+
+
+def test_roots_are_listed(server: DemoProcess) -> None:
+    server.answers["roots/list"] = lambda params: {
+        "roots": [{"uri": "file:///a", "name": "A"}, {"uri": "file:///b"}]
+    }
+    assert server.call_text("list_roots") == "file:///a  A\nfile:///b"
+
+
+def test_refusal_by_the_client_is_a_tool_error(server: DemoProcess) -> None:
+    call = server.start("tools/call", {"name": "sampling"})
+    asked = server.read()
+    server.send({"id": asked["id"], "error": {"code": -1, "message": "User rejected sampling request"}})
+    result = server.finish(call)["result"]
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "The client answered with error -1: User rejected sampling request"
+
+
+def test_stateless_era_asks_by_an_input_required_result_and_notifies_by_a_listen_stream() -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+    }
+    with DemoProcess("everything") as server:
+        discovered = server.request("server/discover", {"_meta": meta})
+        assert discovered["supportedVersions"] == ["2026-07-28"]
+        call = {"name": "elicit_form", "arguments": {}, "_meta": meta}
+        interim = server.request("tools/call", call)
+        assert interim["resultType"] == "input_required"
+        ((key, asked),) = interim["inputRequests"].items()
+        assert asked["method"] == "elicitation/create"
+        filled_in = {key: {"action": "accept", "content": {"name": "Ada"}}}
+        result = server.request("tools/call", {**call, "inputResponses": filled_in})
+        assert '"name": "Ada"' in result["content"][0]["text"]
+
+        server.start(
+            "subscriptions/listen",
+            {"notifications": {"resourceSubscriptions": ["demo://counter"]}, "_meta": meta},
+        )
+        assert server.read()["method"] == "notifications/subscriptions/acknowledged"
+        server.request("tools/call", {"name": "bump_counter", "_meta": meta})
+        while not server.received:
+            server.received.append(server.read())
+        assert server.received[0]["method"] == "notifications/resources/updated"

@@ -1,0 +1,165 @@
+"""Each fault of the server `faulty` does what its description says, in the bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from demo_client import DemoProcess
+
+from inspector.demo.faulty.faults import FAULTS
+
+
+@pytest.fixture
+def faulty() -> Iterator[DemoProcess]:
+    with DemoProcess("faulty") as server:
+        server.initialize()
+        yield server
+
+
+def call(server: DemoProcess, tool: str, **arguments: Any) -> int:
+    return server.start("tools/call", {"name": tool, "arguments": arguments})
+
+
+def test_it_behaves_until_a_fault_is_called(faulty: DemoProcess) -> None:
+    tools = [tool["name"] for tool in faulty.request("tools/list")["tools"]]
+    assert tools == ["echo", *(name for name, fault in FAULTS.items() if fault.is_tool)]
+    assert faulty.call_text("echo", message="hi") == "hi"
+    assert faulty.request("ping") == {}
+    assert faulty.error("prompts/list")["code"] == -32601
+    assert faulty.error("tools/call", {"name": "nope"})["code"] == -32602
+    assert faulty.received == []
+
+
+def test_it_answers_what_is_not_json_with_a_parse_error(faulty: DemoProcess) -> None:
+    faulty.send_line(b"hello?")
+    assert faulty.read()["error"]["code"] == -32700
+
+
+def test_stray_text_comes_before_and_after_the_answer(faulty: DemoProcess) -> None:
+    request = call(faulty, "stray_stdout")
+    assert [faulty.read_line() for _ in range(2)] == [b"DEBUG: a print() that was forgotten", b""]
+    assert faulty.read()["id"] == request
+    assert faulty.read_line() == b"{'almost': 'JSON'}"
+
+
+def test_wrong_ids(faulty: DemoProcess) -> None:
+    request = call(faulty, "wrong_id")
+    assert faulty.read()["id"] == f"not-{request}"
+    request = call(faulty, "wrong_id_type")
+    assert faulty.read()["id"] == str(request)
+
+
+def test_two_answers_to_one_request(faulty: DemoProcess) -> None:
+    request = call(faulty, "answers_twice")
+    first, second = faulty.read(), faulty.read()
+    assert first["id"] == second["id"] == request
+    assert first["result"] != second["result"]
+
+
+def test_response_to_nothing(faulty: DemoProcess) -> None:
+    request = call(faulty, "orphan_response")
+    assert [faulty.read()["id"], faulty.read()["id"]] == [987654, request]
+
+
+def test_content_that_is_not_a_list(faulty: DemoProcess) -> None:
+    assert faulty.call("invalid_result") == {"content": "not a list", "isError": "perhaps"}
+
+
+def test_line_in_pieces(faulty: DemoProcess) -> None:
+    call(faulty, "half_line", pieces=4, delay=0.1)
+    chunks = [faulty.read_chunk()]
+    while b"pieces." not in chunks[-1]:
+        chunks.append(faulty.read_chunk())
+    assert any(not chunk.endswith(b"\n") for chunk in chunks)
+    notification, answer = b"".join(chunks).splitlines()
+    assert json.loads(notification)["params"]["data"] == "in pieces"
+    assert "result" in json.loads(answer)
+
+
+def test_invalid_utf8_and_then_a_good_answer(faulty: DemoProcess) -> None:
+    request = call(faulty, "invalid_utf8")
+    assert faulty.read()["params"]["data"] == "still fine"
+    with pytest.raises(UnicodeDecodeError):
+        faulty.read_line().decode()
+    assert faulty.read()["id"] == request
+
+
+def test_deep_json_and_then_a_good_answer(faulty: DemoProcess) -> None:
+    request = call(faulty, "deep_json")
+    line = faulty.read_line()
+    assert line.count(b"{") == line.count(b"}") == 10_002
+    assert faulty.read()["id"] == request
+
+
+def test_huge_line_and_then_a_good_answer(faulty: DemoProcess) -> None:
+    request = call(faulty, "huge_line", megabytes=3)
+    assert len(faulty.read_line()) > 3 * 1024 * 1024
+    assert faulty.read()["id"] == request
+
+
+def test_call_that_is_never_answered_leaves_the_server_alive(faulty: DemoProcess) -> None:
+    call(faulty, "no_answer")
+    assert faulty.request("ping") == {}
+    assert faulty.received == []
+
+
+def test_closed_stdout_leaves_the_process_alive_until_stdin_ends(faulty: DemoProcess) -> None:
+    call(faulty, "closes_stdout")
+    assert faulty.read_chunk() == b""
+    faulty.start("ping")  # Would fail with a broken pipe if it were dead.
+    faulty.hang_up()
+    assert faulty.wait() == 0
+    assert faulty.stderr() == "Closing stdout; I live on.\n"
+
+
+def test_death_in_the_middle_of_a_call(faulty: DemoProcess) -> None:
+    params = {"name": "dies_mid_call", "arguments": {"code": 12}, "_meta": {"progressToken": "t"}}
+    faulty.start("tools/call", params)
+    assert faulty.read()["params"]["progressToken"] == "t"
+    assert faulty.read_chunk() == b""
+    assert faulty.wait() == 12
+    assert faulty.stderr() == "Fatal: lost the database.\nGiving up in the middle of a call.\n"
+
+
+def test_banner_comes_before_the_first_message() -> None:
+    with DemoProcess("faulty", fault="banner") as server:
+        assert server.read_line() == b"*** Faulty server ***"
+        assert server.read_line().decode() == "Listening on stdin…"
+        assert server.read_line() == b""
+        assert server.initialize()["serverInfo"]["name"] == "faulty"
+        assert server.call_text("echo", message="hi") == "hi"
+
+
+def test_exit_at_start_leaves_its_reason_on_stderr() -> None:
+    with DemoProcess("faulty", fault="exit_at_start") as server:
+        assert server.wait() == 3
+        assert server.stderr() == "Error: DEMO_TOKEN is not set.\nSet it and start again.\n"
+
+
+def test_silent_initialize_answers_everything_else() -> None:
+    with DemoProcess("faulty", fault="silent_initialize") as server:
+        server.start("initialize", {"protocolVersion": "2025-11-25"})
+        assert server.request("ping") == {}
+        assert server.received == []
+
+
+def test_fault_of_a_call_on_the_command_line_applies_to_every_tool() -> None:
+    with DemoProcess("faulty", fault="invalid_result") as server:
+        server.initialize()
+        assert server.call("echo", message="hi")["content"] == "not a list"
+
+
+def test_end_of_stdin_and_terminate_end_it_quietly() -> None:
+    with DemoProcess("faulty") as server:
+        server.initialize()
+        server.hang_up()
+        assert server.wait() == 0
+        assert server.stderr() == ""
+    with DemoProcess("faulty") as server:
+        server.initialize()
+        server.terminate()
+        assert server.wait() != 0
+        assert server.stderr() == ""
