@@ -1,0 +1,88 @@
+# shellcheck shell=bash
+# Finding a Python that can make the environment: 3.11 or newer, with the venv module.
+# MCP_LENS_PYTHON names one and ends the search; it counts when .venv is made, not once it is there.
+
+readonly OLDEST_MINOR=11
+readonly PYTHON_NAMES=(python3.13 python3.12 python3.11 python3)
+readonly PYTHON_HINT="name another with MCP_LENS_PYTHON=/path/to/python3"
+
+# What find_python found. The last two say why, when there is no usable one.
+PYTHON=""              # executable, all links resolved
+PYTHON_TOO_OLD=""      # "3.9 (/usr/bin/python3.9)"
+PYTHON_WITHOUT_VENV="" # "3.11"
+
+# need_python: set PYTHON, or end with the reason and the fix.
+need_python() {
+    find_python && return
+    if [[ -n $PYTHON_WITHOUT_VENV ]]; then
+        need_venv_module
+    elif [[ -n $PYTHON_TOO_OLD ]]; then
+        fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and found only $PYTHON_TOO_OLD;" \
+            "install a newer Python, or $PYTHON_HINT, and run this again."
+    else
+        need_any_python
+    fi
+}
+
+find_python() {
+    local names=("${PYTHON_NAMES[@]}") name version modules path
+    [[ -n ${MCP_LENS_PYTHON:-} ]] && names=("$MCP_LENS_PYTHON")
+    PYTHON="" PYTHON_TOO_OLD="" PYTHON_WITHOUT_VENV=""
+    for name in "${names[@]}"; do
+        read -r version modules path < <(python_facts "$name") || continue
+        if ! is_new_enough "$version"; then
+            PYTHON_TOO_OLD="$version ($path)"
+        elif [[ $modules != complete ]]; then
+            PYTHON_WITHOUT_VENV=${PYTHON_WITHOUT_VENV:-$version}
+        else
+            # shellcheck disable=SC2034  # environment.sh reads it
+            PYTHON=$path
+            return 0
+        fi
+    done
+    return 1
+}
+
+# python_facts NAME: "VERSION complete|bare PATH", or nothing when NAME does not run. Links are resolved
+# so that the environment hangs on python3.11 and not on a `python3` that becomes 3.12 one day, and is not
+# made from itself when .venv is the active one. Must run on any Python 3.
+python_facts() {
+    "$1" -I -c '
+import os, sys
+try:
+    import ensurepip, venv
+    modules = "complete"
+except ImportError:
+    modules = "bare"
+print("%d.%d %s %s" % (sys.version_info[0], sys.version_info[1], modules, os.path.realpath(sys.executable)))
+' 2>/dev/null
+}
+
+is_new_enough() {
+    local major=${1%%.*} minor=${1#*.}
+    [[ $major -gt 3 || ($major -eq 3 && $minor -ge $OLDEST_MINOR) ]]
+}
+
+# Debian splits ensurepip, without which venv makes nothing, off into a package per version.
+need_venv_module() {
+    local package=python$PYTHON_WITHOUT_VENV-venv
+    apt_install "$package" && find_python && return
+    if has_apt; then
+        fail "Python $PYTHON_WITHOUT_VENV has no venv module; install it with: $(apt_command "$package")"
+    fi
+    fail "Python $PYTHON_WITHOUT_VENV has no venv module (venv and ensurepip);" \
+        "install your system's package for it, or $PYTHON_HINT, and run this again."
+}
+
+need_any_python() {
+    if [[ -n ${MCP_LENS_PYTHON:-} ]]; then
+        fail "MCP_LENS_PYTHON=$MCP_LENS_PYTHON does not run as a Python 3; correct or unset it, and run this again."
+    fi
+    apt_install python3 python3-venv && find_python && return
+    if has_apt && [[ -z $PYTHON_TOO_OLD ]]; then
+        fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and there is none;" \
+            "install it with: $(apt_command python3 python3-venv)"
+    fi
+    fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and found ${PYTHON_TOO_OLD:-none};" \
+        "install it, or $PYTHON_HINT, and run this again."
+}

@@ -1,0 +1,146 @@
+"""The environment in .venv: made once, kept while it is right, made anew when it is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from packaging_sandbox import Sandbox
+
+MADE = ["venv", "pip install .[demo]"]
+UPDATED = ["pip install .[demo]"]
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+@pytest.fixture
+def ready(sandbox: Sandbox) -> Sandbox:
+    """A tree in which `packaging/run` has run once."""
+    assert sandbox.run("packaging/run").returncode == 0
+    assert sandbox.calls() == MADE
+    return sandbox
+
+
+def test_a_second_run_starts_at_once(ready: Sandbox) -> None:
+    (ready.bin / "python3").unlink()  # nothing may need it any more
+    result = ready.run("packaging/run")
+    assert result.returncode == 0
+    assert result.stdout.startswith("mcp-lens ")
+    assert ready.calls() == []
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock"])
+def test_changed_requirements_are_installed(ready: Sandbox, name: str) -> None:
+    with (ready.tree / name).open("a") as file:
+        file.write("# changed\n")
+    assert ready.run("packaging/run").returncode == 0
+    assert ready.calls() == UPDATED
+
+
+def test_packages_changed_by_another_installer_are_put_right(ready: Sandbox) -> None:
+    later = ready.stamp.stat().st_mtime + 60
+    os.utime(ready.venv / "lib/python3.11/site-packages", (later, later))
+    ready.run("packaging/run")
+    assert ready.calls() == UPDATED
+
+
+def test_the_test_environment_serves_the_app_too(sandbox: Sandbox) -> None:
+    sandbox.run("packaging/test")
+    assert sandbox.calls() == ["venv", "pip install .[test]"]
+    sandbox.run("packaging/run")
+    assert sandbox.calls() == []
+
+
+def test_the_demo_environment_grows_into_the_test_one(ready: Sandbox) -> None:
+    ready.run("packaging/test")
+    assert ready.calls() == ["pip install .[test]"]
+
+
+def test_an_interrupted_set_up_is_begun_anew(sandbox: Sandbox) -> None:
+    sandbox.tell("pip-failure", "ERROR: half way")
+    sandbox.run("packaging/run")
+    assert sandbox.stamp.read_text().startswith("installing\n")
+    sandbox.forget("pip-failure")
+    sandbox.calls()
+    result = sandbox.run("packaging/run")
+    assert "Making .venv anew" in result.stderr
+    assert sandbox.calls() == MADE
+
+
+def test_an_environment_whose_python_is_gone_is_made_anew(ready: Sandbox) -> None:
+    python = ready.venv / "bin/python"
+    python.unlink()
+    python.symlink_to("/nowhere/python3.11")
+    assert ready.run("packaging/run").returncode == 0
+    assert ready.calls() == MADE
+
+
+def test_an_environment_that_was_moved_is_made_anew(ready: Sandbox) -> None:
+    moved = ready.tree.with_name("moved")
+    ready.tree.rename(moved)
+    ready.tree = moved
+    assert ready.run("packaging/run").returncode == 0
+    assert ready.calls() == MADE
+
+
+def test_an_environment_made_by_hand_is_kept(ready: Sandbox) -> None:
+    ready.stamp.unlink()
+    ready.run("packaging/run")
+    assert ready.calls() == UPDATED
+
+
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        (
+            "Retrying after connection broken by 'NewConnectionError(...)': /simple/x/\nERROR: No",
+            "cannot be reached",
+        ),
+        (
+            "SSLError([SSL: CERTIFICATE_VERIFY_FAILED] self-signed)",
+            "certificate of the package index is not trusted",
+        ),
+        ("ERROR: [Errno 28] No space left on device", "the disk is full; free some space"),
+        (
+            "ERROR: No matching distribution found for qasync>=0.28\nmore",
+            "finds no package for qasync>=0.28; check",
+        ),
+        ("ERROR: odd things\nmore", 'pip says "odd things"; put that right'),
+    ],
+)
+def test_a_failing_pip_gets_one_sentence_with_cause_fix_and_log(
+    sandbox: Sandbox, log: str, cause: str
+) -> None:
+    sandbox.tell("pip-failure", log)
+    result = sandbox.run("packaging/run")
+    sentence = result.stderr.splitlines()[-1]
+    assert result.returncode == 1
+    assert sentence.startswith("mcp-lens: Could not install MCP Lens: ")
+    assert cause in sentence
+    assert "and run this again." in sentence
+    named_log = Path(sentence.rpartition("pip's log: ")[2])
+    assert named_log.read_text() == f"{log}\n"
+    assert result.stdout == ""
+
+
+@pytest.mark.skipif(find_spec("pip") is None, reason="this Python has no pip")
+def test_modules_of_the_current_folder_have_no_say_in_a_real_python(sandbox: Sandbox) -> None:
+    """With the real pip, which has no index and is told not to install: it gets as far as refusing."""
+    for module in ("pip", "tomllib", "httpx2"):
+        (sandbox.work / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
+    python = sandbox.venv / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/usr/bin/env bash\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    no_index = {"PIP_NO_INDEX": "1", "PIP_DRY_RUN": "1", "PIP_CONFIG_FILE": os.devnull}
+    result = sandbox.run("packaging/run", PYTHONPATH=str(sandbox.work), **no_index)
+    assert result.returncode == 1
+    assert "pip finds no package for hatchling" in result.stderr
+    assert (sandbox.venv / "pins.txt").read_text().count("==") > 20
+    assert "current folder" not in result.stderr + (sandbox.venv / "pip.log").read_text()

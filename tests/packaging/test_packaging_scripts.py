@@ -1,0 +1,137 @@
+"""What `packaging/run`, `packaging/test` and `.ci/run` do once the environment is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from packaging_sandbox import PROJECT, Sandbox
+
+SCRIPTS = ("packaging/run", "packaging/test", ".ci/run")
+SHELL_FILES = [
+    *SCRIPTS,
+    "packaging/setup.sh",
+    *(f"packaging/setup/{p.name}" for p in PROJECT.glob("packaging/setup/*.sh")),
+]
+STAGES = ["ruff check", "ruff format --check", "mypy", "lint-imports", "pytest"]
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+def test_the_window_opens_on_the_demo_servers_with_the_given_options(sandbox: Sandbox) -> None:
+    result = sandbox.run("packaging/run", "--theme", "very dark", DISPLAY=":0")
+    assert result.stdout == f"mcp-lens --demo --theme very dark [] in {sandbox.work}\n"
+
+
+def test_without_a_display_it_says_so_and_runs_the_tour(sandbox: Sandbox) -> None:
+    result = sandbox.run("packaging/run", "--verbose")
+    assert result.returncode == 0
+    assert result.stderr.splitlines()[-1].startswith(
+        "mcp-lens: There is no display (DISPLAY and WAYLAND_DISPLAY"
+    )
+    assert result.stdout == f"mcp-lens tour --out ./tour-out --verbose [offscreen] in {sandbox.work}\n"
+
+
+def test_a_platform_chosen_by_hand_needs_no_display(sandbox: Sandbox) -> None:
+    result = sandbox.run("packaging/run", QT_QPA_PLATFORM="vnc:size=800x600")
+    assert result.stdout == f"mcp-lens --demo [vnc:size=800x600] in {sandbox.work}\n"
+
+
+def test_the_exit_code_is_that_of_the_app(sandbox: Sandbox) -> None:
+    sandbox.tell("fails-mcp-lens", "yes")
+    assert sandbox.run("packaging/run", DISPLAY=":0").returncode == 1
+
+
+def test_missing_libraries_are_named_as_one_apt_command(sandbox: Sandbox) -> None:
+    sandbox.tell("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
+    result = sandbox.run("packaging/run", DISPLAY=":0")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1] == (
+        "mcp-lens: Qt needs system libraries that are missing; "
+        "install them with: sudo apt-get install -y libegl1 libxcb-cursor0"
+    )
+
+
+def test_root_gets_missing_libraries_installed(sandbox: Sandbox) -> None:
+    sandbox.tell("uid", "0")
+    sandbox.tell("missing-libraries", "libxcb-cursor.so.0")
+    result = sandbox.run("packaging/run", DISPLAY=":0")
+    assert result.stdout.startswith("mcp-lens --demo")
+    assert sandbox.calls()[-1] == "apt-get -qq -y install --no-install-recommends libxcb-cursor0"
+
+
+def test_without_apt_the_libraries_themselves_are_named(sandbox: Sandbox) -> None:
+    (sandbox.bin / "apt-get").unlink()
+    sandbox.tell("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
+    result = sandbox.run("packaging/run", DISPLAY=":0")
+    assert result.returncode == 1
+    assert "missing (libEGL.so.1, libxcb-cursor.so.0); install the packages that hold them" in result.stderr
+
+
+def test_a_machine_without_fonts_is_warned_about_and_goes_on(sandbox: Sandbox) -> None:
+    sandbox.tell("no-fonts", "yes")
+    result = sandbox.run("packaging/run", DISPLAY=":0")
+    assert result.returncode == 0
+    assert "No font was found" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("library", "package"),
+    [
+        ("libxcb-icccm.so.4", "libxcb-icccm4"),
+        ("libxcb-render-util.so.0", "libxcb-render-util0"),
+        ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
+        ("libX11.so.6", "libx11-6"),
+        ("libX11-xcb.so.1", "libx11-xcb1"),
+        ("libdbus-1.so.3", "libdbus-1-3"),
+        ("libgthread-2.0.so.0", "libglib2.0-0"),
+        ("libz.so.1", "zlib1g"),
+    ],
+)
+def test_a_library_is_found_in_its_debian_package(library: str, package: str) -> None:
+    script = f"source {PROJECT}/packaging/setup/libraries.sh && debian_packages"
+    result = subprocess.run(["bash", "-c", script], input=f"{library}\n", capture_output=True, text=True)
+    assert result.stdout.split() == [package]
+
+
+@pytest.mark.parametrize("script", ["packaging/test", ".ci/run"])
+def test_all_checks_run_offscreen_in_the_project_folder(sandbox: Sandbox, script: str) -> None:
+    result = sandbox.run(script)
+    assert result.returncode == 0
+    headings = [line for line in result.stdout.splitlines() if line.startswith("== ")]
+    assert headings == [f"== {stage}" for stage in STAGES]
+    assert f"pytest  [offscreen] in {sandbox.tree}\n" in result.stdout
+    assert result.stdout.endswith("\nAll stages are clean.\n")
+
+
+def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox: Sandbox) -> None:
+    sandbox.tell("fails-mypy", "yes")
+    sandbox.tell("fails-ruff", "yes")
+    result = sandbox.run("packaging/test")
+    assert result.returncode == 1
+    assert "== pytest\n" in result.stdout
+    assert result.stdout.endswith("\nNot clean: ruff check, ruff format --check, mypy\n")
+
+
+def test_pytest_options_run_pytest_alone(sandbox: Sandbox) -> None:
+    sandbox.tell("fails-pytest", "yes")
+    result = sandbox.run("packaging/test", "-k", "two words")
+    assert result.returncode == 1
+    assert result.stdout == f"pytest -k two words [offscreen] in {sandbox.tree}\n"
+
+
+@pytest.mark.parametrize("name", SHELL_FILES)
+def test_shell_files_parse(name: str) -> None:
+    result = subprocess.run(["bash", "-n", str(PROJECT / name)], capture_output=True, text=True)
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_can_be_executed(name: str) -> None:
+    assert os.access(PROJECT / name, os.X_OK)
