@@ -1,0 +1,88 @@
+"""Every command of the window, in one table: its words, its icon, its key, where it stands in the menus.
+
+The window builds them once; menus, buttons, context menus and the tour all use the same QAction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+
+from inspector.qt.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row. `menu` is where it is found; a separator stands before it when `begins_group`."""
+
+    id: str
+    menu: str
+    text: str
+    icon: str = ""
+    key: str = ""
+    hint: str = ""
+    is_toggle: bool = False
+    begins_group: bool = False
+
+
+COMMANDS = (
+    Command("server.add", "Server", "Add server…", "plus", "Ctrl+N", "Add a server: a command line or a URL"),
+    Command("server.connect", "Server", "Connect", "plug", "Ctrl+Shift+C", begins_group=True),
+    Command("server.disconnect", "Server", "Disconnect", "unplug", "Ctrl+Shift+D"),
+    Command("server.reconnect", "Server", "Reconnect", "refresh", "Ctrl+R", "Disconnect and connect again"),
+    Command("server.connect_all", "Server", "Connect all", "plug", hint="Connect every enabled server"),
+    Command("server.enable", "Server", "Enabled", is_toggle=True, begins_group=True,
+            hint="A disabled server is kept but never connected"),
+    Command("server.remove", "Server", "Remove", "trash", hint="Disconnect and forget this server"),
+    Command("app.quit", "Server", "Quit", key="Ctrl+Q", begins_group=True),
+    Command("tool.call", "Tool", "Call", "play", "Ctrl+Return", "Call the tool with these arguments"),
+    Command("tool.cancel", "Tool", "Cancel call", "stop", "Ctrl+.", "Stop waiting and tell the server so"),
+    Command("tool.search", "Tool", "Search tools", "search", "Ctrl+T", begins_group=True),
+    Command("tool.refresh", "Tool", "List tools again", "refresh"),
+    Command("traffic.follow", "Traffic", "Follow new traffic", "chevron-down", is_toggle=True),
+    Command("traffic.search", "Traffic", "Search traffic", "search", "Ctrl+Shift+F"),
+    Command("traffic.events", "Traffic", "Show connection events", "info", is_toggle=True,
+            hint="Process, state and local errors among the messages"),
+    Command("traffic.partner", "Traffic", "Go to request or answer", "link", "Ctrl+J", begins_group=True),
+    Command("traffic.clear", "Traffic", "Clear view", "clear", hint="Hide what is there; the log keeps it"),
+    Command("view.overview", "View", "Overview", key="Ctrl+1"),
+    Command("view.tools", "View", "Tools", key="Ctrl+2"),
+    Command("view.console", "View", "Console", key="Ctrl+3"),
+    Command("view.system", "View", "Follow the system's colours", is_toggle=True, begins_group=True),
+    Command("view.light", "View", "Light", "sun", is_toggle=True),
+    Command("view.dark", "View", "Dark", "moon", is_toggle=True),
+    Command("help.news", "Help", "What's new"),
+    Command("help.about", "Help", "About MCP Lens"),
+)  # fmt: skip
+
+
+class Actions(QObject):
+    """The QActions, by the id of their command."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._actions = {command.id: self._make(command, theme) for command in COMMANDS}
+
+    def __getitem__(self, id: str) -> QAction:
+        return self._actions[id]
+
+    def menus(self) -> Iterator[tuple[str, list[tuple[Command, QAction]]]]:
+        """Each menu with its commands, in the order of the table."""
+        for name in dict.fromkeys(command.menu for command in COMMANDS):
+            yield name, [(each, self[each.id]) for each in COMMANDS if each.menu == name]
+
+    def _make(self, command: Command, theme: Theme) -> QAction:
+        action = QAction(command.text, self)
+        action.setObjectName(command.id)
+        action.setCheckable(command.is_toggle)
+        if command.icon:
+            theme.dress(action, command.icon)
+        if command.key:
+            action.setShortcut(QKeySequence(command.key))
+        words = command.hint or command.text.rstrip("…")
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(f"{words} ({keys})" if keys else words)
+        return action

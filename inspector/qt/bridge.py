@@ -1,0 +1,176 @@
+"""The only file where the engine's thread and the window's thread meet.
+
+Down: a panel awaits one of the methods here; the work runs on the engine's loop and its value comes back
+to the window's. Up: what the engine says is queued, and delivered as Qt signals in batches, at most
+every 33 ms, however much there is. Only frozen values cross, and the traffic log, which is made to be
+read from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.entries import Entry
+from inspector.engine.digest import PrettyText, ResultDigest
+from inspector.engine.engine import Engine
+from inspector.engine.thread import EngineThread
+from inspector.engine.views import CallOutcome, ServerView
+from inspector.protocol.connection import Progressed
+from inspector.protocol.types import Listing, Tool
+from inspector.traffic.log import TrafficLog
+from inspector.transport.tasks import TaskScope
+
+T = TypeVar("T")
+
+_TICK_MS = 33
+
+
+class Bridge(QObject):
+    """What panels know of the engine.
+
+    Signals:
+        server_changed: A server was added or stands differently; carries its ServerView.
+        server_removed: Carries its name.
+        list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
+        problem_found: Something is wrong that belongs to no server; carries a sentence.
+        traffic_grew: The log has more rows; carries its length.
+    """
+
+    server_changed = Signal(object)
+    server_removed = Signal(str)
+    list_changed = Signal(str, str)
+    problem_found = Signal(str)
+    traffic_grew = Signal(int)
+    _woken = Signal()
+
+    def __init__(self, thread: EngineThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._thread = thread
+        self._engine = thread.engine
+        self._tasks = TaskScope()
+        self._queue: deque[Callable[[], None]] = deque()
+        self._is_awake = False
+        self._shown_length = 0
+        self._timer = QTimer(self, interval=_TICK_MS, singleShot=True)
+        self._timer.timeout.connect(self._deliver)
+        self._woken.connect(self._on_woken)
+        self._listen()
+
+    @property
+    def log(self) -> TrafficLog:
+        return self._engine.log
+
+    def start(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
+        """Run a panel's coroutine on the window's loop; what it raises for the person is shown to them."""
+        return self._tasks.spawn(name, self._shown(work))
+
+    async def close(self) -> None:
+        """Nothing of ours runs on the window's loop any more."""
+        await self._tasks.close()
+        self._timer.stop()
+
+    # -------------------------------------------------------------- down
+
+    async def load(self) -> None:
+        await self._call(_soon(self._engine.load))
+
+    async def save_server(self, entry: Entry) -> ServerView:
+        return await self._call(_soon(partial(self._engine.save, entry)))
+
+    async def add_server(self, entry: Entry) -> ServerView:
+        return await self._call(_soon(partial(self._engine.add, entry)))
+
+    async def unique_name(self, name: str) -> str:
+        return await self._call(_soon(partial(self._engine.unique_name, name)))
+
+    async def remove_server(self, name: str) -> None:
+        await self._call(self._engine.remove(name))
+
+    async def set_enabled(self, name: str, enabled: bool) -> None:
+        await self._call(self._engine.set_enabled(name, enabled))
+
+    def connect_server(self, name: str) -> None:
+        """Begin to connect; `server_changed` tells how it goes."""
+        self._thread.call(self._engine.connect_soon, name)
+
+    async def disconnect_server(self, name: str) -> None:
+        await self._call(self._engine.disconnect(name))
+
+    async def list_tools(self, server: str) -> Listing[Tool]:
+        return await self._call(self._engine.list_tools(server))
+
+    async def call_tool(
+        self, server: str, tool: str, arguments: JSONObject, on_progress: Callable[[Progressed], None]
+    ) -> CallOutcome:
+        """Call a tool. Cancelling the task that awaits this cancels the call."""
+
+        def forward(event: Progressed) -> None:
+            self._post(partial(on_progress, event))
+
+        return await self._call(self._engine.call_tool(server, tool, arguments, on_progress=forward))
+
+    async def pretty(self, row: int) -> PrettyText:
+        return await self._call(self._engine.pretty(row))
+
+    async def digest(self, answer: bytes) -> ResultDigest:
+        return await self._call(self._engine.digest(answer))
+
+    async def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        return await asyncio.wrap_future(self._thread.submit(work))
+
+    async def _shown(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    # -------------------------------------------------------------- up
+
+    def _listen(self) -> None:
+        """These run on the engine's thread: they only queue."""
+        engine: Engine = self._engine
+        engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
+        engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
+        engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
+        engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.log.grew.connect(lambda length: self._wake())
+
+    def _post(self, deliver: Callable[[], None]) -> None:
+        self._queue.append(deliver)
+        self._wake()
+
+    def _wake(self) -> None:
+        # Set before the queue is emptied and cleared before it is read (`_deliver`): nothing is left behind.
+        if not self._is_awake:
+            self._is_awake = True
+            self._woken.emit()
+
+    def _on_woken(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _deliver(self) -> None:
+        self._is_awake = False
+        for _ in range(len(self._queue)):
+            self._queue.popleft()()
+        length = len(self.log)
+        if length != self._shown_length:
+            self._shown_length = length
+            self.traffic_grew.emit(length)
+
+
+def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
+    """A plain function as a coroutine, so that it runs on the engine's thread."""
+
+    async def run() -> T:
+        return function()
+
+    return run()

@@ -1,0 +1,76 @@
+"""The servers, in the order they were added, as they stand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
+
+from inspector.base.plaintext import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.models.logrows import Index
+
+ViewRole = Qt.ItemDataRole.UserRole + 1
+_NOWHERE = QModelIndex()
+
+
+class ServersModel(QAbstractListModel):
+    """Rows of ServerView; `ViewRole` gives the view itself to the delegate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views: list[ServerView] = []
+
+    def put(self, view: ServerView) -> None:
+        """A server was added or stands differently."""
+        row = self.row_of(view.name)
+        if row is None:
+            self.beginInsertRows(_NOWHERE, len(self._views), len(self._views))
+            self._views.append(view)
+            self.endInsertRows()
+        else:
+            self._views[row] = view
+            self.dataChanged.emit(self.index(row), self.index(row))
+
+    def remove(self, name: str) -> None:
+        row = self.row_of(name)
+        if row is not None:
+            self.beginRemoveRows(_NOWHERE, row, row)
+            del self._views[row]
+            self.endRemoveRows()
+
+    def views(self) -> tuple[ServerView, ...]:
+        return tuple(self._views)
+
+    def view(self, row: int) -> ServerView | None:
+        return self._views[row] if 0 <= row < len(self._views) else None
+
+    def row_of(self, name: str) -> int | None:
+        return next((row for row, view in enumerate(self._views) if view.name == name), None)
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._views)
+
+    def data(
+        self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if not index.isValid():
+            return None
+        view = self._views[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return one_line(view.name)
+        if role == ViewRole:
+            return view
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{one_line(view.name)}, {view.transport}, {state_words(view)}"
+        return None
+
+
+def state_words(view: ServerView) -> str:
+    """One line on how a server stands, for under its name."""
+    match view.status:
+        case ServerStatus.CONNECTED if view.agreement is not None:
+            return f"connected · {view.agreement.revision}"
+        case ServerStatus.CONNECTING:
+            return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
+        case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN:
+            return one_line(f"{view.status.value}: {view.reason}")
+    return str(view.status.value)
