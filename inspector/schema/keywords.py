@@ -1,0 +1,79 @@
+"""Schema keywords read with tolerance: what has the wrong type is as if it were not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from inspector.base.jsonvalue import JSON, JSONObject
+
+
+def text(schema: JSONObject, key: str, limit: int = 4000) -> str:
+    """A string, cut where no one would read on."""
+    value = schema.get(key)
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) <= limit else f"{value[:limit]}…"
+
+
+def number(schema: JSONObject, key: str) -> int | float | None:
+    """A number; true and false are none, and neither is draft-04's `exclusiveMinimum: true`."""
+    value = schema.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if value == value else None  # not NaN
+
+
+def count(schema: JSONObject, key: str) -> int | None:
+    """A whole number that is not negative."""
+    value = number(schema, key)
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def schemas(schema: JSONObject, key: str) -> list[JSON]:
+    """A list of schemas, as in `anyOf`."""
+    value = schema.get(key)
+    return value if isinstance(value, list) else []
+
+
+def named(schema: JSONObject, key: str) -> JSONObject:
+    """Schemas by name, as in `properties`."""
+    value = schema.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def names(schema: JSONObject, key: str) -> frozenset[str]:
+    """A list of names, as in `required`."""
+    return frozenset(name for name in schemas(schema, key) if isinstance(name, str))
+
+
+def types(schema: JSONObject) -> tuple[str, ...]:
+    """The names in `type`, which is one or a list; guessed from the neighbours where it is missing."""
+    value = schema.get("type")
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list):
+        return tuple(name for name in value if isinstance(name, str))
+    if "properties" in schema:
+        return ("object",)
+    return ("array",) if "items" in schema or "prefixItems" in schema else ()
+
+
+def present(schema: JSONObject, keys: Iterable[str]) -> list[str]:
+    """Those of the keys that the schema has."""
+    return [key for key in keys if key in schema]
+
+
+def kind_of(value: JSON) -> str:
+    """A value's type in plain words, for "expected …, got …"."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+    return "an object"
