@@ -1,0 +1,285 @@
+"""A read-only code view over paged rows: line numbers, and colours for the rows in sight only."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from PySide6.QtCore import QMimeData, QRect, QSize, Qt
+from PySide6.QtGui import (
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextLayout,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.jsonscan import Kind, ends_in_string, qt_column, scan
+from inspector.qt.widgets.paging import Page
+
+_KINDS: tuple[Kind, ...] = ("key", "string", "number", "literal")
+_OVERSCAN = 4
+
+
+class CodeEdit(QPlainTextEdit):
+    """Rows of code in the system's fixed font. Selecting and copying joins the rows of one line again.
+
+    QSyntaxHighlighter is not used: it visits every block of a page before the first paint.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._rows: list[str] = []
+        self._numbers: list[int] = []
+        self._starts: list[int] = []
+        self._length = 0
+        self._last_number = 0
+        self._text: str | None = None
+        self._matches: list[tuple[int, int]] = []
+        self._current = -1
+        self._is_json = False
+        self._colored: set[int] = set()
+        self._open_strings: dict[int, bool] = {}
+        self._formats: dict[Kind, QTextCharFormat] = {}
+        self._gutter = _Gutter(self)
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setTabChangesFocus(True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.document().setDocumentMargin(SPACE_2)
+        self.updateRequest.connect(self._on_update_requested)
+        self._on_theme_changed()
+        theme.changed.connect(self._on_theme_changed)
+
+    # ------------------------------------------------------------ content
+
+    def set_page(self, page: Page, *, json: bool, numbered: bool) -> None:
+        """Show this page instead of what was there, from its top."""
+        self._is_json = json
+        self._gutter.setVisible(numbered)
+        self._rows, self._numbers, self._starts = [], [], []
+        self._length = self._last_number = 0
+        self._matches, self._current = [], -1
+        self._colored.clear()
+        self._open_strings.clear()
+        self._record(page)
+        self.setPlainText("\n".join(page.rows))
+        self._fit_gutter()
+        self._refresh_visible()
+
+    def add_page(self, page: Page) -> None:
+        """Show one more page below; the view stays where it is."""
+        self._record(page)
+        end = QTextCursor(self.document())
+        end.movePosition(QTextCursor.MoveOperation.End)
+        end.insertText("\n" + "\n".join(page.rows))
+        self._fit_gutter()
+        self._refresh_visible()
+
+    def shown_text(self) -> str:
+        """What is shown, with the rows of one line joined."""
+        if self._text is None:
+            self._text = "".join(self._joined(self._rows, 0))
+        return self._text
+
+    def _record(self, page: Page) -> None:
+        self._text = None
+        self._last_number = max(self._last_number, *page.numbers, 0)
+        for row, number in zip(page.rows, page.numbers, strict=True):
+            if self._rows and self._breaks_before(number):
+                self._length += 1
+            self._starts.append(self._length)
+            self._length += len(row)
+            self._rows.append(row)
+            self._numbers.append(number)
+
+    def _breaks_before(self, number: int) -> bool:
+        """Whether a line break of the content stands before a row; rows without numbers are hex lines."""
+        return number > 0 or self._gutter.isHidden()
+
+    def _joined(self, rows: list[str], first: int) -> Iterator[str]:
+        for place, row in enumerate(rows):
+            if place and self._breaks_before(self._numbers[first + place]):
+                yield "\n"
+            yield row
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        cursor = self.textCursor()
+        first = self.document().findBlock(cursor.selectionStart()).blockNumber()
+        data = QMimeData()
+        data.setText("".join(self._joined(cursor.selectedText().split("\u2029"), first)))
+        return data
+
+    # ------------------------------------------------------------ found places
+
+    def set_matches(self, matches: list[tuple[int, int]], current: int) -> None:
+        """Mark these stretches of `shown_text()` (sorted) and bring the current one into view."""
+        self._matches, self._current = matches, current
+        if 0 <= current < len(matches):
+            self.setTextCursor(self._cursor_at(matches[current][0]))
+            self.centerCursor()
+        self._mark_matches()
+
+    def _mark_matches(self) -> None:
+        """Selections for the matches in sight only: there may be thousands."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        if self._matches:
+            blocks = list(self._visible_blocks())
+            low = self._starts[blocks[0].blockNumber()] if blocks else 0
+            last = blocks[-1].blockNumber() if blocks else 0
+            high = self._starts[last] + len(self._rows[last])
+            begin = bisect_left(self._matches, (low, 0))
+            end = bisect_right(self._matches, (high, 0))
+            marks = [self._mark(place) for place in range(max(begin - 1, 0), end)]
+        self.setExtraSelections(marks)
+
+    def _mark(self, place: int) -> QTextEdit.ExtraSelection:
+        start, stop = self._matches[place]
+        selection = QTextEdit.ExtraSelection()
+        cursor = self._cursor_at(start)
+        cursor.setPosition(self._cursor_at(stop).position(), QTextCursor.MoveMode.KeepAnchor)
+        is_current = place == self._current
+        selection.cursor = cursor
+        selection.format.setBackground(
+            self._theme.color("warn") if is_current else self._theme.tokens.tint("warn", 0.28)
+        )
+        if is_current:
+            selection.format.setForeground(self._theme.color("surface"))
+        return selection
+
+    def _cursor_at(self, offset: int) -> QTextCursor:
+        place = max(bisect_right(self._starts, offset) - 1, 0)
+        row = self._rows[place]
+        column = qt_column(row, min(offset - self._starts[place], len(row)))
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self.document().findBlockByNumber(place).position() + column)
+        return cursor
+
+    # ------------------------------------------------------------ colours
+
+    def _refresh_visible(self) -> None:
+        if self._is_json and self.isVisible():
+            for block in list(self._visible_blocks()):
+                self._color(block)
+        if self._matches:
+            self._mark_matches()
+
+    def _visible_blocks(self) -> Iterator[QTextBlock]:
+        """The blocks in sight and a few below, laying out no others."""
+        block = self.firstVisibleBlock()
+        bottom = self.viewport().height()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+        spare = _OVERSCAN
+        while block.isValid() and spare:
+            yield block
+            top += self.blockBoundingRect(block).height()
+            spare -= top > bottom
+            block = block.next()
+
+    def _color(self, block: QTextBlock) -> None:
+        place = block.blockNumber()
+        if place in self._colored:
+            return
+        self._colored.add(place)
+        row = self._rows[place]
+        spans, self._open_strings[place] = scan(row, self._starts_in_string(place))
+        ranges = []
+        for start, length, kind in spans:
+            stretch = QTextLayout.FormatRange()
+            left = qt_column(row, start)
+            stretch.start, stretch.length = left, qt_column(row, start + length) - left
+            stretch.format = self._formats[kind]
+            ranges.append(stretch)
+        block.layout().setFormats(ranges)
+
+    def _starts_in_string(self, place: int) -> bool:
+        """Whether the line was inside a string where this row begins; looks back within the line at most."""
+        first = place
+        while self._numbers[first] == 0 and first > 0 and first - 1 not in self._open_strings:
+            first -= 1
+        for row in range(first, place):
+            is_open = self._numbers[row] == 0 and self._open_strings.get(row - 1, False)
+            self._open_strings[row] = ends_in_string(self._rows[row], is_open)
+        return self._numbers[place] == 0 and self._open_strings.get(place - 1, False)
+
+    def _on_theme_changed(self) -> None:
+        self.setFont(self._theme.mono_font())
+        self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
+        for kind in _KINDS:
+            shade = QTextCharFormat()
+            shade.setForeground(self._theme.color(kind))
+            self._formats[kind] = shade
+        self._colored.clear()
+        self._refresh_visible()
+        self._gutter.update()
+
+    # ------------------------------------------------------------ geometry
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        if dy:
+            self._refresh_visible()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_gutter()
+        self._refresh_visible()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh_visible()
+
+    def gutter_width(self) -> int:
+        if self._gutter.isHidden():
+            return 0
+        digits = max(2, len(str(self._last_number)))
+        return digits * self.fontMetrics().horizontalAdvance("0") + SPACE_3 + SPACE_2
+
+    def paint_gutter(self, painter: QPainter, width: int) -> None:
+        """Right-aligned numbers beside the rows that start a line."""
+        painter.setFont(self.font())
+        painter.setPen(self._theme.tokens.tint("muted", 0.7))
+        top = self.blockBoundingGeometry(self.firstVisibleBlock()).translated(self.contentOffset()).top()
+        height = self.fontMetrics().height()
+        for block in self._visible_blocks():
+            number = self._numbers[block.blockNumber()] if block.blockNumber() < len(self._numbers) else 0
+            if number:
+                box = QRect(0, round(top), width - SPACE_2, height)
+                painter.drawText(box, Qt.AlignmentFlag.AlignRight.value, str(number))
+            top += self.blockBoundingRect(block).height()
+
+    def _fit_gutter(self) -> None:
+        width = self.gutter_width()
+        self.setViewportMargins(width, 0, 0, 0)
+        inside = self.contentsRect()
+        self._gutter.setGeometry(inside.left(), inside.top(), width, inside.height())
+
+    def _on_update_requested(self, rect: QRect, dy: int) -> None:
+        if dy:
+            self._gutter.scroll(0, dy)
+        else:
+            self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
+
+
+class _Gutter(QWidget):
+    """The strip of line numbers; the edit knows where its rows are, so it paints them."""
+
+    def __init__(self, edit: CodeEdit) -> None:
+        super().__init__(edit)
+        self._edit = edit
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._edit.gutter_width(), 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setClipRect(event.rect())
+        self._edit.paint_gutter(painter, self.width())

@@ -1,0 +1,117 @@
+"""What a panel shows instead of content: nothing yet, still waiting, or failed and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QFont
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
+from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.spinner import Spinner
+
+_MARK_SIZE = 28
+_TEXT_WIDTH = 420
+
+
+class _Title(PlainLabel):
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.15, QFont.Weight.DemiBold)
+
+
+class EmptyState(QWidget):
+    """A centred mark, a title, a sentence and the buttons that lead on. The first is primary."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon: tuple[str, Tone] | None = None
+        self._mark = QLabel()
+        self._mark.setFixedSize(_MARK_SIZE, _MARK_SIZE)
+        self._spinner = Spinner(theme, _MARK_SIZE - 4)
+        self._title = _Title(theme, wrap=True)
+        self._sentence = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self._next_step = PlainLabel(theme, wrap=True)
+        self._buttons: list[ActionButton] = []
+        self._button_row = QHBoxLayout()
+        self._lay_out()
+        theme.changed.connect(self._paint_mark)
+
+    def show_empty(self, icon: str, title: str, sentence: str, actions: Sequence[QAction] = ()) -> None:
+        """Nothing here yet: say what would be, and how to get it."""
+        self._show(icon, "muted", title, sentence, "", actions, "primary")
+
+    def show_failed(self, title: str, cause: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
+        """It did not work: the cause, what to do, a button that does it."""
+        self._show("error", "error", title, cause, next_step, actions, "primary")
+
+    def show_loading(self, title: str, waits_for: str, cancel: QAction | None = None) -> None:
+        """Still waiting: say for what, and let the person stop it."""
+        self._show(None, "muted", title, waits_for, "", [cancel] if cancel else [], "plain")
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_3)
+        column.setSpacing(SPACE_2)
+        self._button_row.setSpacing(SPACE_2)
+        column.addStretch(2)
+        column.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self._spinner, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addSpacing(SPACE_2)
+        for label in (self._title, self._sentence, self._next_step):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            column.addLayout(_centred(label))
+        column.addSpacing(SPACE_3)
+        column.addLayout(self._button_row)
+        column.addStretch(3)
+        self._button_row.addStretch()
+        self._button_row.addStretch()
+
+    def _show(
+        self,
+        icon: str | None,
+        tone: Tone,
+        title: str,
+        sentence: str,
+        next_step: str,
+        actions: Sequence[QAction],
+        first: ButtonKind,
+    ) -> None:
+        self._icon = (icon, tone) if icon else None
+        self._mark.setVisible(icon is not None)
+        self._spinner.setVisible(icon is None)
+        for label, text in ((self._title, title), (self._sentence, sentence), (self._next_step, next_step)):
+            label.setText(text)
+            label.setVisible(bool(text))
+        self.setAccessibleName(title)
+        self._paint_mark()
+        self._set_buttons(actions, first)
+
+    def _set_buttons(self, actions: Sequence[QAction], first: ButtonKind) -> None:
+        for button in self._buttons:
+            self._button_row.removeWidget(button)
+            button.deleteLater()
+        kinds: list[ButtonKind] = [first] + ["plain"] * len(actions)
+        self._buttons = [
+            ActionButton(action, kind, self) for action, kind in zip(actions, kinds, strict=False)
+        ]
+        for place, button in enumerate(self._buttons):
+            self._button_row.insertWidget(1 + place, button)
+
+    def _paint_mark(self) -> None:
+        if self._icon is not None:
+            name, tone = self._icon
+            self._mark.setPixmap(self._theme.pixmap(name, tone, _MARK_SIZE, self.devicePixelRatioF()))
+
+
+def _centred(label: QLabel) -> QHBoxLayout:
+    """A column of comfortable width; the label's own alignment hint would stop it from wrapping."""
+    label.setMaximumWidth(_TEXT_WIDTH)
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addWidget(label, 1000)
+    row.addStretch(1)
+    return row
