@@ -334,7 +334,7 @@ def _copy_size(source: QFont, target: QFont) -> None:
 # Item views get no `::item` rules for tables: the style sheet engine would then paint every cell.
 # A focus ring replaces one pixel of padding, so that nothing moves when focus does.
 _SHEET = """
-QToolTip { background: $raised; color: $text; border: 1px solid $edge; padding: 0; }
+QToolTip { background: $raised; color: $text; border: 1px solid $edge; padding: 2px; }
 QMainWindow::separator { background: $line; width: 1px; height: 1px; }
 QMainWindow::separator:hover, QSplitter::handle:hover { background: $accent; }
 QSplitter::handle { background: $line; }
@@ -386,7 +386,7 @@ QToolButton::menu-indicator { image: none; }
 
 QLineEdit, QAbstractSpinBox, QComboBox, QTextEdit[kind="input"], QPlainTextEdit[kind="input"] {
     background: $raised; color: $text; border: 1px solid $edge; border-radius: 5px; padding: 3px 7px;
-    selection-background-color: $selection; selection-color: $text; }
+    placeholder-text-color: $muted; selection-background-color: $selection; selection-color: $text; }
 QLineEdit, QAbstractSpinBox, QComboBox { min-height: 18px; }
 QLineEdit:focus, QAbstractSpinBox:focus, QComboBox:focus, QTextEdit[kind="input"]:focus,
 QPlainTextEdit[kind="input"]:focus { border: 2px solid $accent; padding: 2px 6px; }
@@ -395,8 +395,7 @@ QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: 
 QLineEdit[state="error"], QAbstractSpinBox[state="error"], QComboBox[state="error"],
 QPlainTextEdit[state="error"] { border-color: $error; }
 QLineEdit QToolButton { padding: 0; }
-QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit, QComboBox QLineEdit:focus {
-    border: 0; padding: 0 0 0 6px; min-height: 16px; background: transparent; }
+QComboBox QLineEdit, QComboBox QLineEdit:focus { border: 0; padding: 0; background: transparent; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: 0; background: transparent;
     width: 18px; }
 QAbstractSpinBox::up-arrow, QHeaderView::up-arrow { image: url(glyphs:$name/chevron-up.svg); width: 12px; }

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QColor, QIcon, QImage, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.qt.theme import DARK, LIGHT, Scheme, Theme, Tokens, Tone, palette, stylesheet
@@ -215,3 +215,13 @@ def test_fonts_share_a_size_and_scale(theme: Theme) -> None:
     assert theme.mono_font().pointSizeF() == theme.ui_font().pointSizeF()
     assert theme.ui_font(2.0).pointSizeF() == pytest.approx(2 * theme.ui_font().pointSizeF())
     assert theme.row_height() >= 22
+
+
+def test_placeholder_text_is_readable_too(theme: Theme, qtbot: QtBot) -> None:
+    line = QLineEdit()
+    qtbot.addWidget(line)
+    line.ensurePolished()
+    # a style sheet's `color` alone would leave the placeholder half transparent
+    assert line.palette().color(QPalette.ColorRole.PlaceholderText).name(QColor.NameFormat.HexArgb) == (
+        "#ff" + LIGHT.muted[1:]
+    )
