@@ -6,16 +6,19 @@ install_app() {
     local log=$VENV/pip.log pins=$VENV/pins.txt
     mark installing
     say "Setting up .venv with the packages for '$1'; the first time takes a minute or two."
-    "$VENV/bin/python" -I "$ROOT/packaging/setup/pins.py" "$ROOT/uv.lock" >"$pins" ||
+    "$VENV/bin/python" -I "$ROOT/packaging/setup/pins.py" "$ROOT/uv.lock" >"$pins" 2>/dev/null ||
         fail "uv.lock cannot be read; bring it back with: git checkout uv.lock"
-    pip_install "$pins" "$1" >"$log" 2>&1 || fail "Could not install MCP Lens: $(pip_cause "$log") pip's log: $log"
+    pip_install "$1" "$pins" "$log" || fail "Could not install MCP Lens: $(pip_cause "$log") pip's log: $log"
 }
 
-# In a subshell for the folder's sake: `.[extra]` has no trouble with a path that holds spaces or brackets.
-# -I keeps modules of the current folder out of pip. Without a network pip's own 5 retries take a minute.
+# pip_install EXTRA PINS LOG: in a subshell, so that `.[extra]` has no trouble with a path that holds spaces
+# or brackets, and only pip's own words go to the log. -I keeps modules of the current folder out of pip.
+# Without a network pip's usual 5 retries take a minute.
 pip_install() {
-    (cd -- "$ROOT" && PIP_RETRIES=${PIP_RETRIES:-2} "$VENV/bin/python" -I -m pip install \
-        --disable-pip-version-check --no-input --constraint "$1" --editable ".[$2]")
+    (
+        cd -- "$ROOT" && PIP_RETRIES=${PIP_RETRIES:-2} "$VENV/bin/python" -I -m pip install \
+            --disable-pip-version-check --no-input --constraint "$2" --editable ".[$1]"
+    ) >"$3" 2>&1
 }
 
 # pip_cause LOG: the reason and the fix, from what pip wrote.

@@ -129,18 +129,34 @@ def test_a_failing_pip_gets_one_sentence_with_cause_fix_and_log(
     assert result.stdout == ""
 
 
-@pytest.mark.skipif(find_spec("pip") is None, reason="this Python has no pip")
-def test_modules_of_the_current_folder_have_no_say_in_a_real_python(sandbox: Sandbox) -> None:
-    """With the real pip, which has no index and is told not to install: it gets as far as refusing."""
-    for module in ("pip", "tomllib", "httpx2"):
-        (sandbox.work / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
+@pytest.fixture
+def real_python(sandbox: Sandbox) -> Sandbox:
+    """A tree whose .venv runs this very Python, with its pip."""
+    if find_spec("pip") is None:
+        pytest.skip("this Python has no pip")
     python = sandbox.venv / "bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/usr/bin/env bash\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
+    return sandbox
+
+
+def test_a_lock_file_that_cannot_be_read_is_named_with_the_fix(real_python: Sandbox) -> None:
+    (real_python.tree / "uv.lock").write_text("<<<<<<< HEAD\n")
+    result = real_python.run("packaging/run")
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[1:] == [
+        "mcp-lens: uv.lock cannot be read; bring it back with: git checkout uv.lock"
+    ]
+
+
+def test_modules_of_the_current_folder_have_no_say_in_a_real_python(real_python: Sandbox) -> None:
+    """With the real pip, which has no index and is told not to install: it gets as far as refusing."""
+    for module in ("pip", "tomllib", "httpx2"):
+        (real_python.work / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
     no_index = {"PIP_NO_INDEX": "1", "PIP_DRY_RUN": "1", "PIP_CONFIG_FILE": os.devnull}
-    result = sandbox.run("packaging/run", PYTHONPATH=str(sandbox.work), **no_index)
+    result = real_python.run("packaging/run", PYTHONPATH=str(real_python.work), **no_index)
     assert result.returncode == 1
     assert "pip finds no package for hatchling" in result.stderr
-    assert (sandbox.venv / "pins.txt").read_text().count("==") > 20
-    assert "current folder" not in result.stderr + (sandbox.venv / "pip.log").read_text()
+    assert (real_python.venv / "pins.txt").read_text().count("==") > 20
+    assert "current folder" not in result.stderr + (real_python.venv / "pip.log").read_text()
