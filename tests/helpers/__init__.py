@@ -1,0 +1,1 @@
+"""What tests share. Start with `playbook.py` and `fakes.py`; `faultserver.py` is a program of its own."""

@@ -1,0 +1,130 @@
+"""A pytest plugin: a test that leaves something running fails, with the name of what it left.
+
+Watched are asyncio tasks, threads, child processes, active QTimers and top-level widgets. Whatever was there
+before the test (a server that a whole module shares) is not held against it. Things that are about to end
+get a moment to do so. Nothing here imports Qt: only when a test did is it asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import inspect
+import os
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.helpers import qtleaks
+
+_GRACE = 1.0
+_LOOP_TURNS = 20
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_threads_or_processes() -> Iterator[None]:
+    """The outermost guard: what loops and fixtures own is gone when it looks."""
+    threads, children = set(threading.enumerate()), _children()
+    yield
+    leaked = [*_leaked_threads(threads), *_leaked_children(children)]
+    if leaked:
+        pytest.fail(f"the test left running: {'; '.join(leaked)}")
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_tasks(request: pytest.FixtureRequest, no_leaked_threads_or_processes: None) -> None:
+    if inspect.iscoroutinefunction(getattr(request, "function", None)):
+        request.getfixturevalue("watch_tasks")
+
+
+@pytest.fixture
+async def watch_tasks() -> AsyncIterator[None]:
+    """Set up before and torn down after every other async fixture of the test, on the test's loop."""
+    before = asyncio.all_tasks()
+    yield
+    leaked = await _leaked_tasks(before)
+    if leaked:
+        pytest.fail(f"the test left tasks running: {', '.join(task.get_name() for task in leaked)}")
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_widgets_or_timers(no_leaked_threads_or_processes: None) -> Iterator[None]:
+    if "PySide6.QtCore" not in sys.modules:
+        yield
+        return
+    before = qtleaks.alive()
+    yield
+    if qtleaks.alive() - before:
+        gc.collect()  # a widget in a reference cycle is not a leak yet
+    if leaked := qtleaks.alive() - before:
+        pytest.fail(f"the test left behind: {'; '.join(sorted(item.text for item in leaked))}")
+
+
+# ------------------------------------------------------------------ looking
+
+
+async def _leaked_tasks(before: set[asyncio.Task[object]]) -> set[asyncio.Task[object]]:
+    """Tasks that are being cancelled need a few turns of the loop to end."""
+    leaked: set[asyncio.Task[object]] = set()
+    for _ in range(_LOOP_TURNS):
+        leaked = asyncio.all_tasks() - before - {_current_task()}
+        if not leaked:
+            break
+        await asyncio.sleep(0)
+    return leaked
+
+
+def _current_task() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+def _leaked_threads(before: set[threading.Thread]) -> list[str]:
+    deadline = time.monotonic() + _GRACE
+    leaked = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in leaked:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return [f"thread {thread.name!r}" for thread in leaked if thread.is_alive()]
+
+
+def _leaked_children(before: set[int]) -> list[str]:
+    deadline = time.monotonic() + _GRACE
+    while leaked := [text for pid in _children() - before if (text := _describe(pid))]:
+        if time.monotonic() > deadline:
+            return leaked
+        time.sleep(0.01)  # nobody tells us when somebody else's child has ended
+    return []
+
+
+def _children() -> set[int]:
+    """Our direct children. A grandchild that is still ours to find has one of them above it."""
+    try:
+        lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
+    except OSError:
+        lists = []  # a thread ended while we looked
+    if not lists:  # not Linux, or a kernel without these files
+        return {child.pid for child in psutil.Process().children()}
+    return {int(pid) for pids in lists for pid in pids.split()}
+
+
+def _describe(pid: int) -> str:
+    """A process in words; nothing for one that has ended and only waits to be asked for its exit code."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE and process.ppid() == os.getpid():
+            tree = [process, *process.children(recursive=True)]
+            return ", ".join(f"process {item.pid} ({_command(item)})" for item in tree)
+    return ""
+
+
+def _command(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        return " ".join(process.cmdline())[:80]
+    return "gone"
