@@ -1,0 +1,80 @@
+"""`mcp-lens list tools|resources|prompts`: what a server offers."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from inspector.base.jsonvalue import JSON
+from inspector.base.units import plural
+from inspector.cli import output
+from inspector.cli.columns import two_columns
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.headless import run_on_server
+from inspector.cli.parser import Parser, seconds
+from inspector.cli.target import USAGE, add_server_options
+from inspector.engine.engine import Engine
+from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool
+from inspector.schema.jsontext import write
+
+Item: TypeAlias = Tool | Resource | Prompt
+
+_MOST_REASONS = 3
+
+
+def configure(parser: Parser) -> None:
+    parser.usage = f"mcp-lens list {{tools,resources,prompts}} [options] {USAGE}"
+    parser.add_argument("kind", choices=["tools", "resources", "prompts"], help="what to list")
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="wait S seconds for an answer (120)")
+    add_server_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    async def work(engine: Engine, server: str) -> int:
+        listing = await _listing(engine, server, options.kind)
+        if options.format == "json":
+            sources: list[JSON] = [item.source for item in listing.items]
+            output.write_json(write(sources))
+        else:
+            _write_table(options.kind, listing.items)
+        _mention(listing.malformed)
+        return ExitCode.RESULT
+
+    return run_on_server(options, work, options.timeout)
+
+
+async def _listing(
+    engine: Engine, server: str, kind: str
+) -> Listing[Tool] | Listing[Resource] | Listing[Prompt]:
+    match kind:
+        case "tools":
+            return await engine.list_tools(server)
+        case "resources":
+            return await engine.list_resources(server)
+    return await engine.list_prompts(server)
+
+
+def _write_table(kind: str, items: Sequence[Item]) -> None:
+    if not items:
+        output.complain(f"The server has no {kind}.")
+    width = shutil.get_terminal_size().columns if output.is_terminal(sys.stdout) else None
+    output.write_text(two_columns([_row(item) for item in items], width))
+
+
+def _row(item: Item) -> tuple[str, str]:
+    line = next(iter(item.description.strip().splitlines()), "")
+    if isinstance(item, Resource):
+        words = (item.title or item.name, item.mime_type, line)
+        return item.uri, " — ".join(word for word in words if word)
+    return item.name, " — ".join(word for word in (item.title, line) if word)
+
+
+def _mention(malformed: Sequence[Malformed]) -> None:
+    if malformed:
+        reasons = "; ".join(item.reason for item in malformed[:_MOST_REASONS])
+        more = "; …" if len(malformed) > _MOST_REASONS else ""
+        output.complain(f"Left out {plural(len(malformed), 'item')} that cannot be used: {reasons}{more}.")

@@ -1,0 +1,19 @@
+"""`mcp-lens tour --out DIR`: drive the real window through its main jobs and save numbered pictures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from inspector.cli.parser import Parser
+from inspector.cli.qtloading import needs_qt
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the pictures go")
+
+
+def run(options: argparse.Namespace) -> int:
+    with needs_qt():
+        from inspector.app.tour import run_tour
+    return run_tour(options.out)

@@ -1,0 +1,97 @@
+"""One engine for one command: connected, used, and always stopped, however the command ends."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from inspector.base.plaintext import visible
+from inspector.cli import output
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.target import chosen_entry
+from inspector.config.entries import Entry
+from inspector.config.settings import Settings
+from inspector.engine.engine import Engine
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind
+
+Work = Callable[[Engine, str], Awaitable[int]]
+"""Given a connected engine and the server's name; gives the exit code."""
+
+
+def run_on_server(options: argparse.Namespace, work: Work, request_timeout: float | None = None) -> int:
+    """Connect to the server that the options name, do the work, stop the server. Raises LensError."""
+    entry = chosen_entry(options)
+    settings = Settings()
+    if options.connect_timeout is not None:
+        settings = replace(settings, connect_timeout=options.connect_timeout)
+    if request_timeout is not None:
+        settings = replace(settings, request_timeout=request_timeout)
+    if not os.environ.get("MCP_LENS_DEBUG"):
+        logging.getLogger().addHandler(logging.NullHandler())  # else Python prints tracebacks to stderr
+    return _run(_on_server(entry, settings, work, show_stderr=options.stderr))
+
+
+async def _on_server(entry: Entry, settings: Settings, work: Work, *, show_stderr: bool) -> int:
+    engine = Engine(settings=settings)
+    if show_stderr:
+        _StderrFollower(engine.log)
+    try:
+        engine.add(entry)
+        await engine.connect(entry.name)
+        return await work(engine, entry.name)
+    finally:
+        await engine.close()
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    """Ctrl+C and SIGTERM cancel the work, so that it can stop the server before we exit."""
+    try:
+        return asyncio.run(_until_terminated(work))
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+async def _until_terminated(work: Coroutine[Any, Any, int]) -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    is_terminated = False
+
+    def on_terminate() -> None:
+        nonlocal is_terminated
+        if not is_terminated:  # a second signal must not cut the stopping short
+            is_terminated = True
+            task.cancel()
+
+    with contextlib.suppress(NotImplementedError):  # Windows ends processes without asking them
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, on_terminate)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if is_terminated:
+            return ExitCode.TERMINATED
+        raise
+
+
+class _StderrFollower:
+    """Copies the server's stderr to ours as it is recorded."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._seen = len(log)
+        log.grew.connect(self._on_grew)
+
+    def _on_grew(self, length: int) -> None:
+        for row in range(self._seen, length):
+            if self._log.kind(row) == RecordKind.STDERR:
+                line = self._log.raw(row).decode(errors="replace")
+                output.write_stderr(f"{visible(line) if output.is_terminal(sys.stderr) else line}\n")
+        self._seen = length

@@ -1,0 +1,125 @@
+"""Reads the command line, loads the one command that it asks for, and turns every end into an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from inspector import __version__
+from inspector.base.errors import ConfigError, LensError, RemoteProtocolError, RpcError
+from inspector.base.jsonvalue import compact, shorten
+from inspector.cli import output
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.parser import Parser, split_command
+
+
+class CommandModule(Protocol):
+    """What a module of `commands/` has."""
+
+    def configure(self, parser: Parser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as the help shows it; `takes_server` when a server's command may follow after `--`."""
+
+    summary: str
+    takes_server: bool = False
+
+
+COMMANDS = {
+    "list": Command("list the tools, resources or prompts of a server", takes_server=True),
+    "call": Command("call a tool and print its result", takes_server=True),
+    "demo": Command("run an embedded demo server in this process"),
+    "tour": Command("drive the window through its main jobs and save pictures"),
+}
+
+_DESCRIPTION = """\
+Inspect and debug MCP servers. Without a command, open the window."""
+
+_EPILOG = "commands:\n" + "".join(f"  {name:<7} {command.summary}\n" for name, command in COMMANDS.items())
+
+_EXIT_CODES = """
+exit codes: 0 result, 1 the tool reported an error, 2 no connection or a protocol error,
+64 wrong command line, 130 interrupted, 143 terminated. MCP_LENS_DEBUG=1 shows tracebacks.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; gives the exit code and never raises."""
+    output.prepare()
+    try:
+        return _dispatch(sys.argv[1:] if argv is None else argv)
+    except SystemExit as exc:  # argparse, after --help and --version
+        return exc.code if isinstance(exc.code, int) else ExitCode.RESULT
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except LensError as exc:
+        output.complain(_in_words(exc))
+        return ExitCode.USAGE if isinstance(exc, ConfigError) else ExitCode.FAILED
+    except Exception as exc:
+        if os.environ.get("MCP_LENS_DEBUG"):
+            raise
+        output.complain(f"A mistake of ours: {type(exc).__name__}: {exc}. MCP_LENS_DEBUG=1 shows where.")
+        return ExitCode.BUG
+    finally:
+        output.finish()
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    words, server_command = split_command(argv)
+    options = _parser().parse_args(words)
+    name = options.command
+    if server_command is not None and (name is None or not COMMANDS[name].takes_server):
+        raise ConfigError("A server's command after -- goes with list or call.", "See mcp-lens --help.")
+    if name is None:
+        from inspector.cli.commands.window import open_window
+
+        return open_window(options.demo, options.config)
+    module = cast(CommandModule, import_module(f"inspector.cli.commands.{name}"))
+    return module.run(_command_options(name, module, options, server_command))
+
+
+def _command_options(
+    name: str, module: CommandModule, options: argparse.Namespace, server_command: list[str] | None
+) -> argparse.Namespace:
+    if options.demo:
+        raise ConfigError("--demo opens the window, and goes with no command.", "See mcp-lens --help.")
+    summary = COMMANDS[name].summary
+    parser = Parser(f"mcp-lens {name}", f"{summary[:1].upper()}{summary[1:]}.")
+    parser.set_defaults(config=options.config, server_command=server_command)
+    module.configure(parser)
+    # Intermixed: options may stand between the arguments of a tool.
+    return parser.parse_intermixed_args(options.rest)
+
+
+def _parser() -> Parser:
+    usage = "mcp-lens [--demo] [--config FILE]\n       mcp-lens COMMAND [options]"
+    parser = Parser("mcp-lens", _DESCRIPTION, epilog=_EPILOG + _EXIT_CODES, usage=usage)
+    parser.add_argument("--version", action="version", version=f"mcp-lens {__version__}")
+    parser.add_argument("--demo", action="store_true", help="open the window on the embedded demo servers")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="use this file of servers")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _in_words(exc: LensError) -> str:
+    if isinstance(exc, RpcError):
+        data = f" Its data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
+        return f"The server answered with an error: {exc}.{data}"
+    if isinstance(exc, RemoteProtocolError):
+        return f"The server broke the protocol: {exc}."
+    return str(exc)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

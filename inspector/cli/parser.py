@@ -1,0 +1,47 @@
+"""argparse, with our own way to complain: one or two sentences and no page of usage."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import NoReturn
+
+from inspector.base.errors import ConfigError
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises ConfigError for what it cannot read, instead of ending the process with code 2."""
+
+    def __init__(self, prog: str, description: str, *, epilog: str = "", usage: str | None = None) -> None:
+        super().__init__(
+            prog,
+            usage,
+            description,
+            epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # an abbreviation in a script would break with the next option
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+
+
+def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Our own words, and the server's command after the first `--`: not one of its words is read here."""
+    words = list(argv)
+    if "--" not in words:
+        return words, None
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
+
+
+def seconds(text: str) -> float:
+    """The type of an option that is a time limit."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above zero")
+    return value
