@@ -13,7 +13,7 @@ from inspector.base.errors import ConfigError
 from inspector.cli.parser import Parser, seconds
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, check_url, name_from_argv
-from inspector.config.paths import default_catalogue_path
+from inspector.config.paths import catalogue_path
 
 # RFC 9110, section 5.6.2: a field name is a token. Section 5.5: a value holds no CR, LF or NUL.
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([^\r\n\0]*)")
@@ -62,7 +62,7 @@ def _named_entry(
     if url is not None:
         return HttpEntry(name=url, url=check_url(url))
     if server is not None:
-        return Catalogue(config or default_catalogue_path()).find(server)
+        return Catalogue(config or catalogue_path()).find(server)
     if not command:
         raise ConfigError("Nothing follows after --.", "Give the command that starts the server.")
     return StdioEntry(name=name_from_argv(command), command=command[0], args=tuple(command[1:]))

@@ -1,4 +1,4 @@
-"""Where our own files live on this machine."""
+"""Where our own files live on this machine. None of them need exist yet, nor the folder it is in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from pathlib import Path
 _APP = "mcp-lens"
 
 
-def default_catalogue_path() -> Path:
-    """The catalogue of servers in the person's configuration folder. Neither need exist yet."""
-    from platformdirs import user_config_path  # not needed by commands that name their server
+def catalogue_path() -> Path:
+    """The person's list of servers."""
+    from platformdirs import user_config_path  # most commands name their server and need no folder
 
     return user_config_path(_APP) / "servers.json"
+
+
+def layout_path() -> Path:
+    """How the window was left: sizes, docks, colours. Losing it costs nobody any work."""
+    from platformdirs import user_state_path
+
+    return user_state_path(_APP) / "layout.ini"
