@@ -123,6 +123,10 @@ class Bridge(QObject):
     async def digest(self, answer: bytes) -> ResultDigest:
         return await self._call(self._engine.digest(answer))
 
+    async def on_engine(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run any coroutine on the engine's loop: for those who build the app, not for panels."""
+        return await self._call(work)
+
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.wrap_future(self._thread.submit(work))
 

@@ -168,27 +168,19 @@ class ChoiceEditor(Editor):
         for choice, label in zip(field.choices, labels, strict=True):
             offered.append((choice_words(choice, label), choice))
         self._drafts = [draft for _, draft in offered]
-        self._on_change = on_change
         self.box = self.widget = _QuietComboBox()
         self.box.addItems([words for words, _ in offered])
-        self.box.setPlaceholderText(offered[0][0])
-        self.set_draft(ABSENT)
-        self.box.activated.connect(self._on_activated)
+        self.box.activated.connect(on_change)
 
     def draft(self) -> Draft:
-        return self._drafts[max(self.box.currentIndex(), 0)]
+        return self._drafts[self.box.currentIndex()]
 
     def set_draft(self, draft: Draft) -> bool:
         for index, offered in enumerate(self._drafts):
             if _same_draft(offered, draft):
-                # No index: the box then says "not set" as a placeholder, and not like a choice made.
-                self.box.setCurrentIndex(index if index > 0 else -1)
+                self.box.setCurrentIndex(index)
                 return True
         return False
-
-    def _on_activated(self, index: int) -> None:
-        self.set_draft(self._drafts[index])
-        self._on_change()
 
 
 class BooleanEditor(Editor):

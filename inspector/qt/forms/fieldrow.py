@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
 
+from inspector.base.plaintext import one_line
 from inspector.qt.forms.editors import JsonEditor, Kit, LineEditor, NumberEditor, OnChange, Problems
 from inspector.qt.forms.fieldhead import FieldHead
 from inspector.qt.forms.look import ERROR, MUTED, set_label_text, small_label
@@ -41,9 +42,9 @@ class FieldRow(QWidget):
         self._column.addLayout(head)
         # The editor is made before the buttons: Tab goes in the order of making.
         self.slot = Slot(kit, member.field, self._column, self._on_slot_changed)
-        self.slot.editor.widget.setAccessibleName(member.field.title or member.name)
+        self.slot.editor.widget.setAccessibleName(one_line(member.field.title or member.name))
         head.addWidget(FieldHead(kit.look, member, self))
-        self._default_button = self._make_default_button(head)
+        self.default_button = self._make_default_button(head)
         self.state_button = self._make_state_button(head)
         if help_text := _help_text(member.field):
             self._column.addWidget(small_label(kit.look, help_text))
@@ -142,8 +143,8 @@ class FieldRow(QWidget):
         words = state_words(self.member.field, draft)
         self.state_button.setText(f"{words}, as JSON ▾" if self.slot.is_raw else f"{words} ▾")
         self.state_button.updateGeometry()
-        if self._default_button is not None:
-            self._default_button.setVisible(draft is ABSENT)
+        if self.default_button is not None:
+            self.default_button.setVisible(draft is ABSENT)
 
     def _make_default_button(self, head: QHBoxLayout) -> TextButton | None:
         if self.member.field.default is ABSENT:

@@ -48,6 +48,10 @@ class ItemRow(QWidget):
             set_label_text(self._problem, problem[:1].upper() + problem[1:])
             self._problem.setVisible(bool(problem))
 
+    def problem_text(self) -> str:
+        """What is said to be wrong with this item, if anything."""
+        return self._problem.text() if self._problem is not None else ""
+
     def _button(self, line: QHBoxLayout, text: str, words: str) -> QToolButton:
         button = QToolButton(self)
         button.setText(text)

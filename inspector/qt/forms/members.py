@@ -76,7 +76,8 @@ class Members(QWidget):
         self._was_touched = False
         for name, row in self._rows.items():
             row.set_draft(draft.get(name, ABSENT))
-        names = ", ".join(draft.keys() - set(self._names))
+        known = set(self._names)
+        names = ", ".join(name for name in draft if name not in known)
         set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
         self._unknown_label.setVisible(bool(names))
 

@@ -79,6 +79,14 @@ class LogRowsModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
             return self.columns[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(section)
         return None
+
+    def alignment(self, column: int) -> Qt.AlignmentFlag:
+        """Of a column's cells and of its header."""
+        return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

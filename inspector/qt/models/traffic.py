@@ -31,7 +31,7 @@ class Column(IntEnum):
     SIZE = 8
 
 
-_STATUS_WORDS = {
+STATUS_WORDS = {
     Status.NONE: "",
     Status.PENDING: "waiting",
     Status.OK: "ok",
@@ -39,14 +39,15 @@ _STATUS_WORDS = {
     Status.ERROR: "error",
     Status.GIVEN_UP: "given up",
 }
-_STATUS_TONES: dict[Status, Tone] = {
+STATUS_TONES: dict[Status, Tone] = {
+    Status.NONE: "muted",
     Status.PENDING: "wait",
     Status.OK: "ok",
     Status.TOOL_ERROR: "warn",
     Status.ERROR: "error",
     Status.GIVEN_UP: "muted",
 }
-_NUMERIC = (Column.NUMBER, Column.ID, Column.DURATION, Column.SIZE)
+_NUMERIC = (Column.NUMBER, Column.DURATION, Column.SIZE)
 
 
 class TrafficModel(LogRowsModel):
@@ -127,7 +128,7 @@ class TrafficModel(LogRowsModel):
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._color(number, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
+            return self.alignment(column)
         if role == Qt.ItemDataRole.DecorationRole and column == Column.DIRECTION:
             return self._direction_icon(number)
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -135,6 +136,10 @@ class TrafficModel(LogRowsModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._accessible_text(number, column)
         return None
+
+    def alignment(self, column: int) -> Qt.AlignmentFlag:
+        side = Qt.AlignmentFlag.AlignRight if column in _NUMERIC else Qt.AlignmentFlag.AlignLeft
+        return side | Qt.AlignmentFlag.AlignVCenter
 
     def message_text(self, number: int) -> str:
         kind = self._log.kind(number)
@@ -154,7 +159,7 @@ class TrafficModel(LogRowsModel):
             return "stray"
         if kind > _LAST_FRAME:
             return RecordKind(kind).name.lower()
-        return _STATUS_WORDS[self._log.status(number)]
+        return STATUS_WORDS[self._log.status(number)]
 
     def _id_text(self, number: int) -> str:
         id = self._log.id(number)
@@ -175,7 +180,7 @@ class TrafficModel(LogRowsModel):
     def _status_tone(self, number: int) -> Tone:
         if self._log.problem(number) or self._log.kind(number) == RecordKind.LOCAL:
             return "error"
-        return _STATUS_TONES.get(self._log.status(number), "muted")
+        return STATUS_TONES[self._log.status(number)]
 
     def _direction_icon(self, number: int) -> object:
         direction = self._log.direction(number)
@@ -199,8 +204,3 @@ class TrafficModel(LogRowsModel):
 
 def _direction_words(direction: int) -> str:
     return {Direction.IN: "from the server", Direction.OUT: "to the server"}.get(Direction(direction), "")
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in _NUMERIC else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

@@ -1,0 +1,4 @@
+"""Wiring: the one place that builds everything, in order. Imports everything.
+
+Start with `main.py`; `tour.py` drives the same window through the main jobs.
+"""

@@ -1,0 +1,75 @@
+"""The embedded demo servers, as the window gets them: three child processes and a real HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+
+from inspector.base.errors import UserError
+from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.demo.servers import SERVERS, command
+from inspector.qt.bridge import Bridge
+
+_LISTENING = re.compile(rb"listening on (http://127\.0\.0\.1:\d+/\S+)")
+_START_LIMIT = 20.0
+
+
+def demo_entries() -> list[StdioEntry]:
+    """The stdio servers. `roots` lets the tool that asks for them get an answer."""
+    entries = []
+    for name in SERVERS:
+        program, *args = command(name)
+        entries.append(StdioEntry(name=name, command=program, args=tuple(args), roots=(".",)))
+    return entries
+
+
+class DemoHttpServer:
+    """`everything` over HTTP, in a child of its own that ends with our end of its stdin."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> HttpEntry:
+        """Start it and wait until it says where it listens. Runs on the engine's loop."""
+        self._process = process = await asyncio.create_subprocess_exec(
+            *command("everything", http=True),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stderr is not None
+        try:
+            async with asyncio.timeout(_START_LIMIT):
+                while line := await process.stderr.readline():
+                    if match := _LISTENING.search(line):
+                        return HttpEntry(name="everything (http)", url=match[1].decode())
+        except TimeoutError:
+            pass
+        raise UserError("The demo server over HTTP did not start.", "The other demo servers work without it.")
+
+    async def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(3):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def add_demo_servers(bridge: Bridge, http: DemoHttpServer, *, connect: bool = True) -> None:
+    """Put the demo servers into the list, and connect them."""
+    for entry in demo_entries():
+        view = await bridge.add_server(entry)
+        if connect:
+            bridge.connect_server(view.name)
+    view = await bridge.add_server(await bridge.on_engine(http.start()))
+    if connect:
+        bridge.connect_server(view.name)

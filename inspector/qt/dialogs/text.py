@@ -1,0 +1,48 @@
+"""What's new, and about: texts of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
+
+from inspector import __version__
+from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+
+class NewsDialog(QDialog):
+    """The changelog, as it ships."""
+
+    def __init__(self, theme: Theme, changelog: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("What's new")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(640, 480)
+        text = QPlainTextEdit(readOnly=True)
+        text.setAccessibleName("Changelog")
+        text.setPlainText(_read(changelog))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(text)
+
+
+class AboutDialog(QDialog):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("About MCP Lens")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_2)
+        column.addWidget(Heading(theme, f"MCP Lens {__version__}"))
+        column.addWidget(PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."))
+        column.addWidget(Muted(theme, "MIT licence. It sends nothing anywhere but to the servers you add."))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        return f"The changelog cannot be read: {exc.strerror} ({path})."

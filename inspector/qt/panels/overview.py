@@ -1,0 +1,121 @@
+"""What a server says about itself: who it is, what was agreed, what it offers, how it wants to be used."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSON, compact, shorten
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.handshake import Agreement
+from inspector.qt.actions import Actions
+from inspector.qt.models.standing import standing_of
+from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.qt.widgets.labels import Heading, PlainLabel
+
+_WIDEST = 900
+_CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
+
+
+class OverviewPanel(QWidget):
+    """Shows one ServerView; give it the next one with `set_view`."""
+
+    def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._theme = theme
+        self._server = KeyValueList(theme)
+        self._connection = KeyValueList(theme)
+        self._capabilities = KeyValueList(theme)
+        self._instructions = PlainLabel(theme, wrap=True, selectable=True)
+        self._instructions_heading = Heading(theme, "Instructions")
+        self._problems = KeyValueList(theme)
+        self._problems_heading = Heading(theme, "Problems")
+        self._gate = Gate(theme, self._make_content())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+
+    def set_view(self, view: ServerView) -> None:
+        standing = standing_of(view)
+        if standing is None and view.agreement is not None:
+            self._show(view, view.agreement)
+            self._gate.open()
+            return
+        assert standing is not None
+        action = self._actions[standing.command]
+        self._gate.explain(
+            standing.look, "server", standing.title, standing.sentence, standing.next_step, action
+        )
+
+    def _show(self, view: ServerView, agreement: Agreement) -> None:
+        self._server.set_facts(_server_facts(agreement))
+        self._connection.set_facts(_connection_facts(view, agreement))
+        self._capabilities.set_facts(_capability_facts(agreement))
+        for widget in (self._instructions, self._instructions_heading):
+            widget.setVisible(bool(agreement.instructions))
+        self._instructions.setText(shorten(agreement.instructions, 20_000))
+        self._problems.set_facts([Fact("", problem, tone="warn") for problem in agreement.problems])
+        self._problems.setVisible(bool(agreement.problems))
+        self._problems_heading.setVisible(bool(agreement.problems))
+
+    def _make_content(self) -> QWidget:
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
+        column.setSpacing(SPACE_2)
+        sections = [
+            (Heading(self._theme, "Server"), self._server),
+            (Heading(self._theme, "Connection"), self._connection),
+            (Heading(self._theme, "Capabilities"), self._capabilities),
+            (self._instructions_heading, self._instructions),
+            (self._problems_heading, self._problems),
+        ]
+        for heading, body in sections:
+            column.addWidget(heading)
+            column.addWidget(body)
+            column.addSpacing(SPACE_4)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(page)
+        return scroll
+
+
+def _server_facts(agreement: Agreement) -> list[Fact]:
+    server = agreement.server
+    facts = [Fact("Name", server.name or "not given", mono=True)]
+    if server.title:
+        facts.insert(0, Fact("Title", server.title))
+    return [*facts, Fact("Version", server.version or "not given", mono=True)]
+
+
+def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
+    facts = [
+        Fact("State", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
+        Fact("Protocol", f"{agreement.revision} · {agreement.era.value} era", mono=True),
+        Fact("Agreed by", agreement.how),
+        Fact("Transport", view.transport),
+        Fact("Command" if view.transport == "stdio" else "URL", view.address, mono=True),
+    ]
+    return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
+
+
+def _capability_facts(agreement: Agreement) -> list[Fact]:
+    """The known ones, offered or not; then what else the server declared."""
+    declared = agreement.capabilities
+    names = [*_CAPABILITIES, *(name for name in declared if name not in _CAPABILITIES)]
+    return [_capability_fact(name, declared) for name in names]
+
+
+def _capability_fact(name: str, declared: dict[str, JSON]) -> Fact:
+    if name not in declared:
+        return Fact(name, "not offered", tone="muted")
+    detail = declared[name]
+    words = f"offered  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "offered"
+    return Fact(name, words)

@@ -1,0 +1,181 @@
+"""The list of servers: each with its name, how it is reached, and how it stands."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import (
+    QListView,
+    QMenu,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plaintext import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.servers import ServersModel, ViewRole, state_words
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_dot
+from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
+from inspector.qt.widgets.toolbar import PanelHeader
+
+MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
+    ServerStatus.DISABLED: (DotShape.DASH, "muted"),
+    ServerStatus.STOPPED: (DotShape.RING, "muted"),
+    ServerStatus.CONNECTING: (DotShape.RING, "wait"),
+    ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
+    ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
+    ServerStatus.FAILED: (DotShape.CROSS, "error"),
+}
+_MENU = ("server.connect", "server.disconnect", "server.reconnect", "", "server.enable", "server.remove")
+
+
+class ServersPanel(QWidget):
+    """Signals:
+    server_chosen: The person went to another server; carries its name, or "" when there is none.
+    """
+
+    server_chosen = Signal(str)
+
+    def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._theme = theme
+        self.model = ServersModel()
+        self.list = QListView()
+        self.list.setAccessibleName("Servers")
+        self.list.setModel(self.model)
+        dress_list(self.list, theme)
+        self.list.setItemDelegate(_ServerDelegate(theme, self.list))
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._empty = EmptyState(theme)
+        self._empty.show_empty("server", "No servers yet", "Add a command or a URL.", [actions["server.add"]])
+        self._pages = QStackedWidget()
+        self._lay_out()
+        self._connect(bridge)
+
+    def current(self) -> ServerView | None:
+        return self.model.view(self.list.currentIndex().row())
+
+    def choose(self, name: str) -> None:
+        row = self.model.row_of(name)
+        if row is not None:
+            self.list.setCurrentIndex(self.model.index(row))
+
+    def _lay_out(self) -> None:
+        dress_sidebar(self)
+        header = PanelHeader(self._theme, "Servers")
+        header.add_action(self._actions["server.reconnect"])
+        header.add_action(self._actions["server.add"])
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self.list)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(header)
+        column.addWidget(self._pages, 1)
+
+    def _connect(self, bridge: Bridge) -> None:
+        bridge.server_changed.connect(self._on_server_changed)
+        bridge.server_removed.connect(self._on_server_removed)
+        self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.list.doubleClicked.connect(self._on_double_clicked)
+        self.list.customContextMenuRequested.connect(self._on_menu_requested)
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        self.model.put(view)
+        self._pages.setCurrentWidget(self.list)
+        if not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.model.index(0))
+
+    def _on_server_removed(self, name: str) -> None:
+        self.model.remove(name)
+        if not self.model.rowCount():
+            self._pages.setCurrentWidget(self._empty)
+            self.server_chosen.emit("")
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        view = self.model.view(current.row())
+        self.server_chosen.emit(view.name if view else "")
+
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        view = self.model.view(index.row())
+        if view is not None and view.status not in (ServerStatus.CONNECTED, ServerStatus.CONNECTING):
+            self._actions["server.connect"].trigger()
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        if not self.list.indexAt(at).isValid():
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for id in _MENU:
+            if id:
+                menu.addAction(self._actions[id])
+            else:
+                menu.addSeparator()
+        menu.popup(self.list.viewport().mapToGlobal(at))
+
+
+class _ServerDelegate(QStyledItemDelegate):
+    """Two lines: mark, name and transport; then how it stands."""
+
+    def __init__(self, theme: Theme, view: QListView) -> None:
+        super().__init__(view)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(160, 2 * QFontMetrics(self._theme.ui_font()).height() + SPACE_3)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        view: ServerView = index.data(ViewRole)
+        rect: QRect = option.rect
+        state: QStyle.StateFlag = option.state
+        painter.save()
+        self._paint_ground(painter, rect, state)
+        top = rect.adjusted(SPACE_3, SPACE_1, -SPACE_2, -rect.height() // 2)
+        bottom = rect.adjusted(SPACE_3, rect.height() // 2 - 1, -SPACE_2, -SPACE_1)
+        self._paint_name(painter, top, view)
+        self._paint_state(painter, bottom, view)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, self._theme.color("selection"))
+            painter.fillRect(rect.x(), rect.y(), 3, rect.height(), self._theme.color("accent"))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(rect, self._theme.color("hover"))
+
+    def _paint_name(self, painter: QPainter, rect: QRect, view: ServerView) -> None:
+        shape, tone = MARKS[view.status]
+        mark = QRectF(rect.x(), rect.y() + (rect.height() - ICON_SIZE) / 2, ICON_SIZE, ICON_SIZE)
+        paint_dot(painter, mark, shape, self._theme.color(tone))
+        badge = badge_size(self._theme, view.transport)
+        left = rect.x() + ICON_SIZE + SPACE_1
+        font = self._theme.ui_font(weight=QFont.Weight.Medium)
+        self._paint_text(
+            painter, QRect(left, rect.y(), rect.right() - left - badge.width() - SPACE_2, rect.height()),
+            one_line(view.name), font, "text",
+        )  # fmt: skip
+        at = QRect(rect.right() - badge.width(), rect.center().y() - badge.height() // 2, *badge.toTuple())
+        paint_badge(painter, at, self._theme, view.transport, "muted")
+
+    def _paint_state(self, painter: QPainter, rect: QRect, view: ServerView) -> None:
+        is_bad = view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN)
+        tone: Tone = MARKS[view.status][1] if is_bad else "muted"
+        shifted = rect.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
+        self._paint_text(painter, shifted, state_words(view), self._theme.ui_font(0.92), tone)
+
+    def _paint_text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
+        shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+        painter.setFont(font)
+        painter.setPen(self._theme.color(tone))
+        painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)

@@ -1,0 +1,235 @@
+"""One tool: what it says about itself, its arguments, the call under way, and the result."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSONObject, pretty
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration
+from inspector.protocol.connection import Progressed
+from inspector.protocol.types import Malformed, Tool
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.panels.tools.result import ResultView
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.schema.values import FormError
+
+_LONGEST_DESCRIPTION = 600
+
+
+class CallView(QWidget):
+    """Arguments of the chosen tool on the left, the result on the right. One call at a time."""
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._tool: Tool | None = None
+        self._typed: dict[str, JSONObject] = {}
+        self._is_connected = False
+        self._task: asyncio.Task[None] | None = None
+        self._started = 0
+        self._title = Heading(theme)
+        self._name = Muted(theme)
+        self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self._hints = [Badge(theme) for _ in range(3)]
+        self.arguments = ArgumentsEditor(theme)
+        self.result = ResultView(bridge, theme)
+        self._running = _RunningStrip(theme)
+        self._timer = QTimer(self, interval=100)
+        self._lay_out()
+        self._timer.timeout.connect(self._on_tick)
+        self.arguments.submitted.connect(self.call)
+
+    # -------------------------------------------------------------- what is shown
+
+    def set_tool(self, tool: Tool) -> None:
+        """Go to a tool. What was typed for the one before is kept for the return."""
+        if self._tool is not None and tool.source == self._tool.source:
+            return
+        self._keep_typed()
+        self._tool = tool
+        self._title.setText(one_line(tool.title or tool.name))
+        self._name.setText(one_line(tool.name) if tool.title else "")
+        self._name.setVisible(bool(tool.title))
+        description = tool.description.strip()
+        self._description.setText(description[:_LONGEST_DESCRIPTION])
+        self._description.setVisible(bool(description))
+        for badge, words in zip(self._hints, (*tool.hints, "", "", ""), strict=False):
+            badge.set_text(words, "warn" if words == "destructive" else "muted")
+        self.arguments.set_schema(tool.input_schema)
+        if tool.name in self._typed:
+            self.arguments.set_arguments(self._typed[tool.name])
+        self.update_actions()
+
+    def set_malformed(self, item: Malformed) -> None:
+        """An entry of the list that cannot be called: show why, and what was sent."""
+        self._keep_typed()
+        self._tool = None
+        self._title.setText("Not usable")
+        self._description.setText(f"{item.reason}.")
+        self._description.setVisible(True)
+        self.arguments.set_schema({})
+        self.result.show_text(pretty(item.value))
+        self.update_actions()
+
+    def set_connected(self, connected: bool) -> None:
+        self._is_connected = connected
+        self.update_actions()
+
+    def update_actions(self) -> None:
+        """Say what can be done now. Also called when this view comes to the front."""
+        is_running = self._task is not None
+        can_call = self._tool is not None and self._is_connected and not is_running
+        self._actions["tool.call"].setEnabled(can_call)
+        self._actions["tool.cancel"].setEnabled(is_running)
+
+    def _keep_typed(self) -> None:
+        if self._tool is None:
+            return
+        try:
+            self._typed[self._tool.name] = self.arguments.arguments(anyway=True)
+        except FormError:
+            self._typed.pop(self._tool.name, None)  # text that is no JSON cannot be put back as arguments
+
+    # -------------------------------------------------------------- calling
+
+    def call(self) -> None:
+        """Call the tool with what is typed. Wrong arguments are shown at their place, and nothing is sent."""
+        if self._tool is None or self._task is not None or not self._is_connected:
+            return
+        try:
+            arguments = self.arguments.arguments()
+        except FormError:
+            return
+        self._task = self._bridge.start(f"call {self._tool.name}", self._call(self._tool, arguments))
+        self._started = time.monotonic_ns()
+        self._running.begin()
+        self._timer.start()
+        self.update_actions()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _call(self, tool: Tool, arguments: JSONObject) -> None:
+        try:
+            outcome = await self._bridge.call_tool(
+                self._server, tool.name, arguments, self._running.show_progress
+            )
+            self._finish()
+            await self.result.show_outcome(outcome)
+        except asyncio.CancelledError:
+            self._finish()
+            self.result.show_cancelled(time.monotonic_ns() - self._started)
+            raise
+
+    def _finish(self) -> None:
+        self._task = None
+        self._timer.stop()
+        self._running.end()
+        self.update_actions()
+
+    def _on_tick(self) -> None:
+        self._running.show_elapsed(time.monotonic_ns() - self._started)
+
+    # --------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(SPACE_1)
+        head = QVBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
+        head.setSpacing(SPACE_1)
+        head.addLayout(self._make_title_row())
+        head.addWidget(self._description)
+        column.addLayout(head)
+        column.addWidget(self.arguments, 1)
+        column.addWidget(self._running)
+        column.addLayout(self._make_buttons())
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.result)
+        splitter.setSizes([420, 480])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+    def _make_title_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(self._title, 0)
+        row.addWidget(self._name, 1)
+        for badge in self._hints:
+            row.addWidget(badge)
+        return row
+
+    def _make_buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        row.setSpacing(SPACE_2)
+        row.addWidget(ActionButton(self._actions["tool.call"], "primary"))
+        row.addWidget(ActionButton(self._actions["tool.cancel"]))
+        row.addStretch(1)
+        return row
+
+
+class _RunningStrip(QWidget):
+    """A bar, the server's words on how far it is, and the time it took so far."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(4)
+        self._bar.setAccessibleName("Progress of the call")
+        self._words = Muted(theme)
+        self._elapsed = Muted(theme)
+        row = QHBoxLayout()
+        row.addWidget(self._words, 1)
+        row.addWidget(self._elapsed)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
+        column.setSpacing(SPACE_1)
+        column.addWidget(self._bar)
+        column.addLayout(row)
+        self.hide()
+
+    def begin(self) -> None:
+        self._bar.setRange(0, 0)
+        self._words.setText("Waiting for the answer")
+        self._elapsed.setText("")
+        self.show()
+
+    def end(self) -> None:
+        self._bar.setRange(0, 1)  # an endless bar would go on animating
+        self.hide()
+
+    def show_progress(self, event: Progressed) -> None:
+        if self.isHidden():
+            return
+        if event.total is not None and event.total > 0:
+            self._bar.setRange(0, 1000)
+            self._bar.setValue(round(1000 * min(max(event.progress / event.total, 0), 1)))
+            counted = f"{event.progress:g} of {event.total:g}"
+        else:
+            counted = f"{event.progress:g}"
+        self._words.setText(f"{counted}  {one_line(event.message)}" if event.message else counted)
+
+    def show_elapsed(self, nanoseconds: int) -> None:
+        self._elapsed.setText(duration(nanoseconds))

@@ -1,0 +1,160 @@
+"""The Tools panel: the list, the call and the result, side by side."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QListView, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.errors import LensError, UserError
+from inspector.base.units import plural
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.types import Listing, Malformed, Tool
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import standing_of
+from inspector.qt.models.tools import ToolsModel
+from inspector.qt.panels.tools.call import CallView
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.searchfield import SearchField
+from inspector.qt.widgets.toolbar import PanelHeader
+
+
+class ToolsPanel(QWidget):
+    """The tools of one server. Its list is fetched when the server connects, and again when it says so."""
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._theme = theme
+        self._status: ServerStatus | None = None
+        self.model = ToolsModel()
+        self.search = SearchField(theme, "Search tools")
+        self.list = QListView()
+        self.call_view = CallView(bridge, server, actions, theme)
+        self._header = PanelHeader(theme, "Tools")
+        self._gate = Gate(theme, self._make_content())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self._connect()
+
+    def set_view(self, view: ServerView) -> None:
+        is_new = view.status is not self._status
+        self._status = view.status
+        self.call_view.set_connected(view.status is ServerStatus.CONNECTED)
+        if not is_new and view.status is not ServerStatus.CONNECTING:
+            return
+        if view.status is not ServerStatus.CONNECTED:
+            self._explain(view)
+        elif not view.offers("tools"):
+            sentence = "This server does not offer tools: it did not declare the capability."
+            self._gate.explain("empty", "tool", "No tools", sentence)
+        else:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Fetch the list again; what is selected and typed stays."""
+        self._bridge.start(f"list tools of {self._server}", self._refresh())
+
+    def choose(self, name: str) -> bool:
+        """Go to a tool by name."""
+        row = self.model.row_of(name)
+        if row is not None:
+            self.list.setCurrentIndex(self.model.index(row))
+        return row is not None
+
+    # --------------------------------------------------------------
+
+    def _make_content(self) -> QWidget:
+        self.list.setAccessibleName("Tools")
+        self.list.setModel(self.model)
+        dress_list(self.list, self._theme)
+        self.list.setFont(self._theme.mono_font(0.95))
+        self._header.add_action(self._actions["tool.refresh"])
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._header)
+        boxed = QVBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        boxed.addWidget(self.search)
+        column.addLayout(boxed)
+        column.addWidget(self.list, 1)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.call_view)
+        splitter.setSizes([240, 900])
+        splitter.setStretchFactor(1, 1)
+        return splitter
+
+    def _connect(self) -> None:
+        self._bridge.list_changed.connect(self._on_list_changed)
+        self.search.text_settled.connect(self._on_words_settled)
+        self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+
+    async def _refresh(self) -> None:
+        if not self.model.total:
+            self._gate.explain("loading", "tool", "Listing tools", "Waiting for the answer to tools/list.")
+        try:
+            listing = await self._bridge.list_tools(self._server)
+        except LensError as exc:
+            self._show_failure(exc)
+        else:
+            self._show_listing(listing)
+
+    def _show_failure(self, error: LensError) -> None:
+        if self._status is not ServerStatus.CONNECTED:
+            return  # the connection ended meanwhile, and the panel says so already
+        summary = error.summary if isinstance(error, UserError) else f"{error}."
+        next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
+        title, action = "The tools could not be listed", self._actions["tool.refresh"]
+        self._gate.explain("failed", "tool", title, summary, next_step, action)
+
+    def _show_listing(self, listing: Listing[Tool]) -> None:
+        chosen = self.model.item(self.list.currentIndex().row())
+        self.model.set_listing(listing)
+        self._update_count()
+        self._gate.open()
+        if not (isinstance(chosen, Tool) and self.choose(chosen.name)) and self.model.rowCount():
+            self.list.setCurrentIndex(self.model.index(0))
+        if not self.model.total:
+            self._gate.explain("empty", "tool", "No tools", "The server's list of tools is empty.")
+
+    def _explain(self, view: ServerView) -> None:
+        standing = standing_of(view)
+        if standing is None:
+            return
+        action = self._actions[standing.command]
+        self._gate.explain(
+            standing.look, "tool", standing.title, standing.sentence, standing.next_step, action
+        )
+
+    def _update_count(self) -> None:
+        shown, total = self.model.rowCount(), self.model.total
+        self._header.set_detail(f"{shown:,} of {total:,}" if shown != total else plural(total, "tool"))
+
+    def _on_words_settled(self, words: str) -> None:
+        chosen = self.model.item(self.list.currentIndex().row())
+        self.model.set_words(words.strip())
+        self._update_count()
+        if isinstance(chosen, Tool):
+            self.choose(chosen.name)
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        item = self.model.item(current.row())
+        if isinstance(item, Tool):
+            self.call_view.set_tool(item)
+        elif isinstance(item, Malformed):
+            self.call_view.set_malformed(item)
+
+    def _on_list_changed(self, server: str, what: str) -> None:
+        if server == self._server and what == "tools" and self._status is ServerStatus.CONNECTED:
+            self.refresh()

@@ -1,0 +1,186 @@
+"""The traffic table and the detail of the chosen row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+
+from inspector.base.units import plural
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.traffic import Column, TrafficModel
+from inspector.qt.panels.traffic.detail import DetailView
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.searchfield import SearchField
+from inspector.qt.widgets.toolbar import PanelHeader
+
+_WIDTHS = {
+    Column.NUMBER: 64,
+    Column.TIME: 104,
+    Column.DIRECTION: 28,
+    Column.SERVER: 110,
+    Column.ID: 56,
+    Column.STATUS: 84,
+    Column.DURATION: 84,
+    Column.SIZE: 80,
+}
+
+
+class TrafficPanel(QWidget):
+    """All servers, or the one in the workspace. Follows the newest row while `traffic.follow` is on."""
+
+    def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._actions = actions
+        self._theme = theme
+        self._server = ""
+        self._is_moving = False
+        self.model = TrafficModel(bridge.log, theme)
+        self.table = QTableView()
+        self.search = SearchField(theme, "Search method, tool, status")
+        self.scope = QComboBox()
+        self.detail = DetailView(bridge, theme)
+        self.header = PanelHeader(theme, "Traffic")
+        self._gate = Gate(theme, self._make_table())
+        self._lay_out()
+        self._connect()
+        self._explain_or_show()
+
+    def set_server(self, name: str) -> None:
+        """The workspace shows another server."""
+        self._server = name
+        self._apply_scope()
+
+    def choose(self, number: int) -> bool:
+        """Go to a row of the log."""
+        row = self.model.find_row(number)
+        if row is None:
+            return False
+        self._actions["traffic.follow"].setChecked(False)
+        self.table.setCurrentIndex(self.model.index(row, 0))
+        self.table.scrollTo(self.model.index(row, 0), QTableView.ScrollHint.PositionAtCenter)
+        return True
+
+    def go_to_partner(self) -> None:
+        """From a request to its answer, or back."""
+        number = self._current_number()
+        partner = self._bridge.log.partner(number) if number is not None else None
+        if partner is not None:
+            self.choose(partner)
+
+    # --------------------------------------------------------------
+
+    def _make_table(self) -> QTableView:
+        self.table.setAccessibleName("Traffic")
+        self.table.setModel(self.model)
+        dress_table(self.table, self._theme)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.table.setFont(self._theme.mono_font(0.95))
+        header = self.table.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(Column.MESSAGE, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            self.table.setColumnWidth(column, width)
+        return self.table
+
+    def _lay_out(self) -> None:
+        self.scope.setAccessibleName("Whose traffic")
+        self.scope.addItems(["All servers", "This server"])
+        self.search.setMinimumWidth(220)
+        self.search.setMaximumWidth(420)
+        for widget in (self.scope, self.search):
+            self.header.add_widget(widget)
+        self.header.add_gap()
+        for id in ("traffic.events", "traffic.follow", "traffic.partner", "traffic.clear"):
+            self.header.add_action(self._actions[id])
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self._gate)
+        splitter.addWidget(self.detail)
+        splitter.setSizes([880, 520])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(splitter, 1)
+
+    def _connect(self) -> None:
+        self._bridge.traffic_grew.connect(self._on_traffic_grew)
+        self.search.text_settled.connect(self._on_words_settled)
+        self.scope.currentIndexChanged.connect(self._apply_scope)
+        self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        self.table.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._actions["traffic.events"].toggled.connect(self._on_events_toggled)
+        self._actions["traffic.follow"].toggled.connect(self._on_follow_toggled)
+        self._actions["traffic.clear"].triggered.connect(self._on_clear)
+        self._actions["traffic.partner"].triggered.connect(self.go_to_partner)
+
+    def _on_traffic_grew(self, length: int) -> None:
+        self._is_moving = True
+        self.model.extend(length)
+        self._explain_or_show()
+        if self._actions["traffic.follow"].isChecked():
+            self.table.scrollToBottom()
+        self._is_moving = False
+        # Requests on screen may have got their answers: their cells are read anew.
+        self.table.viewport().update()
+        self.detail.refresh()
+
+    def _on_scrolled(self, value: int) -> None:
+        """Scrolling away from the end stops following; coming back to it starts again."""
+        if not self._is_moving and self.table.isVisible():
+            self._actions["traffic.follow"].setChecked(value >= self.table.verticalScrollBar().maximum() - 2)
+
+    def _on_follow_toggled(self, follow: bool) -> None:
+        if follow:
+            self.table.scrollToBottom()
+
+    def _on_words_settled(self, words: str) -> None:
+        self._keep_current(lambda: self.model.set_words(words.strip()))
+
+    def _on_events_toggled(self, shown: bool) -> None:
+        self._keep_current(lambda: self.model.set_with_events(shown))
+
+    def _apply_scope(self) -> None:
+        server = self._server if self.scope.currentIndex() == 1 else None
+        self._keep_current(lambda: self.model.set_server(server))
+
+    def _on_clear(self) -> None:
+        self.model.clear_view()
+        self.detail.show_row(None)
+        self._explain_or_show()
+
+    def _keep_current(self, change: Callable[[], None]) -> None:
+        """Change what is shown; the chosen row stays chosen if it is still there."""
+        number = self._current_number()
+        self._is_moving = True
+        change()
+        self._is_moving = False
+        self._explain_or_show()
+        if number is not None and (row := self.model.find_row(number)) is not None:
+            self.table.setCurrentIndex(self.model.index(row, 0))
+        elif self._actions["traffic.follow"].isChecked():
+            self.table.scrollToBottom()
+
+    def _current_number(self) -> int | None:
+        index = self.table.currentIndex()
+        return self.model.number(index.row()) if index.isValid() else None
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        self.detail.show_row(self.model.number(current.row()) if current.isValid() else None)
+
+    def _explain_or_show(self) -> None:
+        count = self.model.rowCount()
+        self.header.set_detail(plural(count, "message") if count else "")
+        if count:
+            self._gate.open()
+        elif len(self._bridge.log):
+            self._gate.explain("empty", "filter", "Nothing fits", "No recorded message fits the search.")
+        else:
+            sentence = "Connect a server: every message shows up here, with its bytes."
+            self._gate.explain("empty", "traffic", "No traffic yet", sentence)

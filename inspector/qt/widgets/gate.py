@@ -1,0 +1,47 @@
+"""A panel's content, or what stands in its place: nothing yet, still waiting, failed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.emptystate import EmptyState
+
+
+class Gate(QStackedWidget):
+    """Shows `content` when opened; otherwise says why not, and what to do."""
+
+    def __init__(self, theme: Theme, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = content
+        self._instead = EmptyState(theme)
+        self.addWidget(content)
+        self.addWidget(self._instead)
+
+    def open(self) -> None:
+        self.setCurrentWidget(self._content)
+
+    def is_open(self) -> bool:
+        return self.currentWidget() is self._content
+
+    def explain(
+        self,
+        look: Literal["empty", "loading", "failed"],
+        icon: str,
+        title: str,
+        sentence: str,
+        next_step: str = "",
+        action: QAction | None = None,
+    ) -> None:
+        """Put the content away. `action` leads on, or stops the waiting."""
+        actions = [action] if action is not None else []
+        if look == "loading":
+            self._instead.show_loading(title, sentence, action)
+        elif look == "failed":
+            self._instead.show_failed(title, sentence, next_step, actions)
+        else:
+            self._instead.show_empty(icon, title, sentence, actions)
+        self.setCurrentWidget(self._instead)

@@ -1,0 +1,51 @@
+"""A strip for problems that belong to no panel: it says what is wrong and goes away on a click."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.labels import PlainLabel
+
+
+class NoticeBar(QWidget):
+    """Hidden until there is something to say. The newest problem is shown; earlier ones are counted."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._count = 0
+        self._text = PlainLabel(theme, wrap=True, selectable=True)
+        self._more = PlainLabel(theme, tone="muted")
+        dismiss = QAction("Dismiss", self)
+        theme.dress(dismiss, "close")
+        dismiss.triggered.connect(self.dismiss)
+        button = QToolButton()
+        button.setDefaultAction(dismiss)
+        button.setAccessibleName("Dismiss")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._more)
+        row.addWidget(button)
+        self.hide()
+        theme.changed.connect(self.update)
+
+    def show_problem(self, text: str) -> None:
+        self._count += 1
+        self._text.setText(text)
+        self._more.setText(f"and {self._count - 1} before" if self._count > 1 else "")
+        self.show()
+
+    def text(self) -> str:
+        return self._text.text()
+
+    def dismiss(self) -> None:
+        self._count = 0
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint("warn"))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color("warn"))

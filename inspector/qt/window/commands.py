@@ -1,0 +1,114 @@
+"""What each command does. The window builds the parts; here the commands meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.tools.panel import ToolsPanel
+from inspector.qt.theme import Scheme
+
+if TYPE_CHECKING:
+    from inspector.qt.window.mainwindow import MainWindow
+
+_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING)
+
+
+class Commands(QObject):
+    """Connects every action of the table, and says which can be used now."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, actions: Actions) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bridge = bridge
+        self._actions = actions
+        for id, slot in self._slots().items():
+            actions[id].triggered.connect(slot)
+        actions["traffic.follow"].setChecked(True)
+        self.update(None)
+
+    def update(self, view: ServerView | None) -> None:
+        """Another server is in front, or it stands differently."""
+        is_up = view is not None and view.status in _UP
+        is_enabled = view is not None and view.status is not ServerStatus.DISABLED
+        for id, can in {
+            "server.connect": is_enabled and not is_up,
+            "server.disconnect": is_up,
+            "server.reconnect": is_enabled,
+            "server.enable": view is not None,
+            "server.remove": view is not None,
+            "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
+            "tool.search": view is not None,
+        }.items():
+            self._actions[id].setEnabled(can)
+        self._actions["server.enable"].setChecked(is_enabled)
+        workspace = self._window.workspace()
+        if workspace is None:
+            self._actions["tool.call"].setEnabled(False)
+            self._actions["tool.cancel"].setEnabled(False)
+        else:
+            workspace.tools.call_view.update_actions()
+
+    def _slots(self) -> dict[str, Callable[[], object]]:
+        window = self._window
+        return {
+            "server.add": window.open_add_server,
+            "server.connect": self._connect,
+            "server.disconnect": self._disconnect,
+            "server.reconnect": self._connect,  # connecting anew ends the old connection first
+            "server.connect_all": self._connect_all,
+            "server.enable": self._toggle_enabled,
+            "server.remove": self._remove,
+            "app.quit": window.close,
+            "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
+            "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
+            "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
+            "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
+            "traffic.search": lambda: window.traffic.search.setFocus(),
+            "view.overview": lambda: window.show_tab("overview"),
+            "view.tools": lambda: window.show_tab("tools"),
+            "view.console": lambda: window.show_tab("console"),
+            "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
+            "view.light": lambda: window.set_scheme(Scheme.LIGHT),
+            "view.dark": lambda: window.set_scheme(Scheme.DARK),
+            "help.news": window.open_news,
+            "help.about": window.open_about,
+        }
+
+    def _in_tools(self, act: Callable[[ToolsPanel], object]) -> Callable[[], None]:
+        """A command of the Tools panel brings that panel to the front."""
+
+        def run() -> None:
+            workspace = self._window.workspace()
+            if workspace is not None:
+                workspace.show_tab("tools")
+                act(workspace.tools)
+
+        return run
+
+    def _connect(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.connect_server(view.name)
+
+    def _connect_all(self) -> None:
+        for view in self._window.servers.model.views():
+            if view.status not in (*_UP, ServerStatus.DISABLED):
+                self._bridge.connect_server(view.name)
+
+    def _disconnect(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.start(f"disconnect {view.name}", self._bridge.disconnect_server(view.name))
+
+    def _toggle_enabled(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            enabled = view.status is ServerStatus.DISABLED
+            self._bridge.start(f"enable {view.name}", self._bridge.set_enabled(view.name, enabled))
+
+    def _remove(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.start(f"remove {view.name}", self._bridge.remove_server(view.name))

@@ -1,0 +1,212 @@
+"""The main window: servers on the left, the workspace in the middle, traffic below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.engine.views import ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.dialogs.addserver import AddServerDialog
+from inspector.qt.dialogs.text import AboutDialog, NewsDialog
+from inspector.qt.panels.servers import ServersPanel
+from inspector.qt.panels.traffic.panel import TrafficPanel
+from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.notice import NoticeBar
+from inspector.qt.window.commands import Commands
+from inspector.qt.window.workspace import Workspace
+
+_LAYOUT_VERSION = 1
+
+
+class MainWindow(QMainWindow):
+    """Builds the parts once and puts them in their places.
+
+    Signals:
+        closing: The person closed the window; the app ends what runs behind it.
+    """
+
+    closing = Signal()
+
+    def __init__(self, bridge: Bridge, theme: Theme, layout: QSettings, help_folder: Path) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._theme = theme
+        self._layout = layout
+        self._help_folder = help_folder
+        self.actions_table = Actions(theme, self)
+        self.servers = ServersPanel(bridge, self.actions_table, theme)
+        self.traffic = TrafficPanel(bridge, self.actions_table, theme)
+        self.workspaces: dict[str, Workspace] = {}
+        self._welcome = EmptyState(theme)
+        self._stack = QStackedWidget()
+        self.notices = NoticeBar(theme)
+        self._lay_out()
+        self._make_menus()
+        self._commands = Commands(self, bridge, self.actions_table)
+        self._connect()
+        self._restore()
+
+    # -------------------------------------------------------------- what others ask
+
+    def workspace(self) -> Workspace | None:
+        """The one in front."""
+        widget = self._stack.currentWidget()
+        return widget if isinstance(widget, Workspace) else None
+
+    def current_view(self) -> ServerView | None:
+        return self.servers.current()
+
+    def show_tab(self, name: str) -> None:
+        if (workspace := self.workspace()) is not None:
+            workspace.show_tab(name)
+
+    def set_scheme(self, scheme: Scheme) -> None:
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self._theme.apply(app, scheme)
+        self._layout.setValue("scheme", scheme.value)
+        self._check_scheme()
+
+    def open_add_server(self) -> None:
+        dialog = AddServerDialog(self._bridge, self._theme, self)
+        dialog.added.connect(self._on_server_added)
+        dialog.show()
+
+    def open_news(self) -> None:
+        NewsDialog(self._theme, self._help_folder / "changelog.md", self).show()
+
+    def open_about(self) -> None:
+        AboutDialog(self._theme, self).show()
+
+    # -------------------------------------------------------------- building
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle("MCP Lens")
+        self.setWindowIcon(self._theme.app_icon())
+        self.resize(1440, 900)
+        self._welcome.show_empty(
+            "server",
+            "Nothing to look at yet",
+            "Add a server: a command to start, or a URL to connect to.",
+            [self.actions_table["server.add"]],
+        )
+        self._stack.addWidget(self._welcome)
+        self.setCentralWidget(self._with_notices(self._stack))
+        self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self._servers_dock = self._add_dock("Servers", self.servers, Qt.DockWidgetArea.LeftDockWidgetArea)
+        self._traffic_dock = self._add_dock("Traffic", self.traffic, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.resizeDocks([self._servers_dock], [260], Qt.Orientation.Horizontal)
+        self.resizeDocks([self._traffic_dock], [360], Qt.Orientation.Vertical)
+
+    def _with_notices(self, widget: QWidget) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notices)
+        column.addWidget(widget, 1)
+        return page
+
+    def _add_dock(self, name: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+        dock = QDockWidget(name, self)
+        dock.setObjectName(name)
+        dock.setWidget(panel)
+        dock.setTitleBarWidget(QWidget())  # the panel has a header of its own
+        self.addDockWidget(area, dock)
+        return dock
+
+    def _make_menus(self) -> None:
+        for name, commands in self.actions_table.menus():
+            menu = QMenu(name, self)
+            self.menuBar().addMenu(menu)
+            for command, action in commands:
+                if command.begins_group:
+                    menu.addSeparator()
+                menu.addAction(action)
+            if name == "View":
+                menu.addSeparator()
+                menu.addAction(self._servers_dock.toggleViewAction())
+                menu.addAction(self._traffic_dock.toggleViewAction())
+
+    def _connect(self) -> None:
+        self._bridge.server_changed.connect(self._on_server_changed)
+        self._bridge.server_removed.connect(self._on_server_removed)
+        self._bridge.problem_found.connect(self.notices.show_problem)
+        self.servers.server_chosen.connect(self._on_server_chosen)
+
+    # -------------------------------------------------------------- servers
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        workspace = self.workspaces.get(view.name)
+        if workspace is not None:
+            workspace.set_view(view)
+        if view.name == self._current_name():
+            self._commands.update(view)
+
+    def _on_server_removed(self, name: str) -> None:
+        workspace = self.workspaces.pop(name, None)
+        if workspace is not None:
+            self._stack.removeWidget(workspace)
+            workspace.deleteLater()
+
+    def _on_server_added(self, name: str) -> None:
+        self.servers.choose(name)
+
+    def _on_server_chosen(self, name: str) -> None:
+        view = self.current_view()
+        if not name or view is None:
+            self._stack.setCurrentWidget(self._welcome)
+        else:
+            self._stack.setCurrentWidget(self._workspace_of(view))
+        self.setWindowTitle(f"{view.name} — MCP Lens" if view is not None else "MCP Lens")
+        self.traffic.set_server(name)
+        self._commands.update(view)
+
+    def _workspace_of(self, view: ServerView) -> Workspace:
+        """Made when a server is looked at for the first time."""
+        if view.name not in self.workspaces:
+            before = self.workspace()
+            workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
+            self.workspaces[view.name] = workspace
+            self._stack.addWidget(workspace)
+            if before is not None:
+                workspace.tabs.setCurrentIndex(before.tabs.currentIndex())
+        return self.workspaces[view.name]
+
+    def _current_name(self) -> str:
+        view = self.current_view()
+        return view.name if view is not None else ""
+
+    # -------------------------------------------------------------- layout
+
+    def _check_scheme(self) -> None:
+        for scheme in Scheme:
+            self.actions_table[f"view.{scheme.value}"].setChecked(scheme is self._theme.scheme)
+
+    def _restore(self) -> None:
+        self._check_scheme()
+        geometry, state = self._layout.value("geometry"), self._layout.value("state")
+        if isinstance(geometry, QByteArray) and isinstance(state, QByteArray):
+            self.restoreGeometry(geometry)
+            self.restoreState(state, _LAYOUT_VERSION)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._layout.setValue("geometry", self.saveGeometry())
+        self._layout.setValue("state", self.saveState(_LAYOUT_VERSION))
+        self.closing.emit()
+        event.accept()

@@ -1,0 +1,83 @@
+"""Everything about one server, in tabs under a strip that says how it stands."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.console import ConsolePanel
+from inspector.qt.panels.overview import OverviewPanel
+from inspector.qt.panels.servers import MARKS
+from inspector.qt.panels.tools.panel import ToolsPanel
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.badge import Badge, StateDot
+from inspector.qt.widgets.labels import Heading, PlainLabel
+
+TABS = ("overview", "tools", "console")
+
+
+class Workspace(QWidget):
+    """The panels of one server. They keep what was typed and chosen while another server is in front.
+
+    Signals:
+        tab_changed: The person went to another tab.
+    """
+
+    tab_changed = Signal()
+
+    def __init__(
+        self, bridge: Bridge, view: ServerView, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.view = view
+        self.overview = OverviewPanel(actions, theme)
+        self.tools = ToolsPanel(bridge, view.name, actions, theme)
+        self.console = ConsolePanel(bridge, view.name, theme)
+        self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
+        self._title = Heading(theme)
+        self._address = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
+        self._revision = Badge(theme)
+        self._connect_button = ActionButton(actions["server.connect"], "primary")
+        self._disconnect_button = ActionButton(actions["server.disconnect"])
+        self.tabs = QTabWidget()
+        self._lay_out()
+        self.tabs.currentChanged.connect(self.tab_changed)
+        self.set_view(view)
+
+    def set_view(self, view: ServerView) -> None:
+        self.view = view
+        self._dot.set_state(*MARKS[view.status], view.status.value)
+        self._title.setText(one_line(view.name))
+        self._address.setText(view.address)
+        self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
+        is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING)
+        self._connect_button.setVisible(not is_up)
+        self._disconnect_button.setVisible(is_up)
+        self.overview.set_view(view)
+        self.tools.set_view(view)
+
+    def show_tab(self, name: str) -> None:
+        self.tabs.setCurrentIndex(TABS.index(name))
+
+    def _lay_out(self) -> None:
+        strip = QHBoxLayout()
+        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        strip.setSpacing(SPACE_2)
+        strip.addWidget(self._dot)
+        strip.addWidget(self._title)
+        strip.addWidget(self._revision)
+        strip.addWidget(self._address, 1)
+        strip.addWidget(self._connect_button)
+        strip.addWidget(self._disconnect_button)
+        for words, panel in (("Overview", self.overview), ("Tools", self.tools), ("Console", self.console)):
+            self.tabs.addTab(panel, words)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(strip)
+        column.addWidget(self.tabs, 1)
