@@ -8,13 +8,15 @@ from datetime import datetime
 def duration(nanoseconds: int) -> str:
     """0.8 ms, 42 ms, 1.24 s, 3 min 05 s."""
     seconds = nanoseconds / 1e9
-    if seconds < 0.01:
+    # Each limit is where rounding would reach the next unit: there is no "1000 ms" and no "60.00 s".
+    if seconds < 0.009_95:
         return f"{seconds * 1000:.1f} ms"
-    if seconds < 1:
+    if seconds < 0.999_5:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.995:
         return f"{seconds:.2f} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
 
 
 def size(count: int) -> str:
@@ -23,7 +25,7 @@ def size(count: int) -> str:
         return f"{count} B"
     value, unit = count / 1024, "KiB"
     for larger in ("MiB", "GiB"):
-        if value < 1024:
+        if round(value) < 1024:
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"

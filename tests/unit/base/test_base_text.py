@@ -1,0 +1,133 @@
+"""Text for people: hidden characters shown, secrets masked, numbers with units."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.errors import ConnectFailed, UserError
+from inspector.base.plaintext import one_line, visible
+from inspector.base.redact import Redactor, is_secret_name
+from inspector.base.units import duration, full_time, plural, size, time_of_day
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, Grüße, 日本語, 🎉", "plain text, Grüße, 日本語, 🎉"),
+        ("tab\tand\nline", "tab\tand\nline"),
+        ("\x1b[31mred", "␛[31mred"),
+        ("over\rwritten", "over␍written"),
+        ("a\x7fb", "a␡b"),
+        ("user\u202egnp.exe", "user⟨U+202E⟩gnp.exe"),
+        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
+        ("tag\U000e0041", "tag⟨U+E0041⟩"),
+        ("half \ud83d", "half ⟨U+D83D⟩"),
+        ("c1 \x9b31m", "c1 ⟨U+009B⟩31m"),
+    ],
+)
+def test_hidden_characters_are_shown_as_tokens(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_shown_text_can_be_encoded_and_holds_no_terminal_escape(text: str) -> None:
+    shown = visible(text)
+    shown.encode()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
+
+
+@given(st.text())
+def test_one_line_is_one_line(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "X-Api-Key",
+        "API_KEY",
+        "apikey",
+        "GITHUB_TOKEN",
+        "db.password",
+        "Cookie",
+        "client_secret",
+    ],
+)
+def test_names_that_usually_hold_a_secret_are_known(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "monkey", "max_tokens", "Content-Type", "author", "passenger", "keyboard"]
+)
+def test_ordinary_names_are_not_taken_for_secret(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_one_secret_has_one_placeholder_wherever_it_shows_up() -> None:
+    redactor = Redactor()
+    masked = redactor.mask_named({"TOKEN": "abc", "PATH": "/bin", "api_key": "abc", "PASSWORD": "xyz"})
+    assert masked == {
+        "TOKEN": "‹secret 1›",
+        "PATH": "/bin",
+        "api_key": "‹secret 1›",
+        "PASSWORD": "‹secret 2›",
+    }
+    assert redactor.mask("xyz") == "‹secret 2›"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0.0 ms"),
+        (800_000, "0.8 ms"),
+        (42 * MS, "42 ms"),
+        (999 * MS, "999 ms"),
+        (999_700_000, "1.00 s"),
+        (1240 * MS, "1.24 s"),
+        (59_998 * MS, "1 min 00 s"),
+        (185 * SECOND, "3 min 05 s"),
+    ],
+)
+def test_durations_read_well_on_both_sides_of_a_unit(nanoseconds: int, text: str) -> None:
+    assert duration(nanoseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (312, "312 B"),
+        (1023, "1023 B"),
+        (4200, "4.1 KiB"),
+        (2**20 - 1, "1.0 MiB"),
+        (50 * 2**20, "50 MiB"),
+        (5000 * 2**30, "5000 GiB"),
+    ],
+)
+def test_sizes_read_well_on_both_sides_of_a_unit(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+def test_counts_agree_with_their_noun() -> None:
+    assert [plural(count, "tool") for count in (0, 1, 10_000)] == ["0 tools", "1 tool", "10,000 tools"]
+
+
+def test_times_keep_the_precision_that_was_measured() -> None:
+    moment = 1_763_298_187_482_193_512
+    assert re.fullmatch(r"\d\d:\d\d:\d\d\.482", time_of_day(moment))
+    assert re.fullmatch(r"2025-11-1\d \d\d:\d\d:\d\d\.482193512 [+-]\d\d:\d\d", full_time(moment))
+
+
+def test_an_error_for_the_person_is_its_cause_and_its_next_step() -> None:
+    error = ConnectFailed("It is not there.", "Install it.")
+    assert str(error) == "It is not there. Install it."
+    assert str(UserError("It is not there.")) == "It is not there."
