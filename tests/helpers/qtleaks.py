@@ -67,7 +67,7 @@ def _watch_timers() -> None:
         _started.add(timer)
         start(timer, *args)
 
-    QTimer.start = noted  # type: ignore[method-assign, assignment]
+    QTimer.start = noted  # type: ignore[method-assign]
 
 
 def _address(thing: Any) -> int:

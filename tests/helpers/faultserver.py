@@ -1,0 +1,301 @@
+"""A stdio server that misbehaves on order. Standard library only, so that it starts in 20 ms (-I -S).
+
+    faultserver.py [WORD[=VALUE] …]
+
+Words say how it starts and lists (`_START`, `_LISTS`); what it does wrong in a call is a tool (`_TOOLS`).
+A word that is a tool makes every call that tool. Without words it is a good server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+Args = dict[str, Any]
+
+
+def write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def send(**members: Any) -> None:
+    write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+
+def answer(id: object, text: str = "done") -> None:
+    send(id=id, result={"content": [{"type": "text", "text": text}]})
+
+
+def read() -> dict[str, Any] | None:
+    line = sys.stdin.buffer.readline()
+    message: dict[str, Any] | None = json.loads(line) if line else None
+    return message
+
+
+def log(text: str) -> None:
+    os.write(2, text.encode() + b"\n")
+
+
+# ------------------------------------------------------------------ how it starts
+
+
+def banner(value: str) -> None:
+    write(b"*** My Server 1.0 ***\n\nListening on stdin\n")
+
+
+def bom(value: str) -> None:
+    write(b"\xef\xbb\xbf")
+
+
+def exit_at_once(value: str) -> None:
+    log("Error: API_TOKEN is not set.")
+    log("Set it and start again.")
+    sys.exit(int(value or 3))
+
+
+def silent(value: str) -> None:
+    while read():
+        pass
+
+
+def ignores_term(value: str) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def grandchild(value: str) -> None:
+    """One that outlives its parent's input: `own` leaves the session, `holds` keeps our stdout open."""
+    out = None if value == "holds" else subprocess.DEVNULL
+    code = "import time; time.sleep(600)"
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.DEVNULL,
+        start_new_session=value == "own",
+    )
+    log(f"grandchild {child.pid}")
+
+
+_START = {
+    "banner": banner,
+    "bom": bom,
+    "exit": exit_at_once,
+    "silent": silent,
+    "ignores-term": ignores_term,
+    "grandchild": grandchild,
+}
+
+
+# ------------------------------------------------------------------ how it lists
+
+
+def tools_page(cursor: str | None) -> dict[str, Any]:
+    return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in _TOOLS]}
+
+
+def looping_page(cursor: str | None) -> dict[str, Any]:
+    return {"tools": [{"name": "again"}], "nextCursor": "round"}
+
+
+def malformed_page(cursor: str | None) -> dict[str, Any]:
+    return {"tools": [{"name": "good"}, 7, {"title": "nameless"}, None]}
+
+
+_LISTS = {"list-loops": looping_page, "list-malformed": malformed_page}
+
+
+# ------------------------------------------------------------------ what it does in a call
+
+
+def echo(id: int, args: Args) -> None:
+    answer(id, str(args.get("text", "")))
+
+
+def half_lines(id: int, args: Args) -> None:
+    line = json.dumps({"jsonrpc": "2.0", "id": id, "result": {"content": []}}).encode() + b"\n"
+    for start in range(0, len(line), 7):
+        write(line[start : start + 7])
+        time.sleep(0.001)  # so that the reader sees the piece alone
+
+
+def half_line_then_exit(id: int, args: Args) -> None:
+    write(b'{"jsonrpc":"2.0","id":%d,"result":{"con' % id)
+    os._exit(0)
+
+
+def bad_utf8(id: int, args: Args) -> None:
+    write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\xff\xfe"}}\n')
+    answer(id)
+
+
+def long_line(id: int, args: Args) -> None:
+    write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"' % id)
+    for _ in range(args["megabytes"]):
+        write(b"x" * 2**20)
+    write(b'"}]}}\n')
+
+
+def deep(id: int, args: Args) -> None:
+    depth = args.get("depth", 10_000)
+    write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":')
+    write(b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
+    answer(id)
+
+
+def deep_answer(id: int, args: Args) -> None:
+    depth = args.get("depth", 10_000)
+    head = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":' % id
+    write(head + b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
+
+
+def duplicate_id(id: int, args: Args) -> None:
+    answer(id, "first")
+    answer(id, "second")
+
+
+def unknown_id(id: int, args: Args) -> None:
+    answer("never-used")
+    answer(id)
+
+
+def wrong_id_type(id: int, args: Args) -> None:
+    answer(str(id))
+    answer(id)
+
+
+def to_nothing(id: int, args: Args) -> None:
+    send(result={})
+    send(id=None, error={"code": -32700, "message": "Parse error"})
+    answer(id)
+
+
+def dies(id: int, args: Args) -> None:
+    log("Fatal: lost the database.")
+    log("Giving up.")
+    if "signal" in args:
+        os.kill(os.getpid(), getattr(signal, args["signal"]))
+    os._exit(args.get("code", 9))
+
+
+def closes_stdout(id: int, args: Args) -> None:
+    log("Closing stdout; I live on.")
+    os.close(1)
+
+
+def closes_stdin(id: int, args: Args) -> None:
+    os.close(0)
+    answer(id)
+    signal.pause()
+
+
+def never(id: int, args: Args) -> None:
+    log("I will not answer this one.")
+
+
+def floods(id: int, args: Args) -> None:
+    line = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
+    write(line * args["count"])
+    answer(id)
+
+
+def asks(id: int, args: Args) -> None:
+    """Ask the client something; tell what it said."""
+    send(id="mine-1", method=args["method"])
+    reply: dict[str, Any] = {}
+    while reply.get("id") != "mine-1":
+        reply = read() or {"id": "mine-1"}
+    answer(id, json.dumps(reply))
+
+
+def progresses(id: int, args: Args) -> None:
+    for step in range(1, args["steps"] + 1):
+        send(
+            method="notifications/progress",
+            params={"progressToken": id, "progress": step, "total": args["steps"]},
+        )
+    answer(id)
+
+
+def batch(id: int, args: Args) -> None:
+    log_entry = {
+        "jsonrpc": "2.0",
+        "method": "notifications/message",
+        "params": {"level": "info", "data": "b"},
+    }
+    write(json.dumps([log_entry, {"jsonrpc": "2.0", "id": id, "result": {"content": []}}]).encode() + b"\n")
+
+
+def environment(id: int, args: Args) -> None:
+    answer(id, json.dumps(dict(os.environ)))
+
+
+def about(id: int, args: Args) -> None:
+    ids = {"pid": os.getpid(), "group": os.getpgid(0), "session": os.getsid(0), "cwd": os.getcwd()}
+    answer(id, json.dumps(ids))
+
+
+def writes_after_stdin(id: int, args: Args) -> None:
+    """Answer, and when the input ends say more on the way out: on stdout, then on stderr."""
+    answer(id)
+    while read():
+        pass
+    send(method="notifications/message", params={"level": "info", "data": "last words"})
+    os.write(2, b"last line without its end")
+    sys.exit(0)
+
+
+_TOOLS = {
+    tool.__name__.replace("_", "-"): tool
+    for tool in (
+        *(echo, half_lines, half_line_then_exit, bad_utf8, long_line, deep, deep_answer, duplicate_id),
+        *(unknown_id, wrong_id_type, to_nothing, dies, closes_stdout, closes_stdin, never, floods, asks),
+        *(progresses, batch, environment, about, writes_after_stdin),
+    )
+}
+
+
+# ------------------------------------------------------------------ serving
+
+
+def initialize(params: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "protocolVersion": params["protocolVersion"],
+        "capabilities": {"tools": {}, "logging": {}},
+        "serverInfo": {"name": "faultserver", "version": "1"},
+    }
+
+
+def serve(words: list[str]) -> None:
+    page = next((_LISTS[word] for word in words if word in _LISTS), tools_page)
+    always = next((word for word in words if word in _TOOLS), None)
+    while message := read():
+        id, params = message.get("id", 0), message.get("params", {})
+        match message.get("method"):
+            case "initialize":
+                send(id=id, result=initialize(params))
+            case "tools/list":
+                send(id=id, result=page(params.get("cursor")))
+            case "tools/call":
+                _TOOLS[always or params["name"]](id, params.get("arguments", {}))
+    if "stays" in words:
+        while True:
+            signal.pause()
+
+
+def main() -> None:
+    words = [word.partition("=")[::2] for word in sys.argv[1:]]
+    for word, value in words:
+        if word in _START:
+            _START[word](value)
+    serve([word for word, _ in words])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Scripts for the sans-I/O core: what arrives, and what it must mean, line by line.
+
+    with Playbook(connection.receive) as play:
+        play >> Received(b'{"jsonrpc":"2.0","id":9,"result":{}}')
+        play << Orphan(message(id=9, result={}), Match.UNKNOWN)
+
+`>>` feeds a frame; `<<` states the next event. Every event must be stated, in order: one that nobody
+stated fails the test at the next `>>`, or at the end of the block.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from inspector.base.errors import ConnectFailed
+from inspector.base.jsonvalue import JSON, to_wire
+from inspector.protocol.handshake import Negotiation
+from inspector.protocol.jsonrpc import Message, read
+
+
+@dataclass(frozen=True)
+class Received:
+    """A frame that arrives, as its bytes."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What a negotiation that cannot go on says to the person: the beginning of each sentence."""
+
+    summary: str
+    next_step: str = ""
+
+
+class Playbook:
+    """Feeds frames to a receiver, and holds what came of each until it is stated."""
+
+    def __init__(self, receive: Callable[[Message], Sequence[object]], *opening: object) -> None:
+        self._receive = receive
+        self._events: deque[object] = deque(opening)
+
+    def __rshift__(self, frame: Received) -> Playbook:
+        self._expect_nothing()
+        self._events.extend(self._receive(read(frame.raw)))
+        return self
+
+    def __lshift__(self, expected: object) -> Playbook:
+        assert self._events, f"nothing happened, expected {expected!r}"
+        event = self._events.popleft()
+        if isinstance(expected, Failed):
+            assert isinstance(event, ConnectFailed), f"expected {expected!r}, got {event!r}"
+            assert event.summary.startswith(expected.summary), event.summary
+            assert event.next_step.startswith(expected.next_step), event.next_step
+        else:
+            assert event == expected
+        return self
+
+    def _expect_nothing(self) -> None:
+        assert not self._events, f"happened, and was not stated: {list(self._events)!r}"
+
+    def __enter__(self) -> Playbook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._expect_nothing()
+
+
+def negotiating(negotiation: Negotiation) -> Playbook:
+    """A playbook for a negotiation. It begins with the first request, which is to be stated."""
+
+    def receive(answer: Message) -> list[object]:
+        try:
+            return [negotiation.receive(answer)]
+        except ConnectFailed as exc:
+            return [exc]
+
+    return Playbook(receive, negotiation.first())
+
+
+def frame(**members: JSON) -> bytes:
+    """A message's bytes, as most servers write them."""
+    return to_wire({"jsonrpc": "2.0", **members})
+
+
+def message(**members: JSON) -> Message:
+    return read(frame(**members))
