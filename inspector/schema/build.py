@@ -32,6 +32,7 @@ MAX_DEPTH = 6
 MAX_FIELDS = 4000
 MAX_CHOICES = 1000
 _MOST_EXAMPLES = 10
+_TOO_DEEP = f"The schema is nested more than {MAX_DEPTH} levels deep."
 _SIMPLE = (TextField, NumberField, BooleanField, ChoiceField)
 _UNIONS = ("oneOf", "anyOf", "allOf")
 _RULES_NOT_SHOWN = (
@@ -98,6 +99,8 @@ class _Builder:
         return replace(make(schema, trail, depth), nullable="null" in types)
 
     def _list_field(self, schema: JSONObject, trail: tuple[str, ...], depth: int) -> Field:
+        if depth > MAX_DEPTH:
+            return JsonField(reason=_TOO_DEEP)
         if "prefixItems" in schema or isinstance(schema.get("items"), list):
             return JsonField(reason="A list with a different kind of value at each place.")
         if "items" not in schema:
@@ -119,7 +122,7 @@ class _Builder:
         if not properties and depth > 0:
             return JsonField(reason="An object with keys of your own choice.")
         if depth > MAX_DEPTH:
-            return JsonField(reason=f"The schema is nested more than {MAX_DEPTH} levels deep.")
+            return JsonField(reason=_TOO_DEEP)
         required = keywords.names(schema, "required")
         members: list[Member] = []
         for name, part in properties.items():

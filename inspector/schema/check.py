@@ -20,7 +20,7 @@ from inspector.schema.fields import (
     ObjectField,
     TextField,
 )
-from inspector.schema.jsontext import write, write_line
+from inspector.schema.jsontext import same, write, write_line
 from inspector.schema.numbers import as_decimal, is_multiple, is_whole, write_number
 from inspector.schema.values import ABSENT, Draft, FieldError, Unreadable, child
 
@@ -134,7 +134,10 @@ def _equal(one: Draft, other: JSON) -> bool:
     """JSON Schema's equality: 1 and 1.0 are equal, 1 and true are not; key order does not count."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
-    return one == other
+    try:
+        return one == other
+    except RecursionError:  # both nested hundreds deep; then only the very same text will do
+        return same(one, other)  # type: ignore[arg-type]  # a choice's draft is JSON
 
 
 def _one_of(choices: tuple[JSON, ...]) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.schema import keywords
+from inspector.schema.jsontext import same
 
 _MOST_STEPS = 32
 # What says something about a value without restricting it: the outer word wins over the inner one.
@@ -131,7 +132,7 @@ def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
     if not isinstance(inner, dict):
         raise _Unusable(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
     for key in outer.keys() & inner.keys():
-        if key not in _ANNOTATIONS and outer[key] != inner[key]:
+        if key not in _ANNOTATIONS and not same(outer[key], inner[key]):
             raise _Unusable(f"Two parts of the schema both say something about {shorten(key, 40)!r}.")
     return {**inner, **outer}
 

@@ -1,0 +1,219 @@
+"""Schemas become forms; what has no editor of its own becomes raw JSON with the reason."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON
+from inspector.schema.build import MAX_DEPTH, MAX_FIELDS, build_form
+from inspector.schema.check import check
+from inspector.schema.describe import summary
+from inspector.schema.fields import (
+    BooleanField,
+    ChoiceField,
+    Field,
+    IntegerField,
+    JsonField,
+    ListField,
+    Member,
+    NumberField,
+    ObjectField,
+    TextField,
+)
+from inspector.schema.values import ABSENT, finish
+
+
+def field_of(schema: JSON, **definitions: JSON) -> Field:
+    form = build_form({"type": "object", "properties": {"x": schema}, "$defs": definitions})
+    assert [member.name for member in form.members] == ["x"]
+    return form.members[0].field
+
+
+def reason_of(schema: JSON) -> str:
+    field = field_of(schema)
+    assert isinstance(field, JsonField)
+    return field.reason
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "words"),
+    [
+        ({"type": "string"}, TextField, "string"),
+        (
+            {"type": "string", "format": "date", "maxLength": 10},
+            TextField,
+            "string, date, at most 10 characters",
+        ),
+        ({"type": "integer", "minimum": 1, "maximum": 100}, IntegerField, "integer, 1 to 100"),
+        ({"type": "number", "exclusiveMinimum": 0}, NumberField, "number, > 0"),
+        ({"type": "boolean"}, BooleanField, "boolean"),
+        ({"enum": ["a", 1, {"b": None}]}, ChoiceField, "enum"),
+        ({"const": 5}, ChoiceField, "constant"),
+        ({"type": "null"}, ChoiceField, "constant"),
+        ({"type": "array", "items": {"type": "string"}}, ListField, "array of string"),
+        ({"type": ["string", "null"]}, TextField, "string or null"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, IntegerField, "integer or null"),
+        ({"oneOf": [{"type": "null"}, {"enum": ["a"]}]}, ChoiceField, "constant or null"),
+        ({"enum": ["a", "b", None]}, ChoiceField, "enum or null"),
+        ({"allOf": [{"type": "boolean"}], "default": True}, BooleanField, "boolean"),
+        ({"properties": {"y": {"type": "string"}}}, ObjectField, "object"),
+    ],
+)
+def test_each_construct_gets_its_own_kind_of_field(schema: JSON, kind: type[Field], words: str) -> None:
+    field = field_of(schema)
+    assert type(field) is kind
+    assert summary(field) == words
+
+
+def test_annotations_are_carried_over_and_the_outer_ones_win() -> None:
+    field = field_of(
+        {"$ref": "#/$defs/Color", "title": "Outer", "default": None, "examples": ["red"]},
+        Color={"enum": ["red", "green"], "title": "Inner", "description": "Which"},
+    )
+    assert isinstance(field, ChoiceField)
+    assert (field.title, field.description, field.default) == ("Outer", "Which", None)
+    assert field.examples == ("red",)
+    assert field_of({"type": "string"}).default is ABSENT
+
+
+def test_choices_may_carry_titles() -> None:
+    field = field_of({"oneOf": [{"const": "a", "title": "First"}, {"const": "b", "title": "Second"}]})
+    assert isinstance(field, ChoiceField)
+    assert field.choices == ("a", "b")
+    assert field.labels == ("First", "Second")
+
+
+def test_members_keep_the_order_of_the_schema_and_know_what_is_required() -> None:
+    form = build_form({"properties": {"b": {}, "a": {}}, "required": ["a", "ghost", 7]})
+    assert [(member.name, member.required) for member in form.members] == [("b", False), ("a", True)]
+    assert form.notes == ("Required, but not described by the schema: ghost. Add it as JSON.",)
+
+
+def test_local_references_are_followed_through_escapes_and_chains() -> None:
+    definitions: dict[str, JSON] = {"a/b c": {"$ref": "#/$defs/n"}, "n": {"type": "integer"}}
+    field = field_of({"$ref": "#/$defs/a~1b%20c"}, **definitions)
+    assert isinstance(field, IntegerField)
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"$ref": "http://127.0.0.1/x"}, "outside of it and never fetched"),
+        ({"$ref": "#/$defs/none"}, "which is not in it"),
+        ({"$ref": "#"}, "refers back to itself"),
+        ({"$ref": 5}, "$ref is a number instead of text"),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "2 different shapes (oneOf)"),
+        ({"type": ["string", "integer"]}, "2 types: string, integer"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "keys of your own choice"),
+        ({"type": "array", "items": {"properties": {"a": {}}}}, "A list of objects"),
+        ({"type": "array", "prefixItems": [{}]}, "different kind of value at each place"),
+        ({"type": "array"}, "may be anything"),
+        ({"type": "colour"}, "'colour' is not a type"),
+        ({"enum": list(range(1001))}, "1,001 choices"),
+        ({"type": "string", "allOf": [{"type": "integer"}]}, "both say something about 'type'"),
+        ({}, "names no type"),
+        (False, "allows no value"),
+        (["string"], "is a list instead of an object"),
+    ],
+)
+def test_what_has_no_editor_becomes_raw_json_with_the_reason(schema: JSON, words: str) -> None:
+    assert words in reason_of(schema)
+
+
+def test_a_recursive_schema_ends_where_it_begins_again() -> None:
+    node: JSON = {"properties": {"name": {"type": "string"}, "next": {"$ref": "#/$defs/Node"}}}
+    field = field_of({"$ref": "#/$defs/Node"}, Node=node)
+    assert isinstance(field, ObjectField)
+    name, following = (member.field for member in field.members)
+    assert isinstance(name, TextField)
+    assert isinstance(following, JsonField)
+    assert "refers back to itself" in following.reason
+
+
+def test_rules_that_the_form_does_not_show_are_named() -> None:
+    form = build_form(
+        {"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "if": {}}
+    )
+    assert form.notes == ("The form does not show these rules: anyOf, if.",)
+
+
+@pytest.mark.parametrize("schema", [None, True, 5, "object", [], [{}], {"type": "string"}, {"$ref": "#/x"}])
+def test_what_describes_no_object_gives_an_empty_form_that_says_so(schema: JSON) -> None:
+    form = build_form(schema)
+    assert form.members == ()
+    assert form.notes[0].endswith("Write JSON instead.")
+
+
+def deep(wrap: str, depth: int) -> JSON:
+    schema: JSON = {"type": "string"}
+    for _ in range(depth):
+        schema = {
+            "properties": {"type": "object", "properties": {"p": schema}},
+            "items": {"type": "array", "items": schema},
+            "allOf": {"allOf": [schema]},
+            "anyOf": {"anyOf": [schema, {"type": "null"}]},
+        }[wrap]  # type: ignore[assignment]
+    return schema
+
+
+def test_two_parts_that_are_equal_a_thousand_deep_are_compared_without_harm() -> None:
+    field = field_of({"$ref": "#/$defs/a", "enum": [deep("items", 1000)]}, a={"enum": [deep("items", 1000)]})
+    assert isinstance(field, ChoiceField)
+    assert check(ObjectField(members=(Member("x", field),)), {"x": deep("items", 1000)}) == []
+
+
+@pytest.mark.parametrize("wrap", ["properties", "items", "allOf", "anyOf"])
+def test_a_schema_nested_a_thousand_deep_still_gives_a_form(wrap: str) -> None:
+    form = build_form({"properties": {"x": deep(wrap, 1000)}})
+    field, depth = form.members[0].field, 1
+    while isinstance(field, ObjectField):
+        field, depth = field.members[0].field, depth + 1
+    assert isinstance(field, JsonField)
+    assert depth <= MAX_DEPTH + 2
+
+
+def test_a_huge_schema_is_cut_and_says_so() -> None:
+    form = build_form({"properties": {f"p{i}": {"type": "string"} for i in range(100_000)}})
+    assert len(form.members) < MAX_FIELDS
+    assert "more fields not shown" in form.notes[0]
+
+
+def test_references_that_multiply_are_bounded() -> None:
+    """Ten members that each have ten members of the next kind: 10^9 fields, if one were to make them all."""
+    kinds: dict[str, JSON] = {
+        f"k{level}": {"properties": {f"p{i}": {"$ref": f"#/$defs/k{level + 1}"} for i in range(10)}}
+        for level in range(9)
+    }
+    begun = perf_counter()
+    build_form({"$ref": "#/$defs/k0", "$defs": {**kinds, "k9": {"type": "string"}}})
+    assert perf_counter() - begun < 5
+
+
+keywords = st.sampled_from(
+    ["type", "properties", "required", "items", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "$defs",
+     "default", "examples", "title", "description", "minimum", "multipleOf", "minLength", "maxItems",
+     "format", "additionalProperties", "prefixItems", "uniqueItems", "pattern", "not", "x"]
+)  # fmt: skip
+words = st.sampled_from(
+    ["string", "integer", "number", "boolean", "array", "object", "null", "#", "#/$defs/x", "#/properties/x",
+     "#/items/0", "#/anyOf/-1", "#/anyOf/99", "file:///etc/passwd", ""]
+)  # fmt: skip
+hostile = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 10**30) | st.floats() | words | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keywords, inner, max_size=6),
+    max_leaves=40,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(schema=hostile, value=hostile)
+def test_no_schema_and_no_value_make_it_raise(schema: JSON, value: JSON) -> None:
+    form = build_form({"properties": {"x": schema}, "$defs": {"x": schema}})
+    assert isinstance(build_form(schema), ObjectField)
+    summary(form.members[0].field)
+    check(form, {"x": value})
+    assert isinstance(finish(form, {"x": value}), dict)
