@@ -43,7 +43,10 @@ class LineFramer:
         rest = lines.pop()
         self._keep(first)
         done: list[bytes | Overlong] = [self._finish()]
-        done += [line.removesuffix(b"\r") for line in lines] if b"\r" in chunk else lines
+        if len(chunk) > self._cap:
+            done += [self._whole(line) for line in lines]
+        else:
+            done += [line.removesuffix(b"\r") for line in lines] if b"\r" in chunk else lines
         if rest:
             self._keep(rest)
         return done
@@ -52,13 +55,18 @@ class LineFramer:
         """The stream is over: give what stood after the last line feed, if anything."""
         return self._finish() if self._size else None
 
+    def _whole(self, line: bytes) -> bytes | Overlong:
+        """A line that came in one chunk, and may be over the cap by itself."""
+        self._keep(line)
+        return self._finish()
+
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._overlong is not None:
             return
         self._parts.append(part)
         if self._size > self._cap:
-            self._overlong = b"".join(self._parts)[:_KEPT_OF_OVERLONG]
+            self._overlong = b"".join(self._parts)[: min(_KEPT_OF_OVERLONG, self._cap)]
             self._parts.clear()
 
     def _finish(self) -> bytes | Overlong:
