@@ -48,6 +48,7 @@ class EventStreamReader:
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]  # the second half of a CRLF that was cut in two
+            self._after_cr = False
         if chunk:
             self._after_cr = chunk.endswith(b"\r")
         *lines, rest = _LINE_END.split(chunk)
