@@ -35,6 +35,7 @@ _MOST_EXAMPLES = 10
 _TOO_DEEP = f"The schema is nested more than {MAX_DEPTH} levels deep."
 _SIMPLE = (TextField, NumberField, BooleanField, ChoiceField)
 _UNIONS = ("oneOf", "anyOf", "allOf")
+_SAYS_WHAT_IT_IS = ("type", "$ref", "enum", "const", "items", "prefixItems", *_UNIONS)
 _RULES_NOT_SHOWN = (
     *_UNIONS, "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "patternProperties",
     "propertyNames", "minProperties", "maxProperties", "contains", "unevaluatedProperties",
@@ -47,6 +48,8 @@ def build_form(schema: JSON) -> ObjectField:
     if not isinstance(schema, dict):
         note = f"The server's schema is {keywords.kind_of(schema)} instead of an object. Write JSON instead."
         return ObjectField(notes=(note,))
+    if not keywords.present(schema, _SAYS_WHAT_IT_IS):
+        schema = {**schema, "type": "object"}  # arguments are an object, said or not
     field = _Builder(schema).field(schema, trail=("#",), depth=0)
     if isinstance(field, ObjectField):
         return field

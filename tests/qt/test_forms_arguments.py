@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.base.jsonvalue import JSON
@@ -155,6 +155,8 @@ def test_control_return_submits_from_both_views(qtbot: QtBot, editor: ArgumentsE
 def test_a_schema_that_has_no_form_opens_in_the_json_view(editor: ArgumentsEditor) -> None:
     editor.set_schema([])
     assert editor.is_json_shown()
+    shown = [label.text() for label in editor.findChildren(QLabel) if label.isVisible()]
+    assert shown == ["The server's schema is a list instead of an object. Write JSON instead."]
     assert editor.arguments() == {}
     editor.set_schema(SCHEMA)
     assert not editor.is_json_shown()

@@ -84,7 +84,9 @@ def test_a_fresh_form_sends_nothing_and_complains_of_nothing(qtbot: QtBot) -> No
         qtbot, {"a": {"type": "string"}, "b": {"type": "integer", "default": 5}}, required=["a"]
     )
     assert driver.form.value() == {}
+    driver.form.set_value({})
     assert driver.row("a").problem_text() == ""
+    assert not driver.line("a").property("state")
     assert [str(error) for error in driver.form.errors()] == ["a: is required, but not set"]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.qt.forms.form import SchemaForm, on_submit_keys
 from inspector.qt.forms.jsontextview import JsonTextView
-from inspector.qt.forms.look import ERROR, Look, set_label_text, small_label
+from inspector.qt.forms.look import ERROR, MUTED, Look, set_label_text, small_label
 from inspector.qt.forms.segments import Segments
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.schema.build import build_form
@@ -59,7 +60,10 @@ class ArgumentsEditor(QWidget):
         self.form = self._new_form(build_form(schema))
         self._written = None
         self.json_view.set_value({})
-        self._show_view(_JSON if self.form.field.notes and not self.form.field.members else _FORM)
+        has_form = bool(self.form.field.members) or not self.form.field.notes
+        self._show_view(_FORM if has_form else _JSON)
+        if not has_form:
+            self._say(" ".join(self.form.field.notes), MUTED)
 
     def arguments(self, *, anyway: bool = False) -> JSONObject:
         """What to send. Raises FormError, and shows why, when something is wrong.
@@ -140,7 +144,8 @@ class ArgumentsEditor(QWidget):
         self.switch.choose(view)
         self._say(message)
 
-    def _say(self, message: str) -> None:
+    def _say(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
+        self._message.setForegroundRole(role)
         set_label_text(self._message, message)
         self._message.setVisible(bool(message))
 

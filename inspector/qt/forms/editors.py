@@ -35,7 +35,7 @@ Problems = Mapping[str, str]
 
 _LONGEST_LINE = 2000
 _LONGEST_PASTE = 100_000_000  # Qt would cut a pasted text at 32,767 characters
-_LINES_SHOWN = (3, 12)
+_LINES_SHOWN = (2, 12)
 
 
 class Editor:

@@ -38,7 +38,9 @@ class FieldHead(QWidget):
         field = member.field
         title, name = one_line(field.title), one_line(shorten(member.name, 200))
         self._parts = [_Part(title or name, look.title, _TEXT, gap=0)]
+        self._mark_width = 0  # kept free for the required mark, however long the title
         if member.required:
+            self._mark_width = SPACE_1 + QFontMetrics(look.title).horizontalAdvance("*")
             self._parts.append(_Part("*", look.title, ERROR, gap=SPACE_1))
         if title and title != name:
             self._parts.append(_Part(name, look.small_mono, MUTED))
@@ -64,7 +66,8 @@ class FieldHead(QWidget):
         for part in self._parts:
             metrics = QFontMetrics(part.font)
             left += part.gap
-            shown = metrics.elidedText(part.text, Qt.TextElideMode.ElideRight, self.width() - left)
+            room = self.width() - left - (self._mark_width if part is self._parts[0] else 0)
+            shown = metrics.elidedText(part.text, Qt.TextElideMode.ElideRight, room)
             painter.setFont(part.font)
             painter.setPen(self.palette().color(part.role))
             painter.drawText(left, baseline, shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
 
@@ -60,10 +60,10 @@ class FieldRow(QWidget):
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         """Say what is wrong here, and let the editor mark what is wrong inside it."""
+        if problems.get(pointer) == MISSING and not self._was_touched:
+            problems = {}  # what is not there has nothing wrong inside it either
         self.slot.show_problems(problems, pointer)
         problem = problems.get(pointer, "")
-        if problem == MISSING and not self._was_touched:
-            problem = ""
         if self._problem is None and problem:
             self._problem = small_label(self._kit.look, "", ERROR)
             self._column.insertWidget(2, self._problem)
@@ -89,7 +89,8 @@ class FieldRow(QWidget):
         menu.addSeparator()
         self._add_views(menu)
         menu.triggered.connect(self._on_offer_chosen)
-        menu.popup(self.state_button.mapToGlobal(self.state_button.rect().bottomLeft()))
+        corner = self.state_button.mapToGlobal(self.state_button.rect().bottomRight())
+        menu.popup(corner - QPoint(menu.sizeHint().width(), 0))
         return menu
 
     def _add_views(self, menu: QMenu) -> None:

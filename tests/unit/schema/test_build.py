@@ -141,6 +141,12 @@ def test_rules_that_the_form_does_not_show_are_named() -> None:
     assert form.notes == ("The form does not show these rules: anyOf, if.",)
 
 
+@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"description": "No arguments"}])
+def test_a_schema_without_members_is_a_form_with_nothing_to_fill_in(schema: JSON) -> None:
+    form = build_form(schema)
+    assert (form.members, form.notes) == ((), ())
+
+
 @pytest.mark.parametrize("schema", [None, True, 5, "object", [], [{}], {"type": "string"}, {"$ref": "#/x"}])
 def test_what_describes_no_object_gives_an_empty_form_that_says_so(schema: JSON) -> None:
     form = build_form(schema)
