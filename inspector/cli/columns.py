@@ -49,12 +49,12 @@ def _cut(text: str, width: int) -> str:
     if _cells(text) <= width:
         return text
     kept, used = "", 0
-    for character in text[:width]:
+    for character in text:
         used += _cells(character)
         if used > width - 1:
             break
         kept += character
-    return f"{kept}…"
+    return f"{kept.rstrip()}…"
 
 
 def _cells(text: str) -> int:

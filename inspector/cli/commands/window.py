@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from inspector.cli.qtloading import needs_qt
+from inspector.config.paths import catalogue_path
 
 
 def open_window(demo: bool, config: Path | None) -> int:
-    """Without a `config`, the window finds the person's own catalogue."""
     with needs_qt():
         from inspector.app.main import run_window
-    return run_window(demo, config)
+    return run_window(demo, config or catalogue_path())

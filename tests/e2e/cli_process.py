@@ -1,0 +1,50 @@
+"""The command line as a process of its own, and servers for it to talk to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+CLI = [sys.executable, "-m", "inspector"]
+FAULTY = ["--", sys.executable, "-m", "inspector.demo", "faulty"]
+
+
+def run(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run one command line to its end."""
+    return subprocess.run(
+        [*CLI, *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def script(body: str) -> list[str]:
+    """A server command that runs this Python; `send` and `requests` are there, and nothing else."""
+    return ["--", sys.executable, "-c", _PRELUDE + body]
+
+
+_PRELUDE = """
+import json, os, subprocess, sys
+
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def requests(**results):
+    '''Answer the handshake and what has a result here; give every other request.'''
+    info = {"name": "script", "version": "1"}
+    results["initialize"] = {
+        "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info
+    }
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") in results:
+            send({"id": message["id"], "result": results[message["method"]]})
+        elif "id" in message:
+            yield message
+
+"""

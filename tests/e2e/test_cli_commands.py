@@ -1,0 +1,218 @@
+"""`list`, `call` and `demo` against real servers: what they print and how they end.
+
+Most tests run the command line in this process: starting Python and its HTTP client costs a second each time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from inspector.cli.main import main
+from inspector.demo.servers import command
+from tests.e2e.cli_process import CLI, FAULTY, run, script
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The demo server `everything` over HTTP: its SDK takes a second to start, so all tests share it."""
+    with subprocess.Popen(
+        command("everything", http=True), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        assert server.stdin is not None
+        found = re.search(r"http://\S+", server.stderr.readline())
+        assert found is not None
+        yield found[0]
+        server.stdin.close()
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Here = Callable[..., Done]
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str]) -> Here:
+    """Runs one command line in this process."""
+
+    def run_here(*words: str) -> Done:
+        code = main(words)
+        return Done(code, *capsys.readouterr())
+
+    return run_here
+
+
+# ------------------------------------------------------------------ list
+
+
+def test_tools_are_listed_in_aligned_columns(url: str) -> None:
+    done = run("list", "tools", "--url", url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "echo                  Echo — Returns the message."
+
+
+def test_resources_and_prompts_are_listed(here: Here, url: str) -> None:
+    resources = here("list", "resources", "--url", url)
+    assert "demo://readme       About this server — text/markdown\n" in resources.stdout
+    prompts = here("list", "prompts", "--url", url)
+    assert prompts.stdout.startswith("greet ")
+    assert (resources.returncode, prompts.returncode) == (0, 0)
+
+
+def test_a_list_as_json_is_the_array_that_the_server_gave() -> None:
+    done = run("list", "tools", "--format", "json", *FAULTY)
+    tools = json.loads(done.stdout)
+    assert list(tools[0]) == ["name", "description", "inputSchema"]
+    assert tools[0]["name"] == "echo"
+
+
+def test_items_that_cannot_be_used_are_left_out_and_mentioned() -> None:
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "good"}, {"title": "no name"}]}}):
+    pass
+""")
+    done = run("list", "tools", "--format", "json", *server)
+    assert json.loads(done.stdout) == [{"name": "good"}]
+    assert done.stderr == (
+        "mcp-lens: Left out 1 item that cannot be used: "
+        '"name" must be a string with at least one character.\n'
+    )
+    assert done.returncode == 0
+
+
+def test_a_server_of_a_catalogue_is_found_by_name(tmp_path: Path) -> None:
+    catalogue = tmp_path / "servers.json"
+    entry = {"command": sys.executable, "args": ["-m", "inspector.demo", "faulty"]}
+    catalogue.write_text(json.dumps({"mcpServers": {"mine": entry}}))
+    done = run("call", "--server", "mine", "echo", "--config", str(catalogue), "message=found")
+    assert (done.returncode, done.stdout) == (0, "found\n")
+
+
+# ------------------------------------------------------------------ call
+
+
+def test_values_are_sent_with_the_types_of_the_schema(here: Here, url: str) -> None:
+    words = ["text=5", "--format", "text", "whole=7", "real=2", "flag=true"]
+    done = here("call", "args_simple", *words, "--url", url)
+    assert done.returncode == 0, done.stderr
+    sent = json.loads(done.stdout.removeprefix("Received:\n"))
+    assert sent == {"text": "5", "whole": 7, "real": 2, "flag": True}
+
+
+def test_json_from_stdin_is_sent_with_keys_over_it() -> None:
+    done = run("call", "echo", "message=new", "--json", "-", *FAULTY, stdin='{"message": "old"}')
+    assert (done.returncode, done.stdout) == (0, "new\n")
+
+
+def test_a_result_as_json_is_whole_and_exact(here: Here, url: str) -> None:
+    done = here(
+        "call", "add_numbers", "a=123456789012345678901234567890", "b=1", "--format", "json", "--url", url
+    )
+    result = json.loads(done.stdout)
+    assert result["structuredContent"] == {"sum": 123456789012345678901234567891}
+    assert result["content"][0]["type"] == "text"
+
+
+def test_every_kind_of_content_has_its_text(here: Here, url: str) -> None:
+    done = here("call", "return_mixed", "--url", url)
+    assert done.stdout.splitlines() == [
+        "One of each:",
+        "[image image/png, 2.6 KiB]",
+        "[audio audio/wav, 7.9 KiB]",
+        "[resource link demo://readme, About this server, text/markdown]",
+        "[resource demo://notes/embedded, text/markdown]",
+        "# Embedded",
+        "",
+        "This came *inside* the result.",
+    ]
+
+
+def test_a_large_text_comes_whole(here: Here, url: str) -> None:
+    done = here("call", "large_text", "megabytes=5", "--url", url)
+    assert len(done.stdout) in (5 * 1024 * 1024, 5 * 1024 * 1024 + 1)
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_a_tool_error_is_printed_and_ends_with_1(here: Here, url: str, style: str) -> None:
+    done = here("call", "fail", "message=No luck", "--format", style, "--url", url)
+    assert done.returncode == 1
+    assert done.stderr == "mcp-lens: The tool 'fail' reported an error.\n"
+    text = json.loads(done.stdout)["content"][0]["text"] if style == "json" else done.stdout.rstrip()
+    assert text == "No luck"
+
+
+def test_a_tool_error_ends_the_process_with_1() -> None:
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "fail"}]}}):
+    send({"id": request["id"], "result": {"content": [], "isError": True}})
+""")
+    done = run("call", "fail", *server)
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_an_error_of_the_protocol_ends_with_2(here: Here, url: str) -> None:
+    done = here("call", "protocol_error", "code=-32001", "--url", url)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "mcp-lens: The server answered with an error: Deliberate protocol error (-32001). "
+        'Its data: {"demo":true}\n'
+    )
+
+
+def test_arguments_that_do_not_fit_end_with_64(here: Here, url: str) -> None:
+    wrong_value = here("call", "args_enum", "colour=pink", "--url", url)
+    assert wrong_value.returncode == 64
+    assert '\'colour\' must be one of "red", "green", "blue", got \'pink\'.' in wrong_value.stderr
+    wrong_key = here("call", "args_enum", "color=red", "--url", url)
+    assert wrong_key.returncode == 64
+    assert "takes no argument 'color'. Did you mean 'colour'?" in wrong_key.stderr
+
+
+def test_an_unknown_tool_is_not_called_and_names_those_that_are_spelt_alike() -> None:
+    done = run("call", "ecko", *FAULTY)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith("mcp-lens: The server lists no tool 'ecko'. Did you mean echo?")
+
+
+def test_an_unlisted_tool_is_called_when_asked_for() -> None:
+    done = run("call", "ecko", "--unlisted", *FAULTY)
+    assert done.returncode == 2
+    assert done.stderr == "mcp-lens: The server answered with an error: Unknown tool: ecko (-32602).\n"
+
+
+def test_the_command_gets_its_flags_and_variables_and_nothing_else_of_ours(tmp_path: Path) -> None:
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "look"}]}}):
+    seen = json.dumps({"argv": sys.argv[1:], "env": [os.environ.get(name) for name in ("GIVEN", "SECRET")]})
+    send({"id": request["id"], "result": {"content": [{"type": "text", "text": seen}]}})
+""")
+    flags = ["--format", "json", "--help", "--", "x=1"]
+    done = run("call", "look", "--env", "GIVEN=yes", *server, *flags, env={"SECRET": "no"})
+    assert json.loads(done.stdout) == {"argv": flags, "env": ["yes", None]}
+
+
+def test_stderr_of_the_server_is_shown_on_request_only(here: Here) -> None:
+    words = ["call", "no_answer", "--timeout", "0.2"]
+    assert "I will never answer this call.\n" not in here(*words, *FAULTY).stderr
+    assert "I will never answer this call.\n" in here(*words, "--stderr", *FAULTY).stderr
+
+
+# ------------------------------------------------------------------ demo
+
+
+def test_a_demo_server_runs_in_this_process_and_can_be_talked_to() -> None:
+    done = run("call", "echo", "message=hi", "--", *CLI, "demo", "faulty", "--fault", "banner")
+    assert (done.returncode, done.stdout) == (0, "hi\n")

@@ -1,0 +1,175 @@
+"""How the command line ends when something else ends first: servers, readers, patience."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.e2e.cli_process import CLI, FAULTY, run, script
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--", "no-such-command"], "The command 'no-such-command' was not found on the PATH."),
+        (["--url", "http://127.0.0.1:1/mcp"], "Could not connect to 127.0.0.1:1"),
+        (
+            [*FAULTY, "--fault", "exit_at_start"],
+            "exited with code 3. Its last lines on stderr:\nError: DEMO_TOKEN",
+        ),
+        (
+            ["--connect-timeout", "0.5", *FAULTY, "--fault", "silent_initialize"],
+            "waiting for the answer to initialize.",
+        ),
+        (
+            [
+                "--connect-timeout",
+                "0.5",
+                "--",
+                sys.executable,
+                "-c",
+                "print('hi', flush=True); input(); input()",
+            ],
+            "It printed text that is no message: “hi”. Is this an MCP server?",
+        ),
+    ],
+)
+def test_a_connection_that_fails_says_why_and_ends_with_2(words: list[str], reason: str) -> None:
+    done = run("list", "tools", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("mcp-lens: ")
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_something_that_the_server_does_not_offer_ends_with_2() -> None:
+    done = run("list", "prompts", *FAULTY)
+    assert done.returncode == 2
+    assert "does not offer prompts/list" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [
+        (
+            "dies_mid_call",
+            "The server exited with code 9. Its last lines on stderr:\nFatal: lost the database.",
+        ),
+        ("no_answer", "did not answer tools/call within"),
+        ("closes_stdout", "The server closed its output"),
+    ],
+)
+def test_a_call_without_an_answer_says_why_and_ends_with_2(tool: str, reason: str) -> None:
+    done = run("call", tool, "--timeout", "1.2", *FAULTY)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+
+
+def test_an_answer_that_cannot_be_read_ends_with_2() -> None:
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
+    send({"id": request["id"], "result": "only words"})
+""")
+    done = run("call", "odd", *server)
+    assert done.returncode == 2
+    assert (
+        done.stderr == "mcp-lens: The server broke the protocol: the result is text instead of an object.\n"
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        [*CLI, "call", "echo", "--json", "-", *FAULTY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, stderr = process.communicate(b'{"message": "%s"}' % (b"x" * 1_000_000))
+    assert (process.returncode, stderr) == (0, b"")
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*CLI, "list", "tools", *FAULTY], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.stderr == "mcp-lens: The output could not be written: No space left on device.\n"
+    assert done.returncode == 2
+
+
+# ------------------------------------------------------------------ signals
+
+# Says who it is and whom it started, then never answers.
+STUBBORN = """
+for request in requests(**{"tools/list": {"tools": [{"name": "wait"}]}}):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    print(os.getpid(), child.pid, file=sys.stderr, flush=True)
+"""
+
+
+def _answer_to_interrupts() -> None:
+    """A shell that runs the tests in the background has them ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def waiting() -> Iterator[subprocess.Popen[str]]:
+    """A command line whose call has arrived at a server that will never answer it."""
+    with subprocess.Popen(
+        [*CLI, "call", "wait", "--stderr", *script(STUBBORN)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_answer_to_interrupts,
+    ) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_server_and_all_it_started(
+    waiting: subprocess.Popen[str], number: signal.Signals, code: int
+) -> None:
+    assert waiting.stderr is not None
+    pids = [int(word) for word in waiting.stderr.readline().split()]
+    assert [pid for pid in pids if psutil.pid_exists(pid)] == pids
+    waiting.send_signal(number)
+    stdout, stderr = waiting.communicate(timeout=20)
+    assert (waiting.returncode, stdout, stderr) == (code, "", "")
+    assert [pid for pid in pids if _is_alive(pid)] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_while_connecting_stops_the_server_too() -> None:
+    server = script("print(os.getpid(), file=sys.stderr, flush=True)\nfor line in sys.stdin: pass\n")
+    with subprocess.Popen(
+        [*CLI, "list", "tools", "--stderr", *server],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_answer_to_interrupts,
+    ) as process:
+        assert process.stderr is not None
+        pid = int(process.stderr.readline())
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stderr) == (130, "")
+    assert not _is_alive(pid)
+
+
+def _is_alive(pid: int) -> bool:
+    """A zombie that nobody has waited for yet is gone for all that matters."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,152 @@
+"""The command line itself: usage, help, exit codes of what needs no server; and what is not imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector import __version__
+from inspector.base.errors import RemoteProtocolError
+from inspector.cli import main as cli_main
+from inspector.cli.main import COMMANDS, main
+
+HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector.engine", "inspector.app")
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (["lst", "tools"], "invalid choice: 'lst'"),
+        (["--nonsense"], "Unrecognized arguments: --nonsense."),
+        (["list"], "The following arguments are required: kind."),
+        (["list", "boats", "--", "x"], "invalid choice: 'boats'"),
+        (["list", "tools"], "Name a server."),
+        (["list", "tools", "python", "x.py"], "Unrecognized arguments: python x.py."),
+        (["list", "tools", "--format", "xml", "--", "x"], "invalid choice: 'xml'"),
+        (["list", "tools", "--ur", "http://a/"], "Unrecognized arguments: --ur http://a/."),
+        (["call", "--", "x"], "The following arguments are required: TOOL"),
+        (["call", "echo", "python", "x.py"], "'python' is no argument"),
+        (["call", "echo", "--json", "5", "--", "x"], "--json must be a JSON object, got a number."),
+        (["call", "echo", "--timeout", "-1", "--", "x"], "'-1' is no number of seconds above zero"),
+        (["tour"], "The following arguments are required: --out."),
+        (["--demo", "list", "tools", "--", "x"], "--demo opens the window"),
+        (["--", "npx", "x"], "goes with list or call"),
+        (["demo", "faulty", "--", "x"], "goes with list or call"),
+        (["demo", "nothing"], "invalid choice: 'nothing'"),
+        (["demo", "faulty", "--http"], "The demo server 'faulty' does not speak HTTP."),
+        (["demo", "library", "--fault", "banner"], "--fault belongs to the demo server 'faulty'."),
+        (["demo", "library", "--http", "--port", "70000"], "70000 is not a port."),
+    ],
+)
+def test_a_wrong_command_line_is_one_complaint_and_code_64(
+    argv: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 64
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("mcp-lens: ")
+    assert reason in printed.err
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mcp-lens {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_help_and_has_its_own(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert COMMANDS[name].summary in capsys.readouterr().out
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: mcp-lens {name}")
+
+
+def test_a_config_before_the_command_counts_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text("{}")
+    for argv in (["--config", str(file), "list", "tools"], ["list", "tools", "--config", str(file)]):
+        assert main([*argv, "--server", "x"]) == 64
+        assert f"There is no server 'x' in {file}." in capsys.readouterr().err
+
+
+def test_a_mistake_of_ours_is_a_sentence_unless_asked_for_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(argv: object) -> int:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(cli_main, "_dispatch", fail)
+    monkeypatch.delenv("MCP_LENS_DEBUG", raising=False)
+    assert main([]) == 70
+    assert capsys.readouterr().err.startswith("mcp-lens: A mistake of ours: ZeroDivisionError: by zero.")
+    monkeypatch.setenv("MCP_LENS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main([])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (RemoteProtocolError("no end"), 2, "mcp-lens: The server broke the protocol: no end.\n"),
+    ],
+)
+def test_every_end_has_its_code(
+    error: BaseException,
+    code: int,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(argv: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli_main, "_dispatch", fail)
+    assert main([]) == code
+    assert capsys.readouterr().err == words
+
+
+def loaded_after(statement: str, *candidates: str) -> list[str]:
+    """Which of the modules a fresh interpreter has loaded after a statement."""
+    script = f"import sys\n{statement}\nprint([name for name in {candidates!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    names: list[str] = eval(done.stdout.splitlines()[-1])
+    return names
+
+
+def test_importing_the_command_line_imports_nothing_heavy() -> None:
+    assert loaded_after("import inspector.cli.main", *HEAVY) == []
+
+
+def test_listing_a_server_imports_neither_qt_nor_what_other_transports_need() -> None:
+    words = [sys.executable, "-m", "inspector.demo", "faulty"]
+    statement = f"from inspector.cli.main import main\nassert main(['list', 'tools', '--', *{words!r}]) == 0"
+    assert loaded_after(statement, "PySide6", "qasync", "httpx2", "pydantic", "mcp", "inspector.engine") == [
+        "inspector.engine"
+    ]
+
+
+def test_the_module_runs_as_the_command_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "inspector", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"mcp-lens {__version__}\n"
+
+
+WITHOUT_QT = """
+import sys
+sys.modules["PySide6"] = None
+from inspector.cli.main import main
+sys.exit(main(["--demo"]))
+"""
+
+
+def test_a_machine_without_qt_is_told_what_is_missing() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_QT], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("mcp-lens: The window cannot be opened: ")
+    assert len(done.stderr.splitlines()) == 1

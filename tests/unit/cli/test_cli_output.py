@@ -1,0 +1,81 @@
+"""Progress in words, and output that survives its reader."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from inspector.cli import output
+from inspector.cli.progress import ProgressLine, in_words
+from inspector.protocol.connection import Progressed
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Progressed(1, 3, 10, "Step three"), "3 of 10 (30%) Step three"),
+        (Progressed(1, 2.5, None, ""), "2.5"),
+        (Progressed(1, 1, 0, "a\nb\x1b"), "1 a b␛"),
+    ],
+)
+def test_progress_is_one_line_of_words(event: Progressed, words: str) -> None:
+    assert in_words(event) == words
+
+
+def test_progress_is_shown_on_a_terminal_and_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    line = ProgressLine()
+    line.show(Progressed(1, 1, 2, ""))
+    line.clear()
+    assert terminal.getvalue() == "\r\x1b[K1 of 2 (50%)\r\x1b[K"
+
+
+def test_a_flood_of_progress_is_not_a_flood_of_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("time.monotonic", lambda: 5.0)
+    line = ProgressLine()
+    for step in range(1000):
+        line.show(Progressed(1, step, 1000, ""))
+    assert terminal.getvalue().count("\r") == 1
+
+
+def test_progress_goes_nowhere_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.StringIO()
+    monkeypatch.setattr("sys.stderr", pipe)
+    line = ProgressLine()
+    line.show(Progressed(1, 1, 2, ""))
+    line.clear()
+    assert pipe.getvalue() == ""
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(Terminal(), "a␛[2J\n"), (io.StringIO(), "a\x1b[2J\n")])
+def test_hidden_characters_are_shown_to_people_and_kept_for_programs(
+    stream: io.StringIO, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", stream)
+    output.write_text("a\x1b[2J\n")
+    assert stream.getvalue() == shown
+
+
+def test_a_stdout_that_the_shell_closed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    output.write_text("words")
+    output.finish()
+
+
+def test_text_that_the_locale_cannot_write_is_written_as_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="latin-1", newline="\n")
+    monkeypatch.setattr("sys.stdout", stream)
+    output.prepare()
+    output.write_text("é €\n")
+    output.write_json('"€"')
+    assert raw.getvalue() == b"\xe9 \\u20ac\n" + '"€"\n'.encode()

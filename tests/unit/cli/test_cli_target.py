@@ -1,0 +1,108 @@
+"""Which server the options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.cli.parser import Parser, split_command
+from inspector.cli.target import add_server_options, chosen_entry
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+
+CATALOGUE = """{"mcpServers": {
+  "files": {"command": "npx", "args": ["-y", "files"], "env": {"A": "1", "B": "1"}},
+  "far": {"url": "https://example.com/mcp", "headers": {"X-A": "1"}, "disabled": true},
+  "broken": {"command": 5}
+}}"""
+
+
+def entry(*argv: str) -> Entry:
+    words, command = split_command(argv)
+    parser = Parser("mcp-lens list", "")
+    parser.set_defaults(server_command=command)
+    add_server_options(parser)
+    return chosen_entry(parser.parse_args(words))
+
+
+def refusal(*argv: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        entry(*argv)
+    return str(caught.value)
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> str:
+    file = tmp_path / "servers.json"
+    file.write_text(CATALOGUE, encoding="utf-8")
+    return str(file)
+
+
+def test_everything_after_the_dashes_is_the_command_and_none_of_it_is_ours() -> None:
+    found = entry("--env", "A=1=2", "--", "npx", "-y", "--url", "x", "--", "--help")
+    assert isinstance(found, StdioEntry)
+    assert (found.command, found.args) == ("npx", ("-y", "--url", "x", "--", "--help"))
+    assert found.env == {"A": "1=2"}
+
+
+def test_a_url_has_its_headers() -> None:
+    found = entry(
+        "--url", "http://localhost:8000/mcp", "--header", "Authorization: Bearer a:b", "--header", "X-E:"
+    )
+    assert isinstance(found, HttpEntry)
+    assert found.url == "http://localhost:8000/mcp"
+    assert found.headers == {"Authorization": "Bearer a:b", "X-E": ""}
+
+
+def test_a_server_of_the_catalogue_takes_more_variables_or_headers(catalogue: str) -> None:
+    files = entry("--server", "files", "--config", catalogue, "--env", "B=2")
+    assert isinstance(files, StdioEntry)
+    assert files.env == {"A": "1", "B": "2"}
+    far = entry("--server", "far", "--config", catalogue, "--header", "X-B: 2")
+    assert isinstance(far, HttpEntry)
+    assert far.headers == {"X-A": "1", "X-B": "2"}
+
+
+def test_a_variable_without_a_value_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEMO_TOKEN", "secret")
+    found = entry("--env", "DEMO_TOKEN", "--", "x")
+    assert isinstance(found, StdioEntry)
+    assert found.env == {"DEMO_TOKEN": "secret"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        ((), "Name a server. Use one of --url URL, --server NAME, or -- COMMAND at the very end."),
+        (("--url", "http://a/", "--", "x"), "Name one server, not several."),
+        (("--url", "http://a/", "--server", "b"), "Name one server, not several."),
+        (("--",), "Nothing follows after --."),
+        (("--url", "ftp://a/"), "We cannot speak to a ftp URL."),
+        (("--url", "http://a/", "--env", "A=1"), "--env is for commands"),
+        (("--header", "A: b", "--", "x"), "--header is for URLs"),
+        (("--url", "http://a/", "--header", "novalue"), "Write it as 'Name: value'."),
+        (("--url", "http://a/", "--header", "A: b\r\nC: d"), "A --header cannot be read."),
+        (("--env", "=1", "--", "x"), "An --env cannot be read."),
+        (("--env", "NOT_SET_ANYWHERE", "--", "x"), "The variable 'NOT_SET_ANYWHERE' is not set here."),
+        (("--connect-timeout", "0", "--", "x"), "'0' is no number of seconds above zero"),
+        (("--connect-timeout", "inf", "--", "x"), "'inf' is no number of seconds above zero"),
+        (("--connect-timeout", "soon", "--", "x"), "'soon' is no number of seconds above zero"),
+    ],
+)
+def test_a_target_that_cannot_be_used_says_why(argv: tuple[str, ...], reason: str) -> None:
+    assert reason in refusal(*argv)
+
+
+def test_a_header_that_cannot_be_read_is_not_repeated() -> None:
+    assert "secret" not in refusal("--url", "http://a/", "--header", "secret")
+
+
+def test_a_server_that_the_catalogue_does_not_have_names_those_it_has(catalogue: str) -> None:
+    assert "no usable server 'nope'" in refusal("--server", "nope", "--config", catalogue)
+    assert "'broken'" in refusal("--server", "broken", "--config", catalogue)
+
+
+def test_without_config_the_catalogue_of_the_person_is_read() -> None:
+    assert "mcp-lens" in refusal("--server", "nope")
+    assert "servers.json" in refusal("--server", "nope")
