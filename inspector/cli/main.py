@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
             raise
-        output.complain(f"A mistake of ours: {type(exc).__name__}: {exc}. MCP_LENS_DEBUG=1 shows where.")
+        output.complain(f"A mistake of ours: {type(exc).__name__}: {exc}\nMCP_LENS_DEBUG=1 shows where.")
         return ExitCode.BUG
     finally:
         output.finish()

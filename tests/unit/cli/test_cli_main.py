@@ -82,7 +82,9 @@ def test_a_mistake_of_ours_is_a_sentence_unless_asked_for_more(
     monkeypatch.setattr(cli_main, "_dispatch", fail)
     monkeypatch.delenv("MCP_LENS_DEBUG", raising=False)
     assert main([]) == 70
-    assert capsys.readouterr().err.startswith("mcp-lens: A mistake of ours: ZeroDivisionError: by zero.")
+    assert capsys.readouterr().err == (
+        "mcp-lens: A mistake of ours: ZeroDivisionError: by zero\nMCP_LENS_DEBUG=1 shows where.\n"
+    )
     monkeypatch.setenv("MCP_LENS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main([])
