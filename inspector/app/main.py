@@ -44,15 +44,16 @@ class App:
 def build(catalogue: Path | None, layout: Path, scheme: Scheme | None = None) -> App:
     """Build the parts, lowest first. Without a catalogue nothing is read or written."""
     qt = make_qt_application()
+    qt.setQuitOnLastWindowClosed(False)  # the loop still has to end what runs behind the window
     loop = QEventLoop(qt)
     asyncio.set_event_loop(loop)
     remembered = QSettings(str(layout), QSettings.Format.IniFormat)
     theme = Theme(resource_folder() / "icons")
     theme.apply(qt, scheme or _remembered_scheme(remembered))
     thread = EngineThread(Engine(Catalogue(catalogue) if catalogue else None))
-    thread.start()
     bridge = Bridge(thread)
     window = MainWindow(bridge, theme, remembered, resource_folder() / "help")
+    thread.start()  # last: were there an error above, a running thread would keep the process alive
     return App(qt, loop, theme, thread, bridge, window, DemoHttpServer())
 
 
@@ -76,14 +77,19 @@ def run_window(demo: bool, catalogue_path: Path) -> int:
     sys.setswitchinterval(0.0005)
     app = build(None if demo else catalogue_path, layout_path())
     install_crash_report(app.bridge.problem_found.emit)
+    with contextlib.closing(app.loop):
+        app.loop.run_until_complete(_live(app, demo))
+    return 0
+
+
+async def _live(app: App, demo: bool) -> None:
+    """From the window being shown until nothing runs behind it any more."""
     closed = asyncio.Event()
     app.window.closing.connect(closed.set)
     app.window.show()
     app.bridge.start("first servers", _first_servers(app, demo))
-    with contextlib.closing(app.loop):
-        app.loop.run_until_complete(closed.wait())
-        app.loop.run_until_complete(shut_down(app))
-    return 0
+    await closed.wait()
+    await shut_down(app)
 
 
 async def shut_down(app: App) -> None:
