@@ -100,7 +100,7 @@ def error_of(answer: Message) -> ErrorObject:
     error = _object(answer.body().get("error"))
     code, message = error.get("code"), error.get("message")
     return ErrorObject(
-        code if isinstance(code, int) else INTERNAL_ERROR,
+        code if type(code) is int else INTERNAL_ERROR,
         message if isinstance(message, str) and message else "The server gave no error message",
         error.get("data"),
     )
@@ -160,11 +160,14 @@ def _parse(raw: bytes) -> Message:
 
 
 def _decode(raw: bytes) -> tuple[str, str]:
-    """Decode UTF-8; what is not UTF-8 is replaced and named."""
+    """Decode UTF-8; what is not UTF-8 is replaced and named. A byte order mark is dropped, and named."""
     try:
-        return raw.decode(), ""
+        text, damage = raw.decode(), ""
     except UnicodeDecodeError as exc:
-        return raw.decode(errors="replace"), f"not valid UTF-8 at byte {exc.start}"
+        text, damage = raw.decode(errors="replace"), f"not valid UTF-8 at byte {exc.start}"
+    if text.startswith("\ufeff"):
+        return text[1:], damage or "begins with a byte order mark"
+    return text, damage
 
 
 def _unreadable(raw: bytes, reason: str) -> Message:
@@ -204,12 +207,14 @@ def _answer_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | 
     if "error" not in body and "result" not in body:
         return Kind.INVALID, None, "", problem or 'it has neither "method" nor "result" nor "error"'
     id, id_problem = read_id(body.get("id"))
-    if "error" in body:
+    # Some JSON-RPC libraries of other protocols write both members, the unused one as null.
+    if "error" in body and not (body["error"] is None and "result" in body):
         both = 'an answer has either "result" or "error", not both' if "result" in body else ""
         wrong = "" if _is_error_object(body["error"]) else '"error" must be an object with code and message'
         return Kind.ERROR, id, "", problem or both or id_problem or wrong
     wrong = "" if isinstance(body["result"], dict) else '"result" must be an object'
-    return Kind.RESULT, id, "", problem or id_problem or wrong
+    both = '"error" must be absent from a result' if "error" in body else ""
+    return Kind.RESULT, id, "", problem or id_problem or wrong or both
 
 
 def _is_error_object(value: JSON) -> bool:
@@ -242,8 +247,10 @@ def _with_problem(message: Message, problem: str) -> Message:
 
 _SCALAR = rb'(?:"(?:[^"\\]|\\.){0,1000}"|-?\d{1,30}|null)'
 _HEAD_MEMBER = re.compile(rb'\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")\s*,")
-_NEXT_KEY = re.compile(rb'\s*"(\w{1,20})"\s*:\s*[\[{"]')
-_TAIL = re.compile(rb'[\]}"]((?:\s*,\s*"\w{1,20}"\s*:\s*' + _SCALAR + rb")*)\s*\}\s*$")
+_NEXT_KEY = re.compile(rb'\s*"(\w{1,20})"\s*:\s*([\[{])')
+_TAIL = re.compile(rb'[\]}]((?:\s*,\s*"\w{1,20}"\s*:\s*' + _SCALAR + rb")*)\s*\}\s*$")
+# What stands for the big value, which is not looked at, by its first byte. The object will do as an error.
+_STAND_INS: dict[bytes, JSON] = {b"{": {"code": 0, "message": ""}, b"[": []}
 _TAIL_MEMBER = re.compile(rb',\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")")
 
 
@@ -261,7 +268,8 @@ def _scan(raw: bytes) -> Message | None:
     """Read the scalar members before and after the one big member of an object.
 
     That is the shape of every result and notification that SDKs write. None when the frame has
-    another shape, so that nothing is claimed that was not seen.
+    another shape, so that nothing is claimed that was not seen. (One shape fools it: a request whose id
+    stands after `params` and before yet another object reads as a notification.)
     """
     members, start = _scan_head(raw)
     # Only the last bytes are searched. In valid JSON the last brace closes the message itself, so the
@@ -270,13 +278,20 @@ def _scan(raw: bytes) -> Message | None:
     if members is None or tail is None:
         return None
     for name, text in _TAIL_MEMBER.findall(tail[1]):
-        members.setdefault(name.decode(), _scalar(text))
+        members[name.decode()] = _scalar(text)
     kind, id, method, problem = _envelope(members)
-    return None if kind is Kind.INVALID else Message(kind, raw, method, id, problem)
+    return Message(kind, raw, method, id, problem) if _is_complete(kind, id, members) else None
+
+
+def _is_complete(kind: Kind, id: RequestId | None, members: JSONObject) -> bool:
+    """Was enough seen? A strange server may have put further members between the big one and the tail."""
+    if kind is Kind.NOTIFICATION:
+        return "jsonrpc" in members and "params" in members
+    return "jsonrpc" in members and kind is not Kind.INVALID and id is not None
 
 
 def _scan_head(raw: bytes) -> tuple[JSONObject | None, int]:
-    """The scalar members before the first array, object or long string, and that member's name."""
+    """The scalar members before the first array or object, that member's name, and where its value begins."""
     start = raw.find(b"{", 0, 64) + 1
     if not start or raw[: start - 1].strip():
         return None, 0
@@ -287,8 +302,7 @@ def _scan_head(raw: bytes) -> tuple[JSONObject | None, int]:
     big = _NEXT_KEY.match(raw, start)
     if big is None:
         return None, start
-    # A stand-in of the right shape: the value itself was not looked at.
-    members[big[1].decode()] = {"code": 0, "message": ""} if big[1] == b"error" else {}
+    members[big[1].decode()] = _STAND_INS[big[2]]
     return members, big.end()
 
 
