@@ -75,7 +75,7 @@ class ResultView(QWidget):
         self.badge.set_text("")
         self._facts.setText("")
         self.whole.set_text(text)
-        self._set_tabs([("JSON", self.whole)])
+        self._show_tabs({self.whole: "JSON"})
 
     # --------------------------------------------------------------
 
@@ -87,20 +87,22 @@ class ResultView(QWidget):
         self._facts.setText(" · ".join(facts))
 
     def _show_digest(self, outcome: CallOutcome, digest: ResultDigest) -> None:
-        tabs: list[tuple[str, JsonView]] = []
+        tabs = {self.whole: "Message"}
         if digest.blocks:
             self.content.set_text(_content_text(digest.blocks), "json" if _is_json(digest.blocks) else "text")
-            tabs.append(("Content", self.content))
+            tabs[self.content] = "Content"
         if digest.structured is not None:
             self.structured.set_text(digest.structured.text)
-            tabs.append(("Structured", self.structured))
+            tabs[self.structured] = "Structured"
         self.whole.set_text(digest.whole.text, "json" if digest.whole.is_json else "text")
-        self._set_tabs([*tabs, ("Message", self.whole)])
+        self._show_tabs(tabs)
 
-    def _set_tabs(self, tabs: list[tuple[str, JsonView]]) -> None:
-        self.tabs.clear()
-        for words, view in tabs:
-            self.tabs.addTab(view, words)
+    def _show_tabs(self, tabs: dict[JsonView, str]) -> None:
+        """Show these tabs, with these words, and go to the first of them."""
+        for place, view in enumerate((self.content, self.structured, self.whole)):
+            self.tabs.setTabText(place, tabs.get(view, ""))
+            self.tabs.setTabVisible(place, view in tabs)
+        self.tabs.setCurrentIndex(next(place for place in range(3) if self.tabs.isTabVisible(place)))
         self._pages.setCurrentWidget(self.tabs)
 
     def _lay_out(self) -> None:
@@ -110,6 +112,8 @@ class ResultView(QWidget):
         strip.addWidget(self.badge)
         strip.addWidget(self._facts)
         strip.addStretch(1)
+        for view in (self.content, self.structured, self.whole):
+            self.tabs.addTab(view, "")
         self._pages.addWidget(self.message)
         self._pages.addWidget(self.tabs)
         column = QVBoxLayout(self)
