@@ -1,0 +1,211 @@
+"""The real application without a screen, with hands and eyes for a test: `Lens`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QAbstractButton, QDialog, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from inspector.app.main import App, build, shut_down
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.entries import Entry, StdioEntry
+from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.qt.panels.tools.panel import ToolsPanel
+from inspector.qt.theme import Scheme
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.window.workspace import Workspace
+from inspector.traffic.records import Direction, Record
+
+T = TypeVar("T")
+DialogT = TypeVar("DialogT", bound=QDialog)
+
+PATIENCE = 20_000
+_HERE = Path(__file__).parent
+FAULTS = _HERE.parent / "helpers" / "faultserver.py"
+
+
+def scripted(name: str = "scripted", **script: Any) -> StdioEntry:
+    """A server that does as it is told: see `scripted_server.py` for what can be said."""
+    argument = json.dumps(script)
+    args = ("-I", "-S", str(_HERE / "scripted_server.py"), argument)
+    return StdioEntry(name=name, command=sys.executable, args=args)
+
+
+def faulty(name: str, *words: str) -> StdioEntry:
+    """A server that misbehaves as the words say."""
+    return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(FAULTS), *words))
+
+
+def words_on(widget: QWidget) -> str:
+    """Everything that labels, badges and buttons on a widget say, were it in front; a line each."""
+    words: list[str] = []
+    for each in widget.findChildren(QWidget):
+        if each.isVisibleTo(widget):
+            if isinstance(each, QLabel | QAbstractButton):
+                words.append(each.text())
+            elif isinstance(each, Badge):
+                words.append(each.text)
+    return "\n".join(words)
+
+
+class Lens:
+    """One built application, shown. What a person can do, and what they would look at.
+
+    Tests are callbacks of the window's own loop (`play`): only there can slots start tasks. A test waits in a
+    nested Qt loop, which is also why it must not be a task itself: asyncio enters one task at a time.
+    """
+
+    def __init__(self, bot: QtBot, folder: Path) -> None:
+        self.bot = bot
+        self.folder = folder
+        self.catalogue = folder / "servers.json"
+        self.app: App = build(self.catalogue, folder / "layout.ini", Scheme.LIGHT)
+        self.errors = _Errors()
+        self.window = self.app.window
+        self.actions = self.window.actions_table
+        self.window.show()
+
+    # -------------------------------------------------------------- running
+
+    def play(self, test: Callable[[], object]) -> None:
+        """Run a test while the window's loop runs."""
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                test()
+            except BaseException as exc:  # also that of pytest.skip: it is raised again outside
+                failures.append(exc)
+            finally:
+                self.app.loop.stop()
+
+        self.app.loop.call_soon(run)
+        self.app.loop.run_forever()
+        if failures:
+            raise failures[0]
+
+    def close(self) -> None:
+        """As closing the window does; then take the widgets apart. Nothing is left."""
+        self.window.close()
+        self.app.loop.run_until_complete(shut_down(self.app))
+        self.app.loop.close()
+        asyncio.set_event_loop(None)
+        self.window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self.errors.close()
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something is so."""
+        self.bot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine gives."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.until(task.done)
+        return task.result()
+
+    def settle(self) -> None:
+        """Wait until the window has heard everything that the engine has said so far."""
+        ticks: list[int] = []
+        self.app.thread.call(lambda: self.app.bridge._post(lambda: ticks.append(1)))
+        self.until(lambda: ticks)
+
+    # -------------------------------------------------------------- servers
+
+    def add(self, entry: Entry) -> None:
+        """Put a server into the list, for this run."""
+        self.run(self.app.bridge.add_server(entry))
+        self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
+
+    def connect(self, entry: Entry) -> ToolsPanel:
+        """Add a server, go to it, connect it, wait for its tools."""
+        self.add(entry)
+        self.choose(entry.name)
+        self.do("server.connect")
+        self.wait_for(entry.name, ServerStatus.CONNECTED)
+        self.until(lambda: self.tools.list.isVisibleTo(self.tools))
+        return self.tools
+
+    def choose(self, name: str) -> None:
+        self.window.servers.choose(name)
+
+    def view(self, name: str) -> ServerView:
+        row = self.window.servers.model.row_of(name)
+        assert row is not None, f"no server {name!r} in the list"
+        view = self.window.servers.model.view(row)
+        assert view is not None
+        return view
+
+    def wait_for(self, name: str, status: ServerStatus) -> ServerView:
+        self.until(lambda: self.view(name).status is status)
+        return self.view(name)
+
+    # -------------------------------------------------------------- commands and panels
+
+    def do(self, command: str) -> None:
+        """Use a command of the menus."""
+        assert self.actions[command].isEnabled(), f"{command} cannot be used now"
+        self.actions[command].trigger()
+
+    @property
+    def workspace(self) -> Workspace:
+        workspace = self.window.workspace()
+        assert workspace is not None, "no server is in front"
+        return workspace
+
+    @property
+    def tools(self) -> ToolsPanel:
+        return self.workspace.tools
+
+    def dialog(self, kind: type[DialogT]) -> DialogT:
+        """The open dialog of a kind."""
+        self.until(lambda: [each for each in self.window.findChildren(kind) if each.isVisible()])
+        return next(each for each in self.window.findChildren(kind) if each.isVisible())
+
+    def call(self, tool: str, arguments: JSONObject | None = None) -> CallOutcome:
+        """Call a tool of the server in front, and wait for what is shown of it."""
+        assert self.tools.choose(tool), f"no tool {tool!r} in the list"
+        if arguments is not None:
+            self.tools.call_view.arguments.set_arguments(arguments)
+        with self.bot.waitSignal(self.tools.call_view.result.shown, timeout=PATIENCE) as shown:
+            self.do("tool.call")
+        outcome = shown.args[0]
+        assert isinstance(outcome, CallOutcome)
+        return outcome
+
+    # -------------------------------------------------------------- the wire
+
+    def records(self) -> list[Record]:
+        log = self.app.bridge.log
+        return [log.record(number) for number in range(len(log))]
+
+    def sent(self, method: str) -> list[JSONObject]:
+        """The params of what we sent, oldest first."""
+        found = [each for each in self.records() if each.direction is Direction.OUT and each.method == method]
+        return [json.loads(each.raw).get("params", {}) for each in found]
+
+
+class _Errors(logging.Handler):
+    """Errors of background tasks, which nobody else would see."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+        for name in ("inspector", "asyncio"):
+            logging.getLogger(name).addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(logging.Formatter().format(record))
+
+    def close(self) -> None:
+        for name in ("inspector", "asyncio"):
+            logging.getLogger(name).removeHandler(self)
+        super().close()

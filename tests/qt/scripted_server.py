@@ -1,0 +1,135 @@
+"""A well-behaved stdio server that does as it is told. Standard library only: it starts in 20 ms (-I -S).
+
+    scripted_server.py [SCRIPT]
+
+SCRIPT is a JSON object; every member is optional: `tools` (the list), `page` (tools in a page), `info`,
+`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start) and `stray` (lines
+written to stdout instead of messages). What a call does is a function below of the same name as the tool;
+every other tool answers with the arguments that it got.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+Params = dict[str, Any]
+
+
+def _tool(name: str, **properties: Params) -> Params:
+    return {"name": name, "inputSchema": {"type": "object", "properties": properties}}
+
+
+ECHO = {
+    "name": "echo",
+    "title": "Say it again",
+    "description": "Answers with the arguments it got.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "count": {"type": "integer", "maximum": 9}},
+        "required": ["text"],
+    },
+}
+TOOLS: list[Params] = [
+    ECHO,
+    *(_tool(name) for name in ("fails", "refuses", "waits", "steps", "dies", "grows", "shrinks", "big")),
+]
+
+
+def write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def send(**members: Any) -> None:
+    write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+
+def answer(id: object, text: str, **more: Any) -> None:
+    send(id=id, result={"content": [{"type": "text", "text": text}], **more})
+
+
+class Server:
+    """One conversation."""
+
+    def __init__(self, script: Params) -> None:
+        self.script = script
+        self.tools: list[Params] = script.get("tools", TOOLS)
+
+    def serve(self) -> None:
+        os.write(2, "".join(f"{line}\n" for line in self.script.get("stderr", [])).encode())
+        write("".join(f"{line}\n" for line in self.script.get("stray", [])).encode())
+        for line in sys.stdin.buffer:
+            message = json.loads(line)
+            method, params = message.get("method"), message.get("params", {})
+            if method == "initialize":
+                send(id=message["id"], result=self.initialize(params))
+            elif method == "tools/list":
+                send(id=message["id"], result=self.page(params.get("cursor")))
+            elif method == "tools/call":
+                self.call(message["id"], params["name"], params.get("arguments", {}))
+
+    def initialize(self, params: Params) -> Params:
+        result: Params = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": self.script.get("capabilities", {"tools": {"listChanged": True}}),
+            "serverInfo": self.script.get("info", {"name": "scripted", "version": "1.2.3"}),
+        }
+        if "instructions" in self.script:
+            result["instructions"] = self.script["instructions"]
+        return result
+
+    def page(self, cursor: str | None) -> Params:
+        start = int(cursor or 0)
+        end = start + int(self.script.get("page", len(self.tools) or 1))
+        more = {"nextCursor": str(end)} if end < len(self.tools) else {}
+        return {"tools": self.tools[start:end], **more}
+
+    def call(self, id: object, name: str, arguments: Params) -> None:
+        act = getattr(self, f"_{name}", None)
+        if act is None:
+            answer(id, json.dumps(arguments, ensure_ascii=False))
+        else:
+            act(id, arguments)
+
+    # -------------------------------------------------------------- what a call does
+
+    def _fails(self, id: object, arguments: Params) -> None:
+        answer(id, "The disk is full.", isError=True)
+
+    def _refuses(self, id: object, arguments: Params) -> None:
+        send(id=id, error={"code": -32602, "message": "No such thing"})
+
+    def _waits(self, id: object, arguments: Params) -> None:
+        """Never answer."""
+
+    def _steps(self, id: object, arguments: Params) -> None:
+        """Get half-way, and stay there."""
+        params = {"progressToken": id, "progress": 2, "total": 4, "message": "half-way"}
+        send(method="notifications/progress", params=params)
+
+    def _dies(self, id: object, arguments: Params) -> None:
+        os.write(2, b"Fatal: lost the database.\n")
+        os._exit(9)
+
+    def _grows(self, id: object, arguments: Params) -> None:
+        """One more tool, at the front of the list."""
+        self.tools = [_tool(f"new_{len(self.tools)}"), *self.tools]
+        send(method="notifications/tools/list_changed")
+        answer(id, "grown")
+
+    def _shrinks(self, id: object, arguments: Params) -> None:
+        """No tools any more."""
+        self.tools = []
+        send(method="notifications/tools/list_changed")
+        answer(id, "shrunk")
+
+    def _big(self, id: object, arguments: Params) -> None:
+        answer(id, "x" * 5_000_000)
+
+
+if __name__ == "__main__":
+    Server(json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}).serve()
