@@ -55,3 +55,11 @@ def to_wire(value: JSON) -> bytes:
 def shorten(text: str, limit: int = 120) -> str:
     """Cut a text for one line of display."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def excerpt(value: JSON, limit: int = 60) -> str:
+    """A value on one line of display: a string as it is, anything else as JSON."""
+    try:
+        return shorten(value if isinstance(value, str) else compact(value), limit)
+    except RecursionError:  # reading it took less of the stack than writing it
+        return "…"

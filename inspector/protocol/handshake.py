@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from inspector.base.errors import ConnectFailed
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, compact, shorten
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, shorten
+from inspector.base.plaintext import one_line
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, Era, Revision, find_revision
 from inspector.protocol.types import Implementation
@@ -117,24 +118,18 @@ class InitializeHandshake:
 
 
 def _refused(error: ErrorObject) -> ConnectFailed:
+    summary = f"The server refused initialize: {shorten(one_line(error.message), 300)} ({error.code})."
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     if isinstance(supported, list) and supported:
-        known = ", ".join(shorten(str(date), 20) for date in supported)
-        return ConnectFailed(
-            f"The server refused initialize: {shorten(error.message, 300)} ({error.code}).",
-            f"It says that it supports {known}.",
-        )
-    return ConnectFailed(
-        f"The server refused initialize: {shorten(error.message, 300)} ({error.code}).",
-        "Its own log (Console) may say why.",
-    )
+        known = ", ".join(one_line(excerpt(date, 20)) for date in supported[:10])
+        return ConnectFailed(summary, f"It says that it supports {known}.")
+    return ConnectFailed(summary, "Its own log (Console) may say why.")
 
 
 def _no_common_revision(date: JSON) -> ConnectFailed:
     ours = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
-    theirs = date if isinstance(date, str) else compact(date)
     return ConnectFailed(
-        f"The server wants protocol version {shorten(theirs, 40)!r}, which we do not speak.",
+        f"The server wants protocol version {excerpt(date, 40)!r}, which we do not speak.",
         f"We speak {ours} by handshake.",
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from inspector.base.jsonvalue import JSON, JSONObject, compact, shorten
+from inspector.base.jsonvalue import JSON, JSONObject, excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[It
 
 def _entry(entry: JSON) -> JSONObject:
     if not isinstance(entry, dict):
-        raise ValueError(f"not an object: {shorten(compact(entry), 60)}")
+        raise ValueError(f"not an object: {excerpt(entry)}")
     return entry
 
 

@@ -49,8 +49,7 @@ class Playbook:
         return self
 
     def __lshift__(self, expected: object) -> Playbook:
-        assert self._events, f"nothing happened, expected {expected!r}"
-        event = self._events.popleft()
+        event = self.next()
         if isinstance(expected, Failed):
             assert isinstance(event, ConnectFailed), f"expected {expected!r}, got {event!r}"
             assert event.summary.startswith(expected.summary), event.summary
@@ -58,6 +57,11 @@ class Playbook:
         else:
             assert event == expected
         return self
+
+    def next(self) -> object:
+        """The next event, for a test that looks at it more closely."""
+        assert self._events, "nothing happened"
+        return self._events.popleft()
 
     def _expect_nothing(self) -> None:
         assert not self._events, f"happened, and was not stated: {list(self._events)!r}"
