@@ -1,0 +1,74 @@
+"""Which method needs which capability, and the order of revisions."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.methods import METHODS, Side, missing_capability
+from inspector.protocol.revisions import (
+    HANDSHAKE_REVISIONS,
+    NEWEST_HANDSHAKE,
+    R1,
+    R2,
+    R4,
+    R5,
+    REVISIONS,
+    Era,
+    find_revision,
+    is_between,
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "offered", "missing"),
+    [
+        ("tools/list", {"tools": {}}, ""),
+        ("tools/list", {"tools": {"listChanged": False}}, ""),
+        ("tools/list", {}, "tools"),
+        ("tools/list", {"tools": None}, "tools"),
+        ("tools/list", {"tools": False}, "tools"),
+        ("tools/call", {"prompts": {}}, "tools"),
+        ("resources/subscribe", {"resources": {}}, "resources.subscribe"),
+        ("resources/subscribe", {"resources": {"subscribe": False}}, "resources.subscribe"),
+        ("resources/subscribe", {"resources": {"subscribe": True}}, ""),
+        ("resources/subscribe", {"resources": True}, "resources.subscribe"),
+        ("ping", {}, ""),
+        ("vendor/anything", {}, ""),
+    ],
+)
+def test_a_call_needs_what_the_other_side_declared(method: str, offered: JSONObject, missing: str) -> None:
+    assert missing_capability(method, offered, R4) == missing
+
+
+def test_completion_needs_no_capability_before_there_was_one() -> None:
+    assert missing_capability("completion/complete", {}, R1) == ""
+    assert missing_capability("completion/complete", {}, R2) == "completions"
+
+
+def test_every_method_has_a_life_that_begins_before_it_ends() -> None:
+    for method in METHODS.values():
+        assert is_between(method.since, R1, method.until), method.name
+
+
+def test_the_stateless_era_has_no_request_from_server_to_client() -> None:
+    requests = [
+        m for m in METHODS.values() if not m.name.startswith("notifications/") and Side.SERVER in m.sender
+    ]
+    # Tasks of the server's own are asked for by the client there; the table has them for both sides.
+    assert {m.name for m in requests if m.until == R5} == {"tasks/get", "tasks/cancel"}
+
+
+@pytest.mark.parametrize("date", ["zzz", "2027-01-01", "", None, 20251125, ["2025-11-25"], {}])
+def test_an_unknown_revision_is_unknown_and_never_newer(date: JSON) -> None:
+    assert find_revision(date) is None
+
+
+def test_every_known_revision_is_found_by_its_date() -> None:
+    assert [find_revision(str(revision)) for revision in REVISIONS] == list(REVISIONS)
+
+
+def test_the_newest_handshake_revision_is_not_the_newest_revision() -> None:
+    assert NEWEST_HANDSHAKE is R4
+    assert R5 not in HANDSHAKE_REVISIONS
+    assert [revision.era for revision in REVISIONS].count(Era.STATELESS) == 1
