@@ -7,6 +7,7 @@ open, which tokens report progress for which of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -193,4 +194,10 @@ def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
 
 
 def _number(value: JSON) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A number that can be drawn: neither NaN nor infinite, nor an integer beyond what a float holds."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None

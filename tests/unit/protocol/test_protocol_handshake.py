@@ -31,7 +31,9 @@ def start(revision: Revision = R4) -> Playbook:
     return negotiating(InitializeHandshake(PROFILE, revision))
 
 
-def agreement(revision: Revision = R4, *problems: str, how: str = "", but: JSONObject | None = None) -> Agreement:
+def agreement(
+    revision: Revision = R4, *problems: str, how: str = "", but: JSONObject | None = None
+) -> Agreement:
     result = GOOD | (but or {})
     capabilities, instructions = result["capabilities"], result["instructions"]
     return Agreement(

@@ -1,0 +1,267 @@
+"""The client's side of a conversation, as scripts: what arrives, and what it means."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.errors import LocalProtocolError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.connection import (
+    Answered,
+    Asked,
+    Connection,
+    Notified,
+    Orphan,
+    Progressed,
+    Withdrawn,
+)
+from inspector.protocol.correlate import Match
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, Kind, read, read_overlong
+from tests.helpers.playbook import Playbook, Received, frame, message
+
+
+def str_head(value: object) -> str:
+    return str(value)[:12]
+
+
+@pytest.fixture
+def connection() -> Connection:
+    return Connection()
+
+
+def progress(token: JSON, value: JSON = 1, **more: JSON) -> bytes:
+    return frame(method="notifications/progress", params={"progressToken": token, "progress": value, **more})
+
+
+def cancelled(id: JSON, **more: JSON) -> bytes:
+    return frame(method="notifications/cancelled", params={"requestId": id, **more})
+
+
+# ------------------------------------------------------------------ our requests
+
+
+def test_an_answer_belongs_to_its_request(connection: Connection) -> None:
+    first, second = connection.request("tools/list"), connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=2, result={}))
+        play << Answered(second, message(id=2, result={}))
+        play >> Received(frame(id=1, error={"code": 1, "message": "no"}))
+        play << Answered(first, message(id=1, error={"code": 1, "message": "no"}))
+
+
+def test_our_ids_count_up_and_are_never_used_twice(connection: Connection) -> None:
+    ids = []
+    for _ in range(3):
+        request = connection.request("ping")
+        connection.receive(message(id=request.id, result={}))
+        ids.append(request.id)
+    assert ids == [1, 2, 3]
+
+
+def test_a_second_answer_is_an_orphan_that_says_so(connection: Connection) -> None:
+    request = connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, result={}))
+        play << Answered(request, message(id=1, result={}))
+        play >> Received(frame(id=1, result={"again": True}))
+        play << Orphan(message(id=1, result={"again": True}), Match.REPEATED)
+
+
+@pytest.mark.parametrize("id", [9, "1", ""])
+def test_an_answer_with_an_id_that_was_never_used_is_an_orphan(connection: Connection, id: int | str) -> None:
+    connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=id, result={}))
+        play << Orphan(message(id=id, result={}), Match.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"result": {}}, {"id": None, "error": {"code": -32700, "message": "?"}}, {"id": True, "result": {}}],
+)
+def test_an_answer_without_an_id_answers_nothing(connection: Connection, members: JSONObject) -> None:
+    connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(**members))
+        play << Orphan(message(**members), Match.UNKNOWN)
+
+
+def test_an_answer_that_comes_after_we_gave_up_is_late(connection: Connection) -> None:
+    connection.request("tools/call")
+    notice = connection.cancel(1, "enough")
+    assert notice is not None
+    assert notice.body() == {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": 1, "reason": "enough"},
+    }
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, result={}))
+        play << Orphan(message(id=1, result={}), Match.LATE)
+
+
+def test_what_is_answered_cannot_be_cancelled(connection: Connection) -> None:
+    connection.request("ping")
+    connection.receive(message(id=1, result={}))
+    assert connection.cancel(1, "too late") is None
+
+
+def test_initialize_is_given_up_without_a_notice(connection: Connection) -> None:
+    connection.request("initialize")
+    assert connection.cancel(1, "timed out") is None
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, result={}))
+        play << Orphan(message(id=1, result={}), Match.LATE)
+
+
+def test_draining_gives_the_requests_that_never_got_their_answer(connection: Connection) -> None:
+    connection.request("ping")
+    lost = connection.request("tools/list")
+    connection.receive(message(id=1, result={}))
+    assert connection.drain() == [lost]
+    assert connection.drain() == []
+
+
+def test_an_answer_too_long_to_keep_still_ends_the_waiting(connection: Connection) -> None:
+    request = connection.request("tools/call")
+    answer = read_overlong(b'{"jsonrpc":"2.0","id":1,"result":{"content":[', 10**9)
+    assert connection.receive(answer) == [Answered(request, answer)]
+
+
+# ------------------------------------------------------------------ progress
+
+
+def test_progress_is_reported_by_the_id_of_its_request(connection: Connection) -> None:
+    request = connection.request("tools/call", {"name": "x", "_meta": {"mine": 1}}, progress=True)
+    assert request.params == {"name": "x", "_meta": {"mine": 1, "progressToken": 1}}
+    with Playbook(connection.receive) as play:
+        play >> Received(progress(1, 0.5, total=2, message="half"))
+        play << Progressed(1, 0.5, 2.0, "half")
+        play >> Received(progress(1, 1, total="two", message=7))
+        play << Progressed(1, 1.0, None, "")
+
+
+@pytest.mark.parametrize("token", [2, "1", None, True, 1.0, [1]])
+def test_progress_of_nothing_that_is_open_is_a_plain_notification(
+    connection: Connection, token: JSON
+) -> None:
+    connection.request("tools/call", progress=True)
+    with Playbook(connection.receive) as play:
+        play >> Received(progress(token))
+        play << Notified(read(progress(token)))
+
+
+@pytest.mark.parametrize("value", ["half", None, True, {}, float("nan"), float("inf"), 10**400], ids=str_head)
+def test_progress_that_is_no_usable_number_is_a_plain_notification(
+    connection: Connection, value: JSON
+) -> None:
+    connection.request("tools/call", progress=True)
+    notification = message(method="notifications/progress", params={"progressToken": 1, "progress": value})
+    (event,) = connection.receive(notification)
+    assert event == Notified(notification)
+
+
+def test_progress_that_comes_after_the_answer_is_a_plain_notification(connection: Connection) -> None:
+    connection.request("tools/call", progress=True)
+    connection.receive(message(id=1, result={}))
+    with Playbook(connection.receive) as play:
+        play >> Received(progress(1))
+        play << Notified(read(progress(1)))
+
+
+# ------------------------------------------------------------------ what the server sends by itself
+
+
+def test_a_notification_is_passed_on(connection: Connection) -> None:
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(method="notifications/tools/list_changed"))
+        play << Notified(message(method="notifications/tools/list_changed"))
+
+
+def test_a_request_of_the_server_is_asked_and_answered_in_its_own_id_space(connection: Connection) -> None:
+    ours = connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, method="roots/list"))
+        play << Asked(message(id=1, method="roots/list"))
+        assert connection.answer(1, {"roots": []}).body() == {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "result": {"roots": []},
+        }
+        play >> Received(frame(id=1, result={}))
+        play << Answered(ours, message(id=1, result={}))
+
+
+def test_a_request_is_refused_with_its_id_and_a_code(connection: Connection) -> None:
+    connection.receive(message(id="a", method="sampling/createMessage"))
+    refusal = connection.refuse("a", METHOD_NOT_FOUND, "not here", {"why": 1})
+    assert refusal.kind is Kind.ERROR
+    error: JSON = {"code": -32601, "message": "not here", "data": {"why": 1}}
+    assert refusal.body() == {"jsonrpc": "2.0", "id": "a", "error": error}
+
+
+@pytest.mark.parametrize("id", ["a", 1])
+def test_answering_what_was_not_asked_is_a_mistake_of_ours(connection: Connection, id: int | str) -> None:
+    with pytest.raises(LocalProtocolError, match="no open request"):
+        connection.answer(id, {})
+
+
+def test_answering_twice_is_a_mistake_of_ours(connection: Connection) -> None:
+    connection.receive(message(id=1, method="ping"))
+    connection.answer(1, {})
+    with pytest.raises(LocalProtocolError):
+        connection.refuse(1, METHOD_NOT_FOUND, "")
+
+
+def test_a_request_that_the_server_takes_back_is_withdrawn(connection: Connection) -> None:
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=5, method="roots/list"))
+        play << Asked(message(id=5, method="roots/list"))
+        play >> Received(cancelled(5, reason="never mind"))
+        play << Withdrawn(5, "never mind")
+        play >> Received(cancelled(5))  # a second time there is nothing to take back
+        play << Notified(read(cancelled(5)))
+
+
+@pytest.mark.parametrize("id", [6, None, "5", True])
+def test_taking_back_what_was_not_asked_is_a_plain_notification(connection: Connection, id: JSON) -> None:
+    connection.receive(message(id=5, method="roots/list"))
+    with Playbook(connection.receive) as play:
+        play >> Received(cancelled(id))
+        play << Notified(read(cancelled(id)))
+
+
+def test_a_request_whose_id_cannot_be_used_is_not_asked(connection: Connection) -> None:
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=None, method="ping"))
+        play >> Received(frame(id=1.5, method="ping"))
+
+
+# ------------------------------------------------------------------ batches and junk
+
+
+def test_a_batch_means_what_its_messages_mean_in_order(connection: Connection) -> None:
+    request = connection.request("ping")
+    batch = b"[%s,%s,7,%s]" % (frame(method="n"), frame(id=1, result={}), frame(id=2, method="ping"))
+    with Playbook(connection.receive) as play:
+        play >> Received(batch)
+        play << Notified(message(method="n"))
+        play << Answered(request, message(id=1, result={}))
+        play << Asked(message(id=2, method="ping"))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(b"", b"Listening", b"{}", b"[]", b"[[]]", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000),
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":'
+        + b"[" * 9000
+        + b"]" * 9000
+        + b"}}",
+        frame(method="notifications/cancelled", params=5, id={}),
+    ],
+)
+def test_what_is_no_message_means_nothing(connection: Connection, raw: bytes) -> None:
+    connection.request("ping")
+    with Playbook(connection.receive) as play:
+        play >> Received(raw)
