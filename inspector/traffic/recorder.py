@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable, Sequence
 
 from inspector.base.clock import Clock
@@ -24,6 +26,7 @@ _SUBJECTS = {
 }
 _LONGEST_SUBJECT = 300
 _PEEK = 64 * 1024
+_IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 
 class Recorder:
@@ -102,7 +105,20 @@ class Recorder:
             self._log.link(asked, row, _status(message))
         elif message.kind is Kind.REQUEST and message.id is not None:
             self._open[direction].open(message.id, row)
+        elif message.kind is Kind.BATCH:
+            self._link_items(message, direction, row)
         return row
+
+    def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
+        """A batch is one row; whatever belongs to a message in it is linked to that row."""
+        with contextlib.suppress(JSONProblem):
+            for item in batch.items():
+                if item.kind is Kind.REQUEST and item.id is not None:
+                    self._open[direction].open(item.id, row)
+                elif item.kind.is_answer and item.id is not None:
+                    match, asked = self._open[_opposite(direction)].answer(item.id)
+                    if match is Match.OPEN and asked is not None:
+                        self._log.link(asked, row, _status(item))
 
 
 def _opposite(direction: Direction) -> Direction:
@@ -127,8 +143,9 @@ def _status(answer: Message) -> Status:
 def _says_is_error(answer: Message) -> bool:
     if answer.parsed is not None:
         return answer.result.get("isError") is True
-    # A big result: look for the member without parsing megabytes; parse only when it is there.
-    if b'"isError"' not in answer.raw[:_PEEK] and b'"isError"' not in answer.raw[-_PEEK:]:
+    # A big result: look for the member without parsing megabytes; parse only when it is there. (SDKs write
+    # "isError": false into every result, so its name alone is not enough.)
+    if not _IS_ERROR.search(answer.raw[:_PEEK]) and not _IS_ERROR.search(answer.raw[-_PEEK:]):
         return False
     try:
         return answer.result.get("isError") is True

@@ -1,0 +1,213 @@
+"""What happens on a wire becomes rows: links, statuses and times."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from inspector.base.jsonvalue import JSON
+from inspector.protocol import jsonrpc
+from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import Direction, Record, RecordKind, Status
+from tests.helpers.fakes import FakeClock
+from tests.helpers.playbook import message
+
+MS = 1_000_000
+
+
+class Taped:
+    """A recorder, its log, and a clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.log = TrafficLog()
+        self.recorder = Recorder(self.log, "srv", self.clock)
+
+    def receive(self, *messages: Message) -> None:
+        self.recorder.received(messages, self.clock.monotonic_ns())
+
+    @property
+    def rows(self) -> list[Record]:
+        return [self.log.record(row) for row in range(len(self.log))]
+
+
+@pytest.fixture
+def tape() -> Taped:
+    return Taped()
+
+
+def test_a_call_and_its_answer_know_each_other(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "tools/call", {"name": "add"}))
+    tape.clock.advance(0.042)
+    tape.receive(message(id=1, result={}))
+
+    request, answer = tape.rows
+    assert (request.partner, answer.partner) == (1, 0)
+    assert (request.status, answer.status) == (Status.OK, Status.OK)
+    assert request.duration_ns == answer.duration_ns == 42 * MS
+    assert (answer.method, answer.subject) == ("tools/call", "add")
+    assert (request.direction, answer.direction) == (Direction.OUT, Direction.IN)
+    assert (request.kind, answer.kind) == (RecordKind.REQUEST, RecordKind.RESULT)
+
+
+def test_a_request_is_pending_until_its_answer_comes(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    (request,) = tape.rows
+    assert (request.status, request.duration_ns, request.partner) == (Status.PENDING, None, None)
+
+
+@pytest.mark.parametrize(
+    ("members", "status"),
+    [
+        ({"result": {}}, Status.OK),
+        ({"result": {"isError": False}}, Status.OK),
+        ({"result": {"isError": "true"}}, Status.OK),
+        ({"result": {"content": [{"isError": True}]}}, Status.OK),
+        ({"result": {"isError": True}}, Status.TOOL_ERROR),
+        ({"error": {"code": 1, "message": ""}}, Status.ERROR),
+        ({"error": "words"}, Status.ERROR),
+    ],
+)
+@pytest.mark.parametrize("filler", [0, PARSE_AT_ARRIVAL, 3 * PARSE_AT_ARRIVAL])
+def test_how_a_request_ended_is_told_from_its_answer_small_or_big(
+    tape: Taped, members: dict[str, JSON], status: Status, filler: int
+) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, **json.loads(json.dumps(members))}
+    for member in ("result", "error"):
+        if isinstance(body.get(member), dict):
+            body[member]["filler"] = "x" * filler
+    tape.recorder.sent(jsonrpc.request(1, "tools/call", {"name": "add"}))
+    tape.receive(read(json.dumps(body).encode()))
+    assert tape.rows[0].status is status
+
+
+def test_a_big_result_that_is_no_error_is_not_parsed_to_find_that_out(
+    tape: Taped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The official SDKs write "isError": false into every result, also into one of 50 MB."""
+    answer = read(b'{"jsonrpc":"2.0","id":1,"result":{"content":["%s"],"isError": false}}' % (b"x" * 70_000))
+    tape.recorder.sent(jsonrpc.request(1, "tools/call", {"name": "add"}))
+    monkeypatch.setattr("inspector.protocol.jsonrpc.parse", lambda text: pytest.fail("it was parsed"))
+    tape.receive(answer)
+    assert tape.rows[0].status is Status.OK
+
+
+def test_answers_that_belong_to_nothing_say_so_and_change_nothing(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.receive(
+        message(id=1, result={}), message(id=1, error={"code": 1, "message": ""}), message(id="1", result={})
+    )
+    assert [row.problem for row in tape.rows] == [
+        "",
+        "",
+        "answers a request that was answered before (id 1)",
+        "answers no request that was sent (id '1')",
+    ]
+    assert tape.rows[0].status is Status.OK
+    assert [row.partner for row in tape.rows] == [1, 0, None, None]
+
+
+def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.recorder.given_up(1)
+    tape.receive(message(id=1, result={}))
+    request, answer = tape.rows
+    assert request.status is Status.GIVEN_UP
+    assert answer.problem == "answers a request that was given up (id 1)"
+
+
+def test_giving_up_what_is_answered_changes_nothing(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.receive(message(id=1, result={}))
+    tape.recorder.given_up(1)
+    assert tape.rows[0].status is Status.OK
+
+
+def test_the_ids_of_both_sides_do_not_mix(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "tools/list"))
+    tape.receive(message(id=1, method="roots/list"))
+    tape.recorder.sent(jsonrpc.result(1, {"roots": []}))
+    tape.receive(message(id=1, result={}))
+    assert [row.partner for row in tape.rows] == [3, 2, 1, 0]
+    assert [row.method for row in tape.rows] == ["tools/list", "roots/list", "roots/list", "tools/list"]
+
+
+def test_a_new_conversation_gives_up_what_was_open_and_starts_the_ids_anew(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.receive(message(id=7, method="ping"))
+    tape.recorder.new_conversation()
+    tape.receive(message(id=1, result={}))
+    assert [row.status for row in tape.rows[:2]] == [Status.GIVEN_UP, Status.GIVEN_UP]
+    assert tape.rows[2].problem == "answers no request that was sent (id 1)"
+
+
+def test_answers_in_a_batch_are_linked_to_their_requests(tape: Taped) -> None:
+    """2025-03-26 lets a server answer several requests in one array."""
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.recorder.sent(jsonrpc.request(2, "tools/call", {"name": "add"}))
+    tape.clock.advance(0.5)
+    answers: list[JSON] = [
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        {"jsonrpc": "2.0", "id": 2, "result": {"isError": True}},
+    ]
+    tape.receive(read(json.dumps(answers).encode()))
+    first, second, batch = tape.rows
+    assert (first.status, second.status) == (Status.OK, Status.TOOL_ERROR)
+    assert (first.partner, second.partner) == (2, 2)
+    assert first.duration_ns == 500 * MS
+    assert batch.kind is RecordKind.BATCH
+
+
+def test_a_request_in_a_batch_is_linked_to_our_answer(tape: Taped) -> None:
+    tape.receive(read(b'[{"jsonrpc":"2.0","id":"a","method":"ping"}]'))
+    tape.recorder.sent(jsonrpc.result("a", {}))
+    batch, answer = tape.rows
+    assert (batch.partner, answer.partner) == (1, 0)
+    assert answer.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "subject"),
+    [
+        ("tools/call", {"name": "add"}, "add"),
+        ("resources/read", {"uri": "file:///x"}, "file:///x"),
+        ("notifications/message", {"level": "info"}, "info"),
+        ("tools/call", {"name": 5}, ""),
+        ("tools/call", {"name": "x" * 1000}, "x" * 300),
+        ("tools/list", {"name": "x"}, ""),
+    ],
+)
+def test_a_row_names_what_it_is_about(
+    tape: Taped, method: str, params: dict[str, JSON], subject: str
+) -> None:
+    tape.receive(message(method=method, params=params))
+    assert tape.rows[0].subject == subject
+
+
+def test_output_and_notes_are_rows_of_their_own_kind(tape: Taped) -> None:
+    tape.recorder.stderr([b"one", b"\xff"], tape.clock.monotonic_ns())
+    tape.recorder.note(RecordKind.PROCESS, "Process 1 exited \ud83d")
+    tape.receive(read(b"Listening"))
+    assert [(row.kind, row.direction, row.raw) for row in tape.rows] == [
+        (RecordKind.STDERR, Direction.IN, b"one"),
+        (RecordKind.STDERR, Direction.IN, b"\xff"),
+        (RecordKind.PROCESS, Direction.NONE, b"Process 1 exited ?"),
+        (RecordKind.TEXT, Direction.IN, b"Listening"),
+    ]
+    assert all(row.kind.is_output for row in tape.rows)
+    assert [row.kind.is_frame for row in tape.rows] == [False, False, False, True]
+
+
+def test_a_frame_is_dated_when_it_arrived_not_when_it_was_written_down(tape: Taped) -> None:
+    arrived, wall = tape.clock.monotonic_ns(), tape.clock.wall_ns()
+    tape.clock.advance(3)
+    tape.recorder.received([message(method="n")], arrived)
+    assert (tape.rows[0].monotonic_ns, tape.rows[0].wall_ns) == (arrived, wall)
+
+
+def test_a_frame_that_was_not_kept_whole_has_its_whole_size(tape: Taped) -> None:
+    tape.recorder.received([message(method="n"), read(b"head")], 0, [5, 10**9])
+    assert [row.size for row in tape.rows] == [5, 10**9]
