@@ -16,6 +16,9 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, check_url
 
+_STDIO_MEMBERS = ("command", "args", "env", "cwd")
+_HTTP_MEMBERS = ("url", "headers")
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -41,22 +44,17 @@ class Catalogue:
         problems: list[str] = []
         for name, value in servers.items():
             try:
-                entries.append(read_entry(name, value))
+                entries.append(self._entry(name, value))
             except ConfigError as exc:
-                problems.append(f"{self.path.name}, server {name!r}: {exc}")
+                problems.append(str(exc))
         return Loaded(tuple(entries), tuple(problems))
 
     def find(self, name: str) -> Entry:
         """One server by name. Raises ConfigError, naming those that there are."""
-        loaded = self.load()
-        for entry in loaded.entries:
-            if entry.name == name:
-                return entry
-        if loaded.problems:
-            raise ConfigError(
-                f"There is no usable server {name!r}: {loaded.problems[0]}", f"See {self.path}."
-            )
-        known = ", ".join(entry.name for entry in loaded.entries) or "none"
+        servers = _servers(self._read())
+        if name in servers:
+            return self._entry(name, servers[name])
+        known = ", ".join(servers) or "none"
         raise ConfigError(f"There is no server {name!r} in {self.path}.", f"Servers there: {known}.")
 
     def save(self, entry: Entry) -> None:
@@ -76,6 +74,13 @@ class Catalogue:
     def set_enabled(self, entry: Entry, enabled: bool) -> None:
         self.save(replace(entry, enabled=enabled))
 
+    def _entry(self, name: str, value: JSON) -> Entry:
+        try:
+            return read_entry(name, value)
+        except ConfigError as exc:
+            summary = f"{self.path.name}, server {name!r}: {exc.summary}"
+            raise ConfigError(summary, exc.next_step) from exc
+
     def _read(self) -> JSONObject:
         try:
             text = self.path.read_text(encoding="utf-8-sig")
@@ -91,11 +96,25 @@ class Catalogue:
         return document
 
     def _write(self, document: JSONObject, servers: JSONObject) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(pretty({**document, "mcpServers": servers}) + "\n")
-        os.replace(temporary, self.path)
+        path = os.path.realpath(self.path)  # people link to such files: the link is to stay
+        try:
+            data = (pretty({**document, "mcpServers": servers}) + "\n").encode()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, data)
+        except (OSError, UnicodeEncodeError) as exc:
+            raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Write a file anew, whole or not at all. Only its owner can read it: it may hold secrets."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
 
 
 def _servers(document: JSONObject) -> JSONObject:
@@ -114,6 +133,8 @@ def read_entry(name: str, value: JSON) -> Entry:
     kind = HttpEntry if "url" in value else StdioEntry
     known = {key: value[key] for key in kind.__dataclass_fields__ if key in value and key != "name"}
     if "disabled" in value:
+        if not isinstance(value["disabled"], bool):
+            raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
         known["enabled"] = not value["disabled"]
     try:
         entry: Entry = TypeAdapter[Entry](kind).validate_python({**known, "name": name})
@@ -128,7 +149,8 @@ def read_entry(name: str, value: JSON) -> Entry:
 
 def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
     """The members of a server; those that are at their default and were not there are left out."""
-    value = dict(known)
+    others = _HTTP_MEMBERS if isinstance(entry, StdioEntry) else _STDIO_MEMBERS
+    value = {member: content for member, content in known.items() if member not in others}
     if isinstance(entry, StdioEntry):
         value |= {"command": entry.command, "args": list(entry.args)}
         _put(value, "env", dict(entry.env))

@@ -1,0 +1,212 @@
+"""The file of servers: read tolerantly, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import HttpEntry, StdioEntry
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "servers.json"
+
+
+@pytest.fixture
+def catalogue(path: Path) -> Catalogue:
+    return Catalogue(path)
+
+
+def write(path: Path, content: JSON | bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+def read(path: Path) -> JSON:
+    value: JSON = json.loads(path.read_text())
+    return value
+
+
+STDIO = StdioEntry(
+    name="a", command="python", args=("-m", "srv"), env={"K": "v"}, cwd="/tmp", roots=("/data",)
+)
+HTTP = HttpEntry(name="b", url="https://example.com/mcp", headers={"Authorization": "x"}, enabled=False)
+
+
+def test_no_file_is_an_empty_catalogue(catalogue: Catalogue) -> None:
+    loaded = catalogue.load()
+    assert (loaded.entries, loaded.problems) == ((), ())
+
+
+def test_what_was_saved_is_loaded_in_order(catalogue: Catalogue) -> None:
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    assert catalogue.load().entries == (STDIO, HTTP)
+    assert catalogue.find("b") == HTTP
+
+
+def test_a_saved_server_looks_as_other_clients_write_it(catalogue: Catalogue, path: Path) -> None:
+    catalogue.save(StdioEntry(name="a", command="python", args=("x",)))
+    assert read(path) == {"mcpServers": {"a": {"command": "python", "args": ["x"]}}}
+
+
+def test_members_that_we_do_not_know_survive(catalogue: Catalogue, path: Path) -> None:
+    server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
+    write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
+    catalogue.save(StdioEntry(name="a", command="new"))
+    catalogue.remove("nobody")
+    assert read(path) == {
+        "$schema": "x",
+        "mcpServers": {
+            "z": 5,
+            "a": {"type": "stdio", "command": "new", "args": [], "env": {}, "alwaysAllow": ["x"], "cwd": ""},
+        },
+        "other": [1, {"deep": None}],
+    }
+
+
+@pytest.mark.parametrize(("first", "then"), [(STDIO, HTTP), (HTTP, STDIO)])
+def test_a_server_that_is_reached_differently_now_loads_as_what_it_is_now(
+    catalogue: Catalogue, first: StdioEntry | HttpEntry, then: StdioEntry | HttpEntry
+) -> None:
+    catalogue.save(replace(first, name="same"))
+    catalogue.save(replace(then, name="same"))
+    assert catalogue.load().entries == (replace(then, name="same"),)
+
+
+def test_disabled_is_understood_and_written_as_enabled(catalogue: Catalogue, path: Path) -> None:
+    write(path, {"mcpServers": {"a": {"command": "x", "disabled": True}}})
+    (entry,) = catalogue.load().entries
+    assert not entry.enabled
+    catalogue.set_enabled(entry, True)
+    assert catalogue.load().entries[0].enabled
+    assert read(path) == {"mcpServers": {"a": {"command": "x", "args": []}}}
+
+
+def test_a_server_can_be_removed(catalogue: Catalogue) -> None:
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    catalogue.remove("a")
+    assert catalogue.load().entries == (HTTP,)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"mcpServers": {\n  "a": tru}}', "is not valid JSON: Expecting value at line 2, column 8."),
+        (b'{"mcpServers": {}', "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON: nested too deeply"),
+        (b"\xff\xfe{\x00}\x00", "cannot be read: 'utf-8' codec"),
+        (b"[]", "must hold a JSON object."),
+        (b'{"mcpServers": []}', '"mcpServers" must be an object.'),
+    ],
+)
+def test_a_broken_file_is_named_with_the_place_and_left_alone(
+    catalogue: Catalogue, path: Path, content: bytes, problem: str
+) -> None:
+    write(path, content)
+    loaded = catalogue.load()
+    assert loaded.entries == ()
+    (sentence,) = loaded.problems
+    assert problem in sentence
+    with pytest.raises(ConfigError):
+        catalogue.save(STDIO)
+    assert path.read_bytes() == content
+
+
+def test_a_byte_order_mark_is_read_over(catalogue: Catalogue, path: Path) -> None:
+    write(path, b'\xef\xbb\xbf{"mcpServers": {"a": {"command": "x"}}}')
+    assert catalogue.load().entries == (StdioEntry(name="a", command="x"),)
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        (5, "it must be an object."),
+        ({}, "command: field required."),
+        ({"command": 5}, "command: input should be a valid string."),
+        ({"command": "x", "args": "y"}, "args: input should be a valid tuple."),
+        ({"command": "x", "args": ["y", 5]}, "args.1: input should be a valid string."),
+        ({"command": "x", "env": {"PORT": 80}}, "env.PORT: input should be a valid string."),
+        ({"command": "x", "disabled": "no"}, "disabled: "),
+        ({"url": "ftp://x"}, "We cannot speak to a ftp URL."),
+        ({"url": 5}, "url: input should be a valid string."),
+        ({"url": "http://x", "headers": []}, "headers: input should be a valid dictionary."),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_named_and_the_others_load(
+    catalogue: Catalogue, path: Path, server: JSON, problem: str
+) -> None:
+    write(path, {"mcpServers": {"bad": server, "good": {"command": "x"}}})
+    loaded = catalogue.load()
+    assert [entry.name for entry in loaded.entries] == ["good"]
+    (sentence,) = loaded.problems
+    assert sentence.startswith("servers.json, server 'bad': ")
+    assert problem in sentence
+
+
+def test_a_server_that_is_not_there_is_answered_with_those_that_are(catalogue: Catalogue) -> None:
+    with pytest.raises(ConfigError, match="Servers there: none"):
+        catalogue.find("x")
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    with pytest.raises(ConfigError, match=r"There is no server 'x' in .*servers.json. Servers there: a, b."):
+        catalogue.find("x")
+
+
+def test_a_server_that_is_there_but_broken_is_answered_with_what_is_wrong(
+    catalogue: Catalogue, path: Path
+) -> None:
+    write(path, {"mcpServers": {"a": {"command": 5}, "b": {}}})
+    with pytest.raises(ConfigError, match="server 'b': command: field required"):
+        catalogue.find("b")
+
+
+def test_a_write_that_fails_leaves_the_file_and_no_litter(
+    catalogue: Catalogue, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.save(STDIO)
+    before = path.read_bytes()
+
+    def fail(source: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(ConfigError, match=r"cannot be written: .*No space left on device"):
+        catalogue.save(HTTP)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["servers.json"]
+
+
+def test_a_text_that_no_file_can_hold_is_refused_before_anything_is_written(
+    catalogue: Catalogue, path: Path
+) -> None:
+    catalogue.save(STDIO)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        catalogue.save(StdioEntry(name="b", command="\ud800"))
+    assert catalogue.load().entries == (STDIO,)
+    assert os.listdir(path.parent) == ["servers.json"]
+
+
+def test_a_linked_file_stays_a_link(catalogue: Catalogue, path: Path, tmp_path: Path) -> None:
+    """People keep such files in a folder under version control and link to them."""
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}")
+    path.parent.mkdir()
+    path.symlink_to(real)
+    catalogue.save(STDIO)
+    assert path.is_symlink()
+    assert Catalogue(real).load().entries == (STDIO,)
+
+
+def test_only_the_person_can_read_a_file_that_may_hold_secrets(catalogue: Catalogue, path: Path) -> None:
+    catalogue.save(STDIO)
+    assert path.stat().st_mode & 0o077 == 0
