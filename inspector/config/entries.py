@@ -65,14 +65,15 @@ def entry_from_text(text: str, name: str = "") -> Entry:
     pipes, no globs.
     """
     text = text.strip()
-    if not text:
-        raise ConfigError("Nothing was given.", "Type a command such as “npx -y some-server”, or a URL.")
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
-        return HttpEntry(name=name or _name_from_url(text), url=check_url(text))
+        url = check_url(text)
+        return HttpEntry(name=name or _name_from_url(url), url=url)
     try:
         argv = shlex.split(text)
     except ValueError as exc:
         raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+    if not argv or not argv[0]:
+        raise ConfigError("Nothing was given.", "Type a command such as “npx -y some-server”, or a URL.")
     return StdioEntry(name=name or name_from_argv(argv), command=argv[0], args=tuple(argv[1:]))
 
 
