@@ -58,6 +58,7 @@ class Bridge(QObject):
         self._tasks = TaskScope()
         self._queue: deque[Callable[[], None]] = deque()
         self._is_awake = False
+        self._is_closed = False
         self._shown_length = 0
         self._timer = QTimer(self, interval=_TICK_MS, singleShot=True)
         self._timer.timeout.connect(self._deliver)
@@ -70,10 +71,13 @@ class Bridge(QObject):
 
     def start(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Run a panel's coroutine on the window's loop; what it raises for the person is shown to them."""
-        return self._tasks.spawn(name, self._shown(work))
+        task = self._tasks.spawn(name, self._shown(work))
+        task.add_done_callback(lambda _: work.close())  # for one that was cancelled before it began
+        return task
 
     async def close(self) -> None:
-        """Nothing of ours runs on the window's loop any more."""
+        """Nothing of ours runs on the window's loop any more; what the engine still says is not delivered."""
+        self._is_closed = True
         await self._tasks.close()
         self._timer.stop()
 
@@ -158,7 +162,7 @@ class Bridge(QObject):
             self._woken.emit()
 
     def _on_woken(self) -> None:
-        if not self._timer.isActive():
+        if not self._timer.isActive() and not self._is_closed:
             self._timer.start()
 
     def _deliver(self) -> None:
