@@ -47,9 +47,9 @@ class LogRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- for views
 
     def extend(self, length: int) -> None:
-        """The log has grown to this length."""
+        """The log has grown to this length. An older length, told late, changes nothing."""
         new = array("q", self.matching(range(max(self._seen, self._first), length)))
-        self._seen = length
+        self._seen = max(self._seen, length)
         if new:
             first = len(self._rows)
             self.beginInsertRows(_NOWHERE, first, first + len(new) - 1)
@@ -60,6 +60,11 @@ class LogRowsModel(QAbstractTableModel):
         """Show only what comes from now on. The log keeps everything."""
         self._first = len(self._log)
         self.refilter()
+
+    @property
+    def is_cleared(self) -> bool:
+        """Are older rows hidden by `clear_view`?"""
+        return self._first > 0
 
     def number(self, row: int) -> int:
         """The log's number of a shown row."""

@@ -89,6 +89,11 @@ class TrafficModel(LogRowsModel):
             self._with_events = shown
             self.refilter()
 
+    @property
+    def is_filtered(self) -> bool:
+        """Does a choice of server or words hide rows?"""
+        return self._server is not None or bool(self._words)
+
     def matching(self, numbers: range) -> Iterable[int]:
         log = self._log
         kind = log.kind
@@ -152,11 +157,11 @@ class TrafficModel(LogRowsModel):
         return one_line(words or RecordKind(kind).name.lower())
 
     def status_text(self, number: int) -> str:
-        if self._log.problem(number):
-            return "problem"
         kind = self._log.kind(number)
         if kind == RecordKind.TEXT:
             return "stray"
+        if self._log.problem(number):
+            return "problem"
         if kind > _LAST_FRAME:
             return RecordKind(kind).name.lower()
         return STATUS_WORDS[self._log.status(number)]

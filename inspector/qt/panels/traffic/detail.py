@@ -49,6 +49,11 @@ class DetailView(QWidget):
         for view in (self.message, self.text, self.bytes):
             view.save_requested.connect(self._on_save_requested)
 
+    @property
+    def number(self) -> int | None:
+        """The row that is shown, as the log numbers it."""
+        return self._number
+
     def show_row(self, number: int | None) -> None:
         if number == self._number:
             return

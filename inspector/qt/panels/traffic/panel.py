@@ -156,8 +156,8 @@ class TrafficPanel(QWidget):
         self._explain_or_show()
 
     def _keep_current(self, change: Callable[[], None]) -> None:
-        """Change what is shown; the chosen row stays chosen if it is still there."""
-        number = self._current_number()
+        """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
+        number = self.detail.number
         self._is_moving = True
         change()
         self._is_moving = False
@@ -179,8 +179,12 @@ class TrafficPanel(QWidget):
         self.header.set_detail(plural(count, "message") if count else "")
         if count:
             self._gate.open()
-        elif len(self._bridge.log):
-            self._gate.explain("empty", "filter", "Nothing fits", "No recorded message fits the search.")
+        elif self.model.is_filtered:
+            sentence = "No recorded message fits the search and the choice of server."
+            self._gate.explain("empty", "filter", "Nothing fits", sentence)
+        elif self.model.is_cleared:
+            sentence = "New messages show up here. What was there before is still in the log."
+            self._gate.explain("empty", "clear", "View cleared", sentence)
         else:
             sentence = "Connect a server: every message shows up here, with its bytes."
             self._gate.explain("empty", "traffic", "No traffic yet", sentence)
