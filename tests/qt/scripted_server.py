@@ -3,9 +3,9 @@
     scripted_server.py [SCRIPT]
 
 SCRIPT is a JSON object; every member is optional: `tools` (the list), `page` (tools in a page), `info`,
-`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start) and `stray` (lines
-written to stdout instead of messages). What a call does is a function below of the same name as the tool;
-every other tool answers with the arguments that it got.
+`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start) and `stray`
+(lines written to stdout instead of messages). What a call does is a function below of the same name as the
+tool; every other tool answers with the arguments that it got.
 """
 
 from __future__ import annotations

@@ -1,0 +1,286 @@
+"""The models keep Qt's contract, also while rows come and go, and show what the log holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.modeltest import ModelTester
+
+from inspector.config.entries import StdioEntry
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.types import Listing, Malformed, Tool
+from inspector.qt.models.console import ConsoleModel
+from inspector.qt.models.servers import ServersModel
+from inspector.qt.models.standing import standing_of
+from inspector.qt.models.tools import ToolsModel
+from inspector.qt.models.traffic import Column, TrafficModel
+from inspector.qt.theme import Theme
+from inspector.session.state import SessionState, Status
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import RecordKind
+from tests.helpers.fakes import FakeClock
+
+ICONS = Path(__file__).parents[2] / "resources" / "icons"
+
+
+class Wire:
+    """Writes rows into a log as two servers' connections would."""
+
+    def __init__(self) -> None:
+        self.log = TrafficLog()
+        self.clock = FakeClock()
+        self._recorders = {name: Recorder(self.log, name, self.clock) for name in ("one", "two")}
+
+    def ask(self, id: int, method: str = "tools/list", server: str = "one") -> None:
+        self._recorders[server].sent(read(b'{"jsonrpc":"2.0","id":%d,"method":"%s"}' % (id, method.encode())))
+
+    def answer(self, id: int, server: str = "one", body: bytes = b'"result":{}') -> None:
+        self.clock.advance(0.25)
+        frame = read(b'{"jsonrpc":"2.0","id":%d,%s}' % (id, body))
+        self._recorders[server].received([frame], self.clock.monotonic_ns())
+
+    def line(self, text: bytes, server: str = "one") -> None:
+        self._recorders[server].stderr([text], self.clock.monotonic_ns())
+
+    def stray(self, text: bytes, server: str = "one") -> None:
+        self._recorders[server].received([read(text)], self.clock.monotonic_ns())
+
+    def note(self, kind: RecordKind, text: str) -> None:
+        self._recorders["one"].note(kind, text)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return Wire()
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+def cells(model: QAbstractItemModel, column: int) -> list[object]:
+    return [model.index(row, column).data() for row in range(model.rowCount())]
+
+
+def tool(name: str, **members: str) -> Tool:
+    return Tool.read({"name": name, **members})
+
+
+def server(name: str, status: ServerStatus = ServerStatus.STOPPED, reason: str = "") -> ServerView:
+    return ServerView(name, "stdio", "command", status, reason=reason)
+
+
+# ------------------------------------------------------------------ Qt's contract
+
+
+def test_traffic_model_keeps_the_contract_while_rows_arrive_and_are_chosen_anew(
+    wire: Wire, theme: Theme, qtmodeltester: ModelTester
+) -> None:
+    model = TrafficModel(wire.log, theme)
+    qtmodeltester.check(model)
+    for number in range(3):
+        wire.ask(number)
+        wire.line(b"noise")
+        model.extend(len(wire.log))
+        wire.answer(number)
+        model.extend(len(wire.log))
+    for change in (lambda: model.set_words("tools"), lambda: model.set_with_events(True), model.clear_view):
+        change()
+    wire.ask(9)
+    model.extend(len(wire.log))
+    qtmodeltester.check(model)
+    assert model.rowCount() == 1
+
+
+def test_console_model_keeps_the_contract_while_lines_arrive(
+    wire: Wire, theme: Theme, qtmodeltester: ModelTester
+) -> None:
+    model = ConsoleModel(wire.log, "one", theme)
+    qtmodeltester.check(model)
+    for text in (b"first", b"second"):
+        wire.line(text)
+        wire.line(b"of the other", server="two")
+        model.extend(len(wire.log))
+    qtmodeltester.check(model)
+    assert cells(model, 2) == ["first", "second"]
+
+
+def test_servers_model_keeps_the_contract_while_servers_come_change_and_go(
+    qapp: QApplication, qtmodeltester: ModelTester
+) -> None:
+    model = ServersModel()
+    qtmodeltester.check(model)
+    for name in ("one", "two", "three"):
+        model.put(server(name))
+    model.put(server("two", ServerStatus.FAILED, "It\nended."))
+    model.remove("one")
+    model.remove("never there")
+    qtmodeltester.check(model)
+    spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "two, stdio, failed: It ended."
+
+
+def test_tools_model_keeps_the_contract_while_it_is_searched(
+    qapp: QApplication, qtmodeltester: ModelTester
+) -> None:
+    model = ToolsModel()
+    qtmodeltester.check(model)
+    model.set_listing(Listing((tool("b"), tool("a")), (Malformed(7, "not an object: 7"),)))
+    qtmodeltester.check(model)
+    model.set_words("a")
+    qtmodeltester.check(model)
+    model.set_listing(Listing())
+    qtmodeltester.check(model)
+
+
+# ------------------------------------------------------------------ traffic
+
+
+def test_request_turns_from_waiting_to_ok_with_the_time_it_took(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.ask(1)
+    model.extend(len(wire.log))
+    assert model.index(0, Column.STATUS).data() == "waiting"
+    assert model.index(0, Column.DURATION).data() == ""
+    wire.answer(1)
+    model.extend(len(wire.log))
+    assert cells(model, Column.STATUS) == ["ok", "ok"]
+    assert cells(model, Column.DURATION) == ["250 ms", "250 ms"]
+    assert cells(model, Column.MESSAGE) == ["tools/list", "tools/list"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [(b'"result":{"isError":true}', "tool error"), (b'"error":{"code":1,"message":"no"}', "error")],
+)
+def test_status_tells_a_tools_error_from_the_protocols(
+    wire: Wire, theme: Theme, body: bytes, words: str
+) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.ask(1, "tools/call")
+    wire.answer(1, body=body)
+    model.extend(len(wire.log))
+    assert cells(model, Column.STATUS) == [words, words]
+
+
+def test_answer_to_nothing_is_a_problem_in_words(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.answer(99)
+    model.extend(len(wire.log))
+    assert cells(model, Column.MESSAGE) == ["answer to an unknown request"]
+    assert cells(model, Column.STATUS) == ["problem"]
+    assert "99" in model.index(0, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_traffic_of_one_server_leaves_the_others_out(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    model.set_server("two")
+    wire.ask(1)
+    wire.ask(1, "ping", server="two")
+    model.extend(len(wire.log))
+    assert cells(model, Column.SERVER) == ["two"]
+    model.set_server(None)
+    assert cells(model, Column.SERVER) == ["one", "two"]
+
+
+def test_events_stand_among_the_frames_only_when_asked_for_and_stderr_never(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.note(RecordKind.STATE, "connected")
+    wire.ask(1)
+    wire.line(b"noise")
+    wire.note(RecordKind.LOCAL, "Not sent: pipe closed")
+    model.extend(len(wire.log))
+    assert cells(model, Column.MESSAGE) == ["tools/list"]
+    model.set_with_events(True)
+    assert cells(model, Column.STATUS) == ["state", "waiting", "local"]
+
+
+def test_search_looks_at_method_tool_and_status_whatever_the_case(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.ask(1, "tools/list")
+    wire.ask(2, "ping")
+    model.extend(len(wire.log))
+    for words, found in (("TOOLS", ["tools/list"]), ("waiting", ["tools/list", "ping"]), ("nothing", [])):
+        model.set_words(words)
+        assert cells(model, Column.MESSAGE) == found
+
+
+def test_row_is_shown_once_even_when_an_older_length_is_told_later(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.ask(1)
+    older = len(wire.log)
+    wire.ask(2)
+    model.refilter()
+    model.extend(older)
+    model.extend(len(wire.log))
+    assert cells(model, Column.ID) == ["1", "2"]
+
+
+def test_cleared_view_shows_only_what_comes_after_and_the_log_keeps_all(wire: Wire, theme: Theme) -> None:
+    model = TrafficModel(wire.log, theme)
+    wire.ask(1)
+    model.extend(len(wire.log))
+    model.clear_view()
+    wire.ask(2)
+    model.extend(len(wire.log))
+    assert cells(model, Column.ID) == ["2"]
+    assert len(wire.log) == 2
+    assert model.find_row(0) is None
+    assert model.find_row(1) == 0
+
+
+# ------------------------------------------------------------------ console, tools, standing
+
+
+def test_console_names_the_source_of_each_line(wire: Wire, theme: Theme) -> None:
+    model = ConsoleModel(wire.log, "one", theme)
+    wire.note(RecordKind.PROCESS, "Process 7 started")
+    wire.line(b"to stderr")
+    wire.stray(b"Listening on stdin")
+    wire.note(RecordKind.LOCAL, "Not sent")
+    wire.ask(1)
+    model.extend(len(wire.log))
+    assert cells(model, 1) == ["process", "stderr", "stdout", "lens"]
+    assert cells(model, 2) == ["Process 7 started", "to stderr", "Listening on stdin", "Not sent"]
+
+
+def test_search_ranks_names_that_begin_with_the_words_before_those_that_hold_them(qapp: QApplication) -> None:
+    model = ToolsModel()
+    described = tool("zeta", description="Gets an issue.")
+    titled = tool("eta", title="Issue finder")
+    model.set_listing(Listing((described, tool("add_issue"), titled, tool("Issue_list"), tool("other"))))
+    model.set_words("ISSUE")
+    assert cells(model, 0) == ["Issue_list", "add_issue", "zeta", "eta"]
+    assert model.total == 5
+
+
+def test_unusable_entry_stands_at_the_end_with_its_reason(qapp: QApplication) -> None:
+    model = ToolsModel()
+    model.set_listing(Listing((tool("good"),), (Malformed(7, "not an object: 7"),)))
+    assert cells(model, 0) == ["good", "⚠ not usable: not an object: 7"]
+    assert model.row_of("good") == 0
+
+
+@pytest.mark.parametrize("status", [each for each in ServerStatus if each is not ServerStatus.CONNECTED])
+def test_panel_without_a_connection_says_something_and_leads_on(status: ServerStatus) -> None:
+    standing = standing_of(server("one", status, "It ended."))
+    assert standing is not None
+    assert standing.title
+    assert standing.sentence
+    assert standing.command
+
+
+def test_disabled_server_that_is_stopped_stands_disabled() -> None:
+    entry = StdioEntry(name="one", command="x", enabled=False)
+    assert ServerView.of(entry, SessionState(Status.STOPPED), True).status is ServerStatus.DISABLED
+
+
+def test_invalid_index_has_no_data(wire: Wire, theme: Theme) -> None:
+    for model in (TrafficModel(wire.log, theme), ConsoleModel(wire.log, "one", theme)):
+        assert model.data(QModelIndex()) is None
