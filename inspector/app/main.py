@@ -20,7 +20,7 @@ from inspector.app.crash import install_crash_report
 from inspector.app.demo import DemoHttpServer, add_demo_servers
 from inspector.app.resources import resource_folder
 from inspector.config.catalogue import Catalogue
-from inspector.config.paths import layout_path
+from inspector.config.paths import catalogue_path, layout_path
 from inspector.engine.engine import Engine
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
@@ -68,14 +68,16 @@ def make_qt_application() -> QApplication:
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     qt = QApplication(sys.argv[:1])
     qt.setStyle("Fusion")
+    # Closing the window begins the end: servers are stopped first, then the loop ends by itself.
+    qt.setQuitOnLastWindowClosed(False)
     return qt
 
 
-def run_window(demo: bool, catalogue_path: Path) -> int:
-    """Open the window and stay until it is closed."""
+def run_window(demo: bool, catalogue: Path | None) -> int:
+    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
     # Both threads want Python's lock in a flood; a short slice halves the window's longest wait.
     sys.setswitchinterval(0.0005)
-    app = build(None if demo else catalogue_path, layout_path())
+    app = build(None if demo else catalogue or catalogue_path(), layout_path())
     install_crash_report(app.bridge.problem_found.emit)
     with contextlib.closing(app.loop):
         app.loop.run_until_complete(_live(app, demo))

@@ -7,17 +7,23 @@ it refuses comes as one exception type, `JSONProblem`, whatever went wrong insid
 from __future__ import annotations
 
 import json
+import re
 from typing import TypeAlias
+
+from inspector.base.numbers import ExactNumber, write_number
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 JSONObject: TypeAlias = "dict[str, JSON]"
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class JSONProblem(ValueError):
     """The text is not JSON, or nested too deeply to be read; the message says where."""
+
+    is_too_deep = False
 
 
 def parse(text: str) -> JSON:
@@ -27,7 +33,9 @@ def parse(text: str) -> JSON:
     except json.JSONDecodeError as exc:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to be read") from exc
+        problem = JSONProblem("nested too deeply to be read")
+        problem.is_too_deep = True
+        raise problem from exc
     except ValueError as exc:  # an integer of more digits than Python converts
         raise JSONProblem(str(exc)) from exc
     return value
@@ -44,12 +52,32 @@ def pretty(value: JSON) -> str:
 
 
 def to_wire(value: JSON) -> bytes:
-    """Write a value as UTF-8 bytes; a lone surrogate, which UTF-8 cannot hold, goes as an escape."""
-    text = _encode(value)
+    """Write a value as UTF-8 bytes, numbers as they were written.
+
+    A lone surrogate, which UTF-8 cannot hold, goes as an escape.
+    """
+    text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def _holds_exact_number(value: JSON) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_exact_number(child) for child in value.values())
+    if isinstance(value, list):
+        return any(_holds_exact_number(child) for child in value)
+    return isinstance(value, ExactNumber)
+
+
+def _write_exactly(value: JSON) -> str:
+    if isinstance(value, dict):
+        members = (f"{_encode(name)}:{_write_exactly(child)}" for name, child in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(_write_exactly(child) for child in value)}]"
+    return write_number(value) if isinstance(value, ExactNumber) else _encode(value)
 
 
 def shorten(text: str, limit: int = 120) -> str:

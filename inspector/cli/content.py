@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from inspector.base.errors import RemoteProtocolError, RpcError
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.numbers import read_number
 from inspector.base.units import size
 from inspector.protocol.jsonrpc import error_of
 from inspector.protocol.jsonrpc import read as read_message
 from inspector.schema.jsontext import JSONTextError, read, same, write
 from inspector.schema.keywords import kind_of
-from inspector.schema.numbers import read_number
 
 
 def result_in(answer: bytes) -> JSONObject:

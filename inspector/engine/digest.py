@@ -10,6 +10,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from inspector.base.jsonpretty import reindent
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
 from inspector.protocol.jsonrpc import read
 
@@ -50,12 +51,14 @@ class ResultDigest:
 
 
 def pretty_text(raw: bytes) -> PrettyText:
-    """A frame, indented when it is JSON, as it came when it is not."""
+    """A frame laid out in lines when it is JSON, as it came when it is not."""
     text = raw.decode(errors="replace")
     try:
-        return _pretty(parse(text))
-    except (JSONProblem, RecursionError) as exc:
-        return PrettyText(text[:HEAD], len(text), is_json=False, problem=str(exc))
+        parse(text)
+    except JSONProblem as exc:
+        if not exc.is_too_deep:
+            return PrettyText(text[:HEAD], len(text), is_json=False, problem=str(exc))
+    return _shortened(reindent(text, HEAD), len(text))
 
 
 def digest_result(raw: bytes) -> ResultDigest:
@@ -63,7 +66,7 @@ def digest_result(raw: bytes) -> ResultDigest:
     whole = pretty_text(raw)
     try:
         result = read(raw).result
-    except (JSONProblem, RecursionError):
+    except JSONProblem:
         return ResultDigest((), None, whole)
     structured = _pretty(result["structuredContent"]) if "structuredContent" in result else None
     return ResultDigest(_blocks(result.get("content")), structured, whole, result.get("isError") is True)
@@ -71,7 +74,11 @@ def digest_result(raw: bytes) -> ResultDigest:
 
 def _pretty(value: JSON) -> PrettyText:
     text = pretty(value)
-    return PrettyText(text[:HEAD], len(text), is_json=True)
+    return _shortened(text, len(text))
+
+
+def _shortened(text: str, length: int) -> PrettyText:
+    return PrettyText(text[:HEAD], max(length, len(text)), is_json=True)
 
 
 def _blocks(content: JSON) -> tuple[ContentBlock, ...]:

@@ -19,7 +19,7 @@ from inspector.base.errors import UserError
 
 T = TypeVar("T")
 
-AT_ONCE = 256 * 1024
+AT_ONCE = 128 * 1024
 _LENGTH = struct.Struct(">Q")
 
 

@@ -39,6 +39,8 @@ COMMANDS = (
     Command("server.remove", "Server", "Remove", "trash", hint="Disconnect and forget this server"),
     Command("app.quit", "Server", "Quit", key="Ctrl+Q", begins_group=True),
     Command("tool.call", "Tool", "Call", "play", "Ctrl+Return", "Call the tool with these arguments"),
+    Command("tool.call_anyway", "Tool", "Call anyway", key="Ctrl+Shift+Return",
+            hint="Call with these arguments even if they do not fit the schema"),
     Command("tool.cancel", "Tool", "Cancel call", "stop", "Ctrl+.", "Stop waiting and tell the server so"),
     Command("tool.search", "Tool", "Search tools", "search", "Ctrl+T", begins_group=True),
     Command("tool.refresh", "Tool", "List tools again", "refresh"),

@@ -428,7 +428,7 @@ QTreeView::branch:has-children:closed { image: url(glyphs:$name/chevron-right.sv
 QTreeView::branch:has-children:open { image: url(glyphs:$name/chevron-down.svg); }
 QHeaderView { background: $surface; border: 0; }
 QHeaderView::section { background: $surface; color: $muted; border: 0; border-bottom: 1px solid $line;
-    padding: 0 8px; min-height: 25px; }
+    padding: 0 4px; min-height: 25px; }
 QHeaderView::section:hover { color: $text; background: $hover; }
 QTableCornerButton::section { background: $surface; border: 0; }
 

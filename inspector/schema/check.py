@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from inspector.base.jsonvalue import JSON, shorten
+from inspector.base.numbers import write_number
 from inspector.base.units import plural
 from inspector.schema.fields import (
     BooleanField,
@@ -21,7 +22,7 @@ from inspector.schema.fields import (
     TextField,
 )
 from inspector.schema.jsontext import same, write, write_line
-from inspector.schema.numbers import as_decimal, is_multiple, is_whole, write_number
+from inspector.schema.numbers import as_decimal, is_multiple, is_whole
 from inspector.schema.values import ABSENT, Draft, FieldError, Unreadable, child
 
 MISSING = "is required, but not set"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspector.base.numbers import write_number
 from inspector.base.units import plural
 from inspector.schema.fields import (
     BooleanField,
@@ -14,7 +15,6 @@ from inspector.schema.fields import (
     ObjectField,
     TextField,
 )
-from inspector.schema.numbers import write_number
 
 
 def summary(field: Field) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import NoReturn
 
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.numbers import read_number, write_number
+from inspector.base.numbers import read_number, write_number
 
 # What a text widget would drop, or what would make the text look different from what it says.
 _ESCAPED = re.compile(

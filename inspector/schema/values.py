@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.numbers import read_number, write_number
 from inspector.schema.absent import ABSENT as ABSENT
 from inspector.schema.absent import Absent as Absent
 from inspector.schema.fields import Field, ListField, ObjectField
 from inspector.schema.jsontext import JSONTextError, read
-from inspector.schema.numbers import read_number, write_number
 
 
 @dataclass(frozen=True, slots=True)

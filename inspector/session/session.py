@@ -32,6 +32,9 @@ from inspector.transport.base import (
 )
 from inspector.transport.tasks import TaskScope
 
+# A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
+_GRACE_FOR_NOTICES = 0.5
+
 Answerer: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 
@@ -63,6 +66,7 @@ class Session:
         self._connection = Connection()
         self._waiting = WaitingRoom()
         self._tasks = TaskScope()
+        self._notices = TaskScope()
         self._strays: list[str] = []
         self._life = asyncio.Lock()  # connecting and ending never overlap
 
@@ -140,12 +144,15 @@ class Session:
 
     async def _end(self, state: SessionState) -> None:
         """Close the wire, if there is one; what waits on it fails with the state's reason."""
+        if state.status is Status.STOPPED:
+            await self._notices.settle(_GRACE_FOR_NOTICES)
         transport, self._transport = self._transport, None
         if transport is None:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # at once: stopping the process may take seconds
         self._fail_waiting(state.reason or "The connection was closed.", state.next_step or "Connect again.")
+        await self._notices.close()
         await self._tasks.close()
         await transport.close()
         self._recorder.new_conversation()
@@ -215,7 +222,7 @@ class Session:
             return
         self._transport.forget(request)
         if notice is not None and self.state.status is Status.CONNECTED:
-            self._tasks.spawn(f"cancel {request.id}", self._send_quietly(notice))
+            self._notices.spawn(f"cancel {request.id}", self._send_quietly(notice))
 
     async def _send(self, message: Message) -> int:
         if self._transport is None:

@@ -22,6 +22,11 @@ class TaskScope:
         task.add_done_callback(self._on_done)
         return task
 
+    async def settle(self, limit: float) -> None:
+        """Let the tasks come to their own end, but not for longer than this."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=limit)
+
     async def close(self) -> None:
         current = asyncio.current_task()
         tasks = [task for task in self._tasks if task is not current]

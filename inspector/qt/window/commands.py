@@ -49,8 +49,8 @@ class Commands(QObject):
         self._actions["server.enable"].setChecked(is_enabled)
         workspace = self._window.workspace()
         if workspace is None:
-            self._actions["tool.call"].setEnabled(False)
-            self._actions["tool.cancel"].setEnabled(False)
+            for id in ("tool.call", "tool.call_anyway", "tool.cancel"):
+                self._actions[id].setEnabled(False)
         else:
             workspace.tools.call_view.update_actions()
 
@@ -66,6 +66,7 @@ class Commands(QObject):
             "server.remove": self._remove,
             "app.quit": window.close,
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
+            "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(anyway=True)),
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),

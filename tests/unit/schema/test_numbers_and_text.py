@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.jsonvalue import JSON
+from inspector.base.numbers import ExactNumber, read_number, write_number
 from inspector.schema.jsontext import JSONTextError, read, same, write, write_line
-from inspector.schema.numbers import ExactNumber, is_multiple, is_whole, read_number, write_number
+from inspector.schema.numbers import is_multiple, is_whole
 
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

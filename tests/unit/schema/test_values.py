@@ -6,9 +6,9 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON
+from inspector.base.numbers import ExactNumber
 from inspector.schema.build import build_form
 from inspector.schema.check import check
-from inspector.schema.numbers import ExactNumber
 from inspector.schema.values import (
     ABSENT,
     Draft,

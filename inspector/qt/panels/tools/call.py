@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject, pretty
 from inspector.base.plaintext import one_line
@@ -36,8 +37,9 @@ class CallView(QWidget):
         self._bridge = bridge
         self._server = server
         self._actions = actions
+        self._theme = theme
         self._tool: Tool | None = None
-        self._typed: dict[str, JSONObject] = {}
+        self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}
         self._is_connected = False
         self._task: asyncio.Task[None] | None = None
         self._started = 0
@@ -46,20 +48,18 @@ class CallView(QWidget):
         self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._hints = [Badge(theme) for _ in range(3)]
         self.arguments = ArgumentsEditor(theme)
+        self._forms = QStackedWidget()
+        self._forms.addWidget(self.arguments)
         self.result = ResultView(bridge, theme)
         self._running = _RunningStrip(theme)
         self._timer = QTimer(self, interval=100)
         self._lay_out()
         self._timer.timeout.connect(self._on_tick)
-        self.arguments.submitted.connect(self.call)
 
     # -------------------------------------------------------------- what is shown
 
     def set_tool(self, tool: Tool) -> None:
-        """Go to a tool. What was typed for the one before is kept for the return."""
-        if self._tool is not None and tool.source == self._tool.source:
-            return
-        self._keep_typed()
+        """Go to a tool. What was typed for the one before stays as it is for the return."""
         self._tool = tool
         self._title.setText(one_line(tool.title or tool.name))
         self._name.setText(one_line(tool.name) if tool.title else "")
@@ -69,19 +69,17 @@ class CallView(QWidget):
         self._description.setVisible(bool(description))
         for badge, words in zip(self._hints, (*tool.hints, "", "", ""), strict=False):
             badge.set_text(words, "warn" if words == "destructive" else "muted")
-        self.arguments.set_schema(tool.input_schema)
-        if tool.name in self._typed:
-            self.arguments.set_arguments(self._typed[tool.name])
+        self.arguments = self._editor_of(tool)
+        self._forms.setCurrentWidget(self.arguments)
         self.update_actions()
 
     def set_malformed(self, item: Malformed) -> None:
         """An entry of the list that cannot be called: show why, and what was sent."""
-        self._keep_typed()
         self._tool = None
         self._title.setText("Not usable")
         self._description.setText(f"{item.reason}.")
         self._description.setVisible(True)
-        self.arguments.set_schema({})
+        self._forms.setCurrentIndex(0)
         self.result.show_text(pretty(item.value))
         self.update_actions()
 
@@ -94,24 +92,40 @@ class CallView(QWidget):
         is_running = self._task is not None
         can_call = self._tool is not None and self._is_connected and not is_running
         self._actions["tool.call"].setEnabled(can_call)
+        self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(is_running)
 
-    def _keep_typed(self) -> None:
-        if self._tool is None:
-            return
-        try:
-            self._typed[self._tool.name] = self.arguments.arguments(anyway=True)
-        except FormError:
-            self._typed.pop(self._tool.name, None)  # text that is no JSON cannot be put back as arguments
+    def _editor_of(self, tool: Tool) -> ArgumentsEditor:
+        """Each tool that was looked at keeps an editor, so nothing that was typed is ever put away.
+
+        When the server changed the tool's schema meanwhile, the arguments move to a new form.
+        """
+        known, editor = self._editors.get(tool.name, (None, None))
+        if known is not None and editor is not None and known.input_schema == tool.input_schema:
+            return editor
+        renewed = ArgumentsEditor(self._theme)
+        renewed.set_schema(tool.input_schema)
+        renewed.submitted.connect(self.call)
+        self._forms.addWidget(renewed)
+        self._editors[tool.name] = (tool, renewed)
+        if editor is not None:
+            with contextlib.suppress(FormError):
+                renewed.set_arguments(editor.arguments(anyway=True))
+            self._forms.removeWidget(editor)
+            editor.deleteLater()
+        return renewed
 
     # -------------------------------------------------------------- calling
 
-    def call(self) -> None:
-        """Call the tool with what is typed. Wrong arguments are shown at their place, and nothing is sent."""
+    def call(self, *, anyway: bool = False) -> None:
+        """Call the tool with what is typed.
+
+        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`.
+        """
         if self._tool is None or self._task is not None or not self._is_connected:
             return
         try:
-            arguments = self.arguments.arguments()
+            arguments = self.arguments.arguments(anyway=anyway)
         except FormError:
             return
         self._task = self._bridge.start(f"call {self._tool.name}", self._call(self._tool, arguments))
@@ -158,7 +172,7 @@ class CallView(QWidget):
         head.addLayout(self._make_title_row())
         head.addWidget(self._description)
         column.addLayout(head)
-        column.addWidget(self.arguments, 1)
+        column.addWidget(self._forms, 1)
         column.addWidget(self._running)
         column.addLayout(self._make_buttons())
         splitter = QSplitter(Qt.Orientation.Horizontal)

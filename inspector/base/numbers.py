@@ -1,0 +1,61 @@
+"""JSON numbers without damage.
+
+A number is kept as an `int` or a `float` where that says exactly what was written. Where it does not
+(0.1234567890123456789, 1e400, 1.10, -0, an integer of 5,000 digits) it becomes an `ExactNumber`: a float
+for whoever computes with it, and the text as written for whoever sends or shows it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+# RFC 8259, section 6; no leading zeros, no plus sign, no bare point.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_MOST_INT_DIGITS = 4300  # Python converts no longer text to an int, by default
+
+
+class ExactNumber(float):
+    """A JSON number together with the text it was written as.
+
+    As a float it is the nearest one (infinite for 1e400): write it with `write_number`
+    or `jsonvalue.to_wire`, never with `json.dumps`, which knows only the float.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> ExactNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]  # so that copies keep the text
+        return (self.text,)
+
+    def __repr__(self) -> str:
+        return f"ExactNumber({self.text!r})"
+
+
+def read_number(text: str) -> int | float | None:
+    """The number that a JSON text stands for, or None when it is not a JSON number."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    if not match["rest"] and len(text) <= _MOST_INT_DIGITS and text != "-0":
+        return int(text)
+    number = float(text)
+    return number if repr(number) == text else ExactNumber(text)
+
+
+def write_number(number: int | float) -> str:
+    """The JSON text of a number, as it was written where that is known."""
+    if isinstance(number, ExactNumber):
+        return number.text
+    if isinstance(number, float):
+        return repr(number) if math.isfinite(number) else str(number).replace("nan", "NaN")
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python converts; decimal has no such limit
+        return str(Decimal(number))
