@@ -54,9 +54,12 @@ def pretty(value: JSON) -> str:
 def to_wire(value: JSON) -> bytes:
     """Write a value as UTF-8 bytes, numbers as they were written.
 
-    A lone surrogate, which UTF-8 cannot hold, goes as an escape.
+    A lone surrogate, which UTF-8 cannot hold, goes as an escape. Raises JSONProblem when nested too deeply.
     """
-    text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
+    try:
+        text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
+    except RecursionError as exc:
+        raise JSONProblem("nested too deeply to be written") from exc
     try:
         return text.encode()
     except UnicodeEncodeError:
