@@ -89,8 +89,6 @@ class TrafficLog:
     def link(self, request: int, answer: int, status: Status) -> None:
         """An answer came for a request: each learns of the other."""
         self._partner[answer] = request
-        self._method[answer] = self._method[request]
-        self._subject[answer] = self._subject[request]
         self._partner[request] = answer
         self._status[request] = status
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QListView, QTableView, QTreeView, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QListView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QTreeView,
+    QWidget,
+)
 
 from inspector.qt.theme import Theme
 
@@ -33,10 +42,19 @@ def dress_tree(view: QTreeView, theme: Theme) -> None:
 
 
 def dress_list(view: QListView, theme: Theme) -> None:
-    """Uniform rows, drawn in batches so that ten thousand of them open at once."""
+    """Uniform rows as wide as the list, whatever they hold; ten thousand of them open at once."""
     view.setUniformItemSizes(True)
+    view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    view.setItemDelegate(_NarrowDelegate(view))
     view.setStyleSheet(f"QListView::item {{ height: {theme.row_height()}px; padding-left: 8px; }}")
     _dress_any(view)
+
+
+class _NarrowDelegate(QStyledItemDelegate):
+    """Asks for no width, so that a long text elides instead of widening the list."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(40, super().sizeHint(option, index).height())
 
 
 def dress_sidebar(widget: QWidget) -> None:

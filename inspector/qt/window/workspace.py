@@ -53,7 +53,7 @@ class Workspace(QWidget):
         self.view = view
         self._dot.set_state(*MARKS[view.status], view.status.value)
         self._title.setText(one_line(view.name))
-        self._address.setText(view.address)
+        self._address.setText(_short(view.address))
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
         is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING)
         self._connect_button.setVisible(not is_up)
@@ -81,3 +81,10 @@ class Workspace(QWidget):
         column.setSpacing(0)
         column.addLayout(strip)
         column.addWidget(self.tabs, 1)
+
+
+def _short(address: str) -> str:
+    """A command without the folders of its program: Overview has it whole."""
+    program, space, rest = address.partition(" ")
+    is_url = "://" in program
+    return address if is_url else f"{program.rstrip('/').rpartition('/')[2]}{space}{rest}"
