@@ -73,10 +73,15 @@ def make_qt_application() -> QApplication:
     return qt
 
 
-def run_window(demo: bool, catalogue: Path | None) -> int:
-    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
+def tune_interpreter() -> None:
+    """For the whole process, once."""
     # Both threads want Python's lock in a flood; a short slice halves the window's longest wait.
     sys.setswitchinterval(0.0005)
+
+
+def run_window(demo: bool, catalogue: Path | None) -> int:
+    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
+    tune_interpreter()
     app = build(None if demo else catalogue or catalogue_path(), layout_path())
     install_crash_report(app.bridge.problem_found.emit)
     with contextlib.closing(app.loop):

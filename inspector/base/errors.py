@@ -9,6 +9,7 @@
         ├── ConnectFailed       a connection could not be made
         │   └── NeedsLogin      … because the server wants to know who asks
         ├── ConnectionLost      a connection ended while something waited on it
+        │   └── HttpRefused     … or one HTTP request of it was refused, with a status
         ├── RequestTimedOut     no answer within the limit
         ├── RequestCancelled    the person (or the program) stopped waiting
         └── NotOffered          the server does not have the capability this needs
@@ -67,6 +68,15 @@ class NeedsLogin(ConnectFailed):
 
 class ConnectionLost(UserError):
     """The connection ended while a request waited for its answer."""
+
+
+class HttpRefused(ConnectionLost):
+    """A request was answered with an HTTP status instead of a message. Keeps what a verdict needs."""
+
+    def __init__(self, summary: str, next_step: str, status: int, body: bytes = b"") -> None:
+        super().__init__(summary, next_step)
+        self.status = status
+        self.body = body
 
 
 class RequestTimedOut(UserError):

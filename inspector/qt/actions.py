@@ -83,7 +83,9 @@ class Actions(QObject):
         if command.icon:
             theme.dress(action, command.icon)
         if command.key:
-            action.setShortcut(QKeySequence(command.key))
+            # To Qt the Return key and the Enter key of the number pad are two keys; to people they are one.
+            keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
+            action.setShortcuts([QKeySequence(each) for each in keys_for_it])
         words = command.hint or command.text.rstrip("…")
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         action.setToolTip(f"{words} ({keys})" if keys else words)

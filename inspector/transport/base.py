@@ -13,15 +13,87 @@ from typing import Protocol, TypeAlias
 
 from inspector.base.errors import UserError
 from inspector.protocol.framing import Overlong
-from inspector.protocol.jsonrpc import Message
+from inspector.protocol.jsonrpc import Message, RequestId
 from inspector.protocol.revisions import Revision
 
 
 @dataclass(frozen=True, slots=True)
 class FramesReceived:
-    """Frames that arrived together. `at` is monotonic time in nanoseconds, here and below."""
+    """Frames that arrived together. `at` is monotonic time in nanoseconds, here and below.
+
+    `exchange` is the HTTP exchange that they rode on. `request` is the id of the request that this
+    exchange answers: an error without an id that comes on it belongs to that request.
+    """
 
     frames: Sequence[bytes | Overlong]
+    at: int
+    exchange: int | None = None
+    request: RequestId | None = None
+
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTimings:
+    """How long each part of an exchange took, in nanoseconds; None for a part that did not happen.
+
+    A connection that was used before has no `dns`, `connect` and `tls`.
+    """
+
+    dns: int | None = None
+    connect: int | None = None
+    tls: int | None = None
+    first_byte: int | None = None  # from the request's last byte to the answer's first
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequested:
+    """An HTTP request is about to be sent. `exchange` numbers exchanges, per transport, from 1."""
+
+    exchange: int
+    method: str
+    url: str
+    headers: Headers
+    size: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswered:
+    """Its status and headers arrived; the body may go on for hours."""
+
+    exchange: int
+    status: int
+    http_version: str
+    headers: Headers
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEnded:
+    """The exchange is over. `error` says why when it was not the end of the body; `body` is kept when
+    it was no message (an HTML page, say), up to 64 KiB of it."""
+
+    exchange: int
+    size: int
+    timings: HttpTimings
+    error: str
+    at: int
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SseReceived:
+    """One server-sent event, or a comment. Its data, when it is a message, comes as a frame as well."""
+
+    exchange: int
+    event: str
+    id: str | None
+    retry_ms: int | None
+    comment: str
+    size: int
     at: int
 
 
@@ -68,9 +140,33 @@ class Closed:
 
 
 WireEvent: TypeAlias = (
-    FramesReceived | StderrReceived | ProcessStarted | ProcessExited | RequestFailed | Closed
+    FramesReceived
+    | StderrReceived
+    | ProcessStarted
+    | ProcessExited
+    | HttpRequested
+    | HttpAnswered
+    | HttpEnded
+    | SseReceived
+    | RequestFailed
+    | Closed
 )
 Report: TypeAlias = Callable[[WireEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What goes with a message but is not in it. A pipe has no use for it.
+
+    `revision` overrides the agreed one: a probe goes out under the rules of the revision it tries.
+    `headers` are mirrored tool arguments (`Mcp-Param-*`).
+    """
+
+    revision: Revision | None = None
+    headers: Headers = ()
+
+
+PLAIN = Envelope()
 
 
 class Transport(Protocol):
@@ -80,7 +176,7 @@ class Transport(Protocol):
         """Make the wire ready to send on. Raises ConnectFailed."""
         ...
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         """Put one message on the wire. Raises ConnectionLost when there is none any more."""
         ...
 

@@ -12,7 +12,9 @@ from inspector.protocol.framing import DEFAULT_LINE_CAP, LineFramer, Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
 from inspector.transport.base import (
+    PLAIN,
     Closed,
+    Envelope,
     FramesReceived,
     ProcessExited,
     ProcessStarted,
@@ -52,7 +54,7 @@ class StdioTransport:
         started = ProcessStarted(process.pid, self._command.argv, self._command.cwd, names, self._now())
         report(started)
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         if self._process is None:
             raise ConnectionLost("The server is not running.", "Connect first.")
         try:

@@ -19,7 +19,7 @@ from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import Revision
-from inspector.transport.base import FramesReceived, Report, RequestFailed
+from inspector.transport.base import PLAIN, Envelope, FramesReceived, Report, RequestFailed
 from inspector.transport.tasks import TaskScope
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class StreamableHttpTransport:
             timeout=httpx2.Timeout(None, connect=self._connect_timeout),
         )
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         """A request is answered in the background; anything else is sent when this returns."""
         if message.kind is Kind.REQUEST and message.id is not None:
             task = self._tasks.spawn(f"POST {message.method}", self._post_request(message, message.id))

@@ -26,6 +26,7 @@ class ArgumentsEditor(QWidget):
 
     Switching loses nothing: not the spelling of a number, not the order of keys, and the JSON text comes
     back as it was written when the form changed nothing. What cannot be read stays where it was written.
+    Without `submit_keys` Ctrl+Return is left to the window, whose command it may be.
 
     Signals:
         value_changed: The person changed something in either view.
@@ -35,9 +36,10 @@ class ArgumentsEditor(QWidget):
     value_changed = Signal()
     submitted = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, submit_keys: bool = True) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._submit_keys = submit_keys
         look = Look.of(theme)
         self.switch = Segments(theme, ("Form", "JSON"))
         self.switch.setAccessibleName("Show the arguments as")
@@ -150,7 +152,7 @@ class ArgumentsEditor(QWidget):
         self._message.setVisible(bool(message))
 
     def _new_form(self, field: ObjectField) -> SchemaForm:
-        form = SchemaForm(self._theme, field)
+        form = SchemaForm(self._theme, field, submit_keys=self._submit_keys)
         form.value_changed.connect(self._on_edited)
         form.submitted.connect(self.submitted)
         self._scroll.setWidget(form)  # deletes the one before
@@ -173,5 +175,6 @@ class ArgumentsEditor(QWidget):
         column.setSpacing(0)
         column.addWidget(bar)
         column.addWidget(self._views, 1)
-        for part in (bar, self.json_view):
-            on_submit_keys(part, self.submitted)
+        if self._submit_keys:
+            for part in (bar, self.json_view):
+                on_submit_keys(part, self.submitted)

@@ -24,7 +24,8 @@ class SchemaForm(QWidget):
     """Widgets for the members of an object, and the value they hold.
 
     What `set_value` was given comes back from `value` exactly, key order included, until it is edited; keys
-    that the form has no row for are kept. The form does not scroll by itself.
+    that the form has no row for are kept. The form does not scroll by itself. Without `submit_keys` it leaves
+    Ctrl+Return to the window: two shortcuts of the same keys would silence each other.
 
     Signals:
         value_changed: The person changed something; not emitted by `set_value`.
@@ -34,7 +35,9 @@ class SchemaForm(QWidget):
     value_changed = Signal()
     submitted = Signal()
 
-    def __init__(self, theme: Theme, field: ObjectField, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, field: ObjectField, parent: QWidget | None = None, *, submit_keys: bool = True
+    ) -> None:
         super().__init__(parent)
         self._field = field
         kit = FormKit(theme)
@@ -46,7 +49,8 @@ class SchemaForm(QWidget):
             column.addWidget(small_label(kit.look, note))
         column.addWidget(self.members)
         column.addStretch(1)
-        on_submit_keys(self, self.submitted)
+        if submit_keys:
+            on_submit_keys(self, self.submitted)
         _shortcut(self, QKeySequence(STATE_KEY)).activated.connect(self._on_state_key)
 
     @property

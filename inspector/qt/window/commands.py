@@ -47,12 +47,16 @@ class Commands(QObject):
         }.items():
             self._actions[id].setEnabled(can)
         self._actions["server.enable"].setChecked(is_enabled)
+        self.update_calls()
+
+    def update_calls(self) -> None:
+        """The tool in front can be called, or no longer; calls of servers behind it do not count."""
         workspace = self._window.workspace()
-        if workspace is None:
-            for id in ("tool.call", "tool.call_anyway", "tool.cancel"):
-                self._actions[id].setEnabled(False)
-        else:
-            workspace.tools.call_view.update_actions()
+        view = workspace.tools.call_view if workspace is not None else None
+        can_call = view is not None and view.can_call
+        self._actions["tool.call"].setEnabled(can_call)
+        self._actions["tool.call_anyway"].setEnabled(can_call)
+        self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         window = self._window

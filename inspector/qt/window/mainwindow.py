@@ -182,6 +182,7 @@ class MainWindow(QMainWindow):
         if view.name not in self.workspaces:
             before = self.workspace()
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
+            workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
             self.workspaces[view.name] = workspace
             self._stack.addWidget(workspace)
             if before is not None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject, pretty
@@ -28,7 +28,13 @@ _LONGEST_DESCRIPTION = 600
 
 
 class CallView(QWidget):
-    """Arguments of the chosen tool on the left, the result on the right. One call at a time."""
+    """Arguments of the chosen tool on the left, the result on the right. One call at a time.
+
+    Signals:
+        readiness_changed: `can_call` or `is_running` may be another now.
+    """
+
+    readiness_changed = Signal()
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -47,7 +53,7 @@ class CallView(QWidget):
         self._name = Muted(theme)
         self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._hints = [Badge(theme) for _ in range(3)]
-        self.arguments = ArgumentsEditor(theme)
+        self.arguments = ArgumentsEditor(theme, submit_keys=False)
         self._forms = QStackedWidget()
         self._forms.addWidget(self.arguments)
         self.result = ResultView(bridge, theme)
@@ -56,44 +62,59 @@ class CallView(QWidget):
         self._lay_out()
         self._timer.timeout.connect(self._on_tick)
 
+    @property
+    def tool(self) -> Tool | None:
+        return self._tool
+
+    @property
+    def can_call(self) -> bool:
+        return self._tool is not None and self._is_connected and not self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
+
     # -------------------------------------------------------------- what is shown
 
     def set_tool(self, tool: Tool) -> None:
         """Go to a tool. What was typed for the one before stays as it is for the return."""
+        if self._tool is None:
+            self.result.show_nothing()  # else what stood in the tool's place would stay beside it
         self._tool = tool
-        self._title.setText(one_line(tool.title or tool.name))
-        self._name.setText(one_line(tool.name) if tool.title else "")
-        self._name.setVisible(bool(tool.title))
-        description = tool.description.strip()
-        self._description.setText(description[:_LONGEST_DESCRIPTION])
-        self._description.setVisible(bool(description))
-        for badge, words in zip(self._hints, (*tool.hints, "", "", ""), strict=False):
-            badge.set_text(words, "warn" if words == "destructive" else "muted")
+        self._show_head(tool.title or tool.name, tool.name if tool.title else "", tool.description)
+        self._show_hints(tool.hints)
         self.arguments = self._editor_of(tool)
         self._forms.setCurrentWidget(self.arguments)
-        self.update_actions()
+        self.readiness_changed.emit()
 
     def set_malformed(self, item: Malformed) -> None:
         """An entry of the list that cannot be called: show why, and what was sent."""
         self._tool = None
-        self._title.setText("Not usable")
-        self._description.setText(f"{item.reason}.")
-        self._description.setVisible(True)
+        self._show_head("Not usable", "", f"{item.reason}.")
+        self._show_hints(())
         self._forms.setCurrentIndex(0)
         self.result.show_text(pretty(item.value))
-        self.update_actions()
+        self.readiness_changed.emit()
+
+    def set_nothing(self) -> None:
+        """There is no tool to call."""
+        self._tool = None
+        self.readiness_changed.emit()
 
     def set_connected(self, connected: bool) -> None:
         self._is_connected = connected
-        self.update_actions()
+        self.readiness_changed.emit()
 
-    def update_actions(self) -> None:
-        """Say what can be done now. Also called when this view comes to the front."""
-        is_running = self._task is not None
-        can_call = self._tool is not None and self._is_connected and not is_running
-        self._actions["tool.call"].setEnabled(can_call)
-        self._actions["tool.call_anyway"].setEnabled(can_call)
-        self._actions["tool.cancel"].setEnabled(is_running)
+    def _show_head(self, title: str, name: str, description: str) -> None:
+        self._title.setText(one_line(title))
+        self._name.setText(one_line(name))
+        self._name.setVisible(bool(name))
+        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self._description.setVisible(bool(description.strip()))
+
+    def _show_hints(self, hints: tuple[str, ...]) -> None:
+        for badge, words in zip(self._hints, (*hints, "", "", ""), strict=False):
+            badge.set_text(words, "warn" if words == "destructive" else "muted")
 
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
         """Each tool that was looked at keeps an editor, so nothing that was typed is ever put away.
@@ -103,9 +124,8 @@ class CallView(QWidget):
         known, editor = self._editors.get(tool.name, (None, None))
         if known is not None and editor is not None and known.input_schema == tool.input_schema:
             return editor
-        renewed = ArgumentsEditor(self._theme)
+        renewed = ArgumentsEditor(self._theme, submit_keys=False)
         renewed.set_schema(tool.input_schema)
-        renewed.submitted.connect(self.call)
         self._forms.addWidget(renewed)
         self._editors[tool.name] = (tool, renewed)
         if editor is not None:
@@ -132,7 +152,7 @@ class CallView(QWidget):
         self._started = time.monotonic_ns()
         self._running.begin()
         self._timer.start()
-        self.update_actions()
+        self.readiness_changed.emit()
 
     def cancel(self) -> None:
         if self._task is not None:
@@ -154,7 +174,7 @@ class CallView(QWidget):
         self._task = None
         self._timer.stop()
         self._running.end()
-        self.update_actions()
+        self.readiness_changed.emit()
 
     def _on_tick(self) -> None:
         self._running.show_elapsed(time.monotonic_ns() - self._started)

@@ -33,6 +33,8 @@ class ToolsPanel(QWidget):
         self._actions = actions
         self._theme = theme
         self._status: ServerStatus | None = None
+        self._is_listing = False
+        self._list_again = False
         self.model = ToolsModel()
         self.search = SearchField(theme, "Search tools")
         self.list = QListView()
@@ -59,8 +61,15 @@ class ToolsPanel(QWidget):
             self.refresh()
 
     def refresh(self) -> None:
-        """Fetch the list again; what is selected and typed stays."""
-        self._bridge.start(f"list tools of {self._server}", self._refresh())
+        """Fetch the list again; what is selected and typed stays.
+
+        However often this is asked for while it is being fetched, it is fetched once more afterwards: a
+        server must not make us send a request for each of its notifications.
+        """
+        self._list_again = True
+        if not self._is_listing:
+            self._is_listing = True
+            self._bridge.start(f"list tools of {self._server}", self._refresh())
 
     def choose(self, name: str) -> bool:
         """Go to a tool by name."""
@@ -101,6 +110,14 @@ class ToolsPanel(QWidget):
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
 
     async def _refresh(self) -> None:
+        try:
+            while self._list_again:
+                self._list_again = False
+                await self._list_tools()
+        finally:
+            self._is_listing = False
+
+    async def _list_tools(self) -> None:
         if not self.model.total:
             self._gate.explain("loading", "tool", "Listing tools", "Waiting for the answer to tools/list.")
         try:
@@ -119,13 +136,20 @@ class ToolsPanel(QWidget):
         self._gate.explain("failed", "tool", title, summary, next_step, action)
 
     def _show_listing(self, listing: Listing[Tool]) -> None:
-        chosen = self.model.item(self.list.currentIndex().row())
+        chosen = self.call_view.tool
         self.model.set_listing(listing)
         self._update_count()
-        self._gate.open()
-        if not (isinstance(chosen, Tool) and self.choose(chosen.name)) and self.model.rowCount():
+        renewed = next((item for item in listing.items if chosen and item.name == chosen.name), None)
+        if renewed is not None:
+            self.call_view.set_tool(renewed)  # here also when a search hides it from the list
+            self.choose(renewed.name)
+        elif self.model.rowCount():
             self.list.setCurrentIndex(self.model.index(0))
-        if not self.model.total:
+        else:
+            self.call_view.set_nothing()
+        if self.model.total:
+            self._gate.open()
+        else:
             self._gate.explain("empty", "tool", "No tools", "The server's list of tools is empty.")
 
     def _explain(self, view: ServerView) -> None:
@@ -142,11 +166,10 @@ class ToolsPanel(QWidget):
         self._header.set_detail(f"{shown:,} of {total:,}" if shown != total else plural(total, "tool"))
 
     def _on_words_settled(self, words: str) -> None:
-        chosen = self.model.item(self.list.currentIndex().row())
         self.model.set_words(words.strip())
         self._update_count()
-        if isinstance(chosen, Tool):
-            self.choose(chosen.name)
+        if (tool := self.call_view.tool) is not None:
+            self.choose(tool.name)
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         item = self.model.item(current.row())

@@ -38,6 +38,7 @@ class ResultView(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._answer = b""
+        self._shown_count = 0
         self.badge = Badge(theme)
         self._facts = Muted(theme)
         self.content = JsonView(theme, "Content")
@@ -45,11 +46,19 @@ class ResultView(QWidget):
         self.whole = JsonView(theme, "Whole answer")
         self.tabs = QTabWidget()
         self.message = EmptyState(theme)
-        self.message.show_empty("play", "No result yet", "Fill in the arguments and call the tool.")
         self._pages = QStackedWidget()
         self._lay_out()
+        self.show_nothing()
         for view in (self.content, self.structured, self.whole):
             view.save_requested.connect(self._on_save_requested)
+
+    def show_nothing(self) -> None:
+        """No call was made yet."""
+        self._shown_count += 1
+        self.badge.set_text("")
+        self._facts.setText("")
+        self.message.show_empty("play", "No result yet", "Fill in the arguments and call the tool.")
+        self._pages.setCurrentWidget(self.message)
 
     async def show_outcome(self, outcome: CallOutcome) -> None:
         self._show_status(outcome)
@@ -58,7 +67,11 @@ class ResultView(QWidget):
             self.message.show_failed("No answer", outcome.summary, outcome.next_step)
             self._pages.setCurrentWidget(self.message)
         else:
-            self._show_digest(outcome, await self._bridge.digest(outcome.answer))
+            turn = self._shown_count
+            digest = await self._bridge.digest(outcome.answer)
+            if turn != self._shown_count:
+                return  # reading it took so long that something newer is shown
+            self._show_digest(outcome, digest)
         self.shown.emit(outcome)
 
     def show_cancelled(self, elapsed_ns: int) -> None:
@@ -72,6 +85,7 @@ class ResultView(QWidget):
 
     def show_text(self, text: str) -> None:
         """Something else than an outcome, as JSON."""
+        self._shown_count += 1
         self.badge.set_text("")
         self._facts.setText("")
         self.whole.set_text(text)
@@ -80,6 +94,7 @@ class ResultView(QWidget):
     # --------------------------------------------------------------
 
     def _show_status(self, outcome: CallOutcome) -> None:
+        self._shown_count += 1
         self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
         facts = [duration(outcome.elapsed_ns)]
         if outcome.answer:
