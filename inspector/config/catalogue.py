@@ -8,16 +8,15 @@ used is reported by name, and the others still load.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
-from inspector.config.entries import Entry, HttpEntry, StdioEntry, check_url
-
-_STDIO_MEMBERS = ("command", "args", "env", "cwd")
-_HTTP_MEMBERS = ("url", "headers")
+from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry, check_url, is_websocket
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,43 +129,87 @@ def read_entry(name: str, value: JSON) -> Entry:
 
     if not isinstance(value, dict):
         raise ConfigError("it must be an object.", 'Give it "command" or "url".')
-    kind = HttpEntry if "url" in value else StdioEntry
-    known = {key: value[key] for key in kind.__dataclass_fields__ if key in value and key != "name"}
+    kind = _kind(value)
+    known = {field: value[_member(field)] for field in _fields(kind) if _member(field) in value}
     if "disabled" in value:
         if not isinstance(value["disabled"], bool):
             raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
         known["enabled"] = not value["disabled"]
     try:
-        entry: Entry = TypeAdapter[Entry](kind).validate_python({**known, "name": name})
+        entry: Entry = TypeAdapter[Entry](kind).validate_python({**_snake_cased(known), "name": name})
     except ValidationError as exc:
         first = exc.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(_member(str(part)) for part in first["loc"])
         raise ConfigError(f"{place}: {first['msg'].lower()}.", 'A server needs "command" or "url".') from exc
-    if isinstance(entry, HttpEntry):
+    if not isinstance(entry, StdioEntry):
         check_url(entry.url)
     return entry
 
 
+def _kind(value: JSONObject) -> type[Entry]:
+    """By its `type` where it has one, as other clients write it; else by what it has."""
+    type = value.get("type")
+    if type in ("ws", "websocket") or is_websocket(str(value.get("url", ""))):
+        return WebSocketEntry
+    return HttpEntry if "url" in value else StdioEntry
+
+
 def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
     """The members of a server; those that are at their default and were not there are left out."""
-    others = _HTTP_MEMBERS if isinstance(entry, StdioEntry) else _STDIO_MEMBERS
-    value = {member: content for member, content in known.items() if member not in others}
-    if isinstance(entry, StdioEntry):
-        value |= {"command": entry.command, "args": list(entry.args)}
-        _put(value, "env", dict(entry.env))
-        _put(value, "cwd", entry.cwd)
-    else:
-        value["url"] = entry.url
-        _put(value, "headers", dict(entry.headers))
-    _put(value, "roots", list(entry.roots))
-    value.pop("disabled", None)
-    if entry.enabled:
-        value.pop("enabled", None)
-    else:
-        value["enabled"] = False
+    kind = type(entry)
+    others = {_member(field) for other in _KINDS for field in _fields(other)} - set(
+        map(_member, _fields(kind))
+    )
+    if _kind(known) is kind:
+        others.discard("type")
+    value = {member: content for member, content in known.items() if member not in {*others, "disabled"}}
+    defaults = _defaults(kind)
+    for field in _fields(kind):
+        content = _content(getattr(entry, field))
+        if content != defaults.get(field) or field in ("command", "args", "url") or _member(field) in value:
+            value[_member(field)] = content
     return value
 
 
-def _put(value: JSONObject, member: str, content: JSON) -> None:
-    if content or member in value:
-        value[member] = content
+_KINDS: tuple[type[Entry], ...] = (StdioEntry, HttpEntry, WebSocketEntry)
+
+
+def _fields(kind: type[Entry]) -> list[str]:
+    return [field.name for field in fields(kind) if field.name != "name"]
+
+
+def _defaults(kind: type[Entry]) -> JSONObject:
+    values: JSONObject = {}
+    for field in fields(kind):
+        if field.default is not MISSING:
+            values[field.name] = _content(field.default)
+        elif field.default_factory is not MISSING:
+            values[field.name] = _content(field.default_factory())
+    return values
+
+
+def _content(value: object) -> JSON:
+    """A field as it stands in the file: tuples are arrays, settings are objects of what differs."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            _member(field.name): _content(getattr(value, field.name))
+            for field in fields(value)
+            if getattr(value, field.name) != field.default
+        }
+    return cast(JSON, list(value) if isinstance(value, tuple) else value)
+
+
+def _member(field: str) -> str:
+    """`auto_restart` is `autoRestart` in the file."""
+    first, *rest = field.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _snake_cased(value: JSONObject) -> JSONObject:
+    """The members of `network` and `timeouts` under the names of their fields."""
+    return {
+        name: {re.sub("([A-Z])", r"_\1", key).lower(): item for key, item in content.items()}
+        if name in ("network", "timeouts") and isinstance(content, dict)
+        else content
+        for name, content in value.items()
+    }

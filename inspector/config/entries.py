@@ -5,19 +5,48 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """In seconds. `request` counts from the request or its last progress, `total` in any case."""
+
+    connect: float = 15.0
+    request: float = 120.0
+    total: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """How a URL is reached. Nothing is taken from the surroundings unless it says so."""
+
+    proxy: str = ""
+    environment_proxy: bool = False
+    ca_file: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
+    verify: bool = True
+    http2: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What every server has."""
+    """What every server has.
+
+    `era` is "auto" (find out), "legacy" (the handshake first), or the date of a revision. `auto_restart`
+    connects again by itself when the connection is lost.
+    """
 
     name: str
     enabled: bool = True
     roots: tuple[str, ...] = ()
+    era: str = "auto"
+    timeouts: Timeouts = Timeouts()
+    auto_restart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +69,39 @@ class StdioEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpEntry(_Entry):
-    """A server that runs elsewhere, over Streamable HTTP."""
+class _UrlEntry(_Entry):
+    """A server that runs elsewhere."""
 
     url: str
     headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def transport(self) -> str:
-        return "http"
+    network: NetworkSettings = NetworkSettings()
 
     @property
     def address(self) -> str:
         return self.url
 
 
-Entry: TypeAlias = StdioEntry | HttpEntry
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpEntry(_UrlEntry):
+    """Over Streamable HTTP ("http"), the HTTP+SSE of 2024 ("sse"), or whichever it turns out to be."""
+
+    type: Literal["auto", "http", "sse"] = "auto"
+
+    @property
+    def transport(self) -> str:
+        return "sse" if self.type == "sse" else "http"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSocketEntry(_UrlEntry):
+    """Over WebSocket, which no revision of the protocol defines but some servers speak."""
+
+    @property
+    def transport(self) -> str:
+        return "ws"
+
+
+Entry: TypeAlias = StdioEntry | HttpEntry | WebSocketEntry
 
 
 def entry_from_text(text: str, name: str = "") -> Entry:
@@ -67,7 +113,8 @@ def entry_from_text(text: str, name: str = "") -> Entry:
     text = text.strip()
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
         url = check_url(text)
-        return HttpEntry(name=name or _name_from_url(url), url=url)
+        kind = WebSocketEntry if is_websocket(url) else HttpEntry
+        return kind(name=name or _name_from_url(url), url=url)
     try:
         argv = shlex.split(text)
     except ValueError as exc:
@@ -84,10 +131,10 @@ def check_url(url: str) -> str:
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError as exc:
         raise ConfigError(f"{url!r} is not a valid URL: {exc}.", "Check the host and the port.") from exc
-    if parts.scheme not in ("http", "https"):
+    if parts.scheme.lower() not in ("http", "https", "ws", "wss"):
         raise ConfigError(
             f"We cannot speak to a {parts.scheme or 'relative'} URL.",
-            "Give an http or https URL.",
+            "Give an http, https, ws or wss URL.",
         )
     if not parts.hostname or not port_is_fine:
         raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
@@ -97,6 +144,10 @@ def check_url(url: str) -> str:
             "Give an Authorization header instead.",
         )
     return url
+
+
+def is_websocket(url: str) -> bool:
+    return urlsplit(url).scheme.lower() in ("ws", "wss")
 
 
 def name_from_argv(argv: list[str]) -> str:
