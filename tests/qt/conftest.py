@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,15 +15,31 @@ from tests.qt.lens_driver import Lens
 
 
 @pytest.fixture
-def lens(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Lens]:
-    """The application with an empty catalogue. Background errors fail the test, leaks do (tests/helpers)."""
-    lens = Lens(qtbot, tmp_path)
-    yield lens
-    lens.close()
+def make_lens(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], Lens]]:
+    """Build the application, one after the other, over the same files.
+
+    Errors of background tasks fail the test; so do leaks (`tests/helpers/leaks.py`).
+    """
+    made: list[Lens] = []
+
+    def make() -> Lens:
+        made.append(Lens(qtbot, tmp_path))
+        return made[-1]
+
+    yield make
+    for lens in made:
+        lens.close()
     qapp.styleHints().unsetColorScheme()
     qapp.setStyleSheet("")
     qapp.setPalette(QPalette())
-    assert not lens.errors.texts, "\n".join(lens.errors.texts)
+    errors = [text for lens in made for text in lens.errors.texts]
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def lens(make_lens: Callable[[], Lens]) -> Lens:
+    """The application with an empty catalogue."""
+    return make_lens()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -59,8 +59,8 @@ def words_on(widget: QWidget) -> str:
 class Lens:
     """One built application, shown. What a person can do, and what they would look at.
 
-    Tests are callbacks of the window's own loop (`play`): only there can slots start tasks. A test waits in a
-    nested Qt loop, which is also why it must not be a task itself: asyncio enters one task at a time.
+    A test is a callback of the window's own loop (`play`): only there can slots start tasks. It waits in a
+    nested Qt loop, which is why it must not be a task itself: asyncio enters one task at a time.
     """
 
     def __init__(self, bot: QtBot, folder: Path) -> None:
@@ -76,7 +76,7 @@ class Lens:
     # -------------------------------------------------------------- running
 
     def play(self, test: Callable[[], object]) -> None:
-        """Run a test while the window's loop runs."""
+        """Run a test while the window's loop runs; then close the window as a person would."""
         failures: list[BaseException] = []
 
         def run() -> None:
@@ -84,18 +84,27 @@ class Lens:
                 test()
             except BaseException as exc:  # also that of pytest.skip: it is raised again outside
                 failures.append(exc)
-            finally:
-                self.app.loop.stop()
+            self.app.loop.create_task(self._end())
 
         self.app.loop.call_soon(run)
         self.app.loop.run_forever()
+        self._take_apart()
         if failures:
             raise failures[0]
 
     def close(self) -> None:
-        """As closing the window does; then take the widgets apart. Nothing is left."""
-        self.window.close()
-        self.app.loop.run_until_complete(shut_down(self.app))
+        """For one that was built but never played."""
+        if not self.app.loop.is_closed():
+            self.play(lambda: None)
+
+    async def _end(self) -> None:
+        try:
+            self.window.close()
+            await shut_down(self.app)
+        finally:
+            self.app.loop.stop()
+
+    def _take_apart(self) -> None:
         self.app.loop.close()
         asyncio.set_event_loop(None)
         self.window.deleteLater()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias, cast
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
@@ -24,6 +26,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import FakeClock
+
+Check: TypeAlias = Callable[[QAbstractItemModel], None]
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 
@@ -55,6 +59,12 @@ class Wire:
 
 
 @pytest.fixture
+def check(qtmodeltester: ModelTester) -> Check:
+    """Look whether a model keeps the contract, now and at each of its changes."""
+    return cast(Check, qtmodeltester.check)
+
+
+@pytest.fixture
 def wire() -> Wire:
     return Wire()
 
@@ -80,63 +90,60 @@ def server(name: str, status: ServerStatus = ServerStatus.STOPPED, reason: str =
 
 
 def test_traffic_model_keeps_the_contract_while_rows_arrive_and_are_chosen_anew(
-    wire: Wire, theme: Theme, qtmodeltester: ModelTester
+    wire: Wire, theme: Theme, check: Check
 ) -> None:
     model = TrafficModel(wire.log, theme)
-    qtmodeltester.check(model)
+    check(model)
     for number in range(3):
         wire.ask(number)
         wire.line(b"noise")
         model.extend(len(wire.log))
         wire.answer(number)
         model.extend(len(wire.log))
-    for change in (lambda: model.set_words("tools"), lambda: model.set_with_events(True), model.clear_view):
-        change()
+    model.set_words("tools")
+    model.set_with_events(True)
+    model.clear_view()
     wire.ask(9)
     model.extend(len(wire.log))
-    qtmodeltester.check(model)
+    check(model)
     assert model.rowCount() == 1
 
 
-def test_console_model_keeps_the_contract_while_lines_arrive(
-    wire: Wire, theme: Theme, qtmodeltester: ModelTester
-) -> None:
+def test_console_model_keeps_the_contract_while_lines_arrive(wire: Wire, theme: Theme, check: Check) -> None:
     model = ConsoleModel(wire.log, "one", theme)
-    qtmodeltester.check(model)
+    check(model)
     for text in (b"first", b"second"):
         wire.line(text)
         wire.line(b"of the other", server="two")
         model.extend(len(wire.log))
-    qtmodeltester.check(model)
+    check(model)
     assert cells(model, 2) == ["first", "second"]
 
 
 def test_servers_model_keeps_the_contract_while_servers_come_change_and_go(
-    qapp: QApplication, qtmodeltester: ModelTester
+    qapp: QApplication, check: Check
 ) -> None:
     model = ServersModel()
-    qtmodeltester.check(model)
+    check(model)
     for name in ("one", "two", "three"):
         model.put(server(name))
     model.put(server("two", ServerStatus.FAILED, "It\nended."))
     model.remove("one")
     model.remove("never there")
-    qtmodeltester.check(model)
+    check(model)
     spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == "two, stdio, failed: It ended."
 
 
-def test_tools_model_keeps_the_contract_while_it_is_searched(
-    qapp: QApplication, qtmodeltester: ModelTester
-) -> None:
+def test_tools_model_keeps_the_contract_while_it_is_searched(qapp: QApplication, check: Check) -> None:
     model = ToolsModel()
-    qtmodeltester.check(model)
+    check(model)
     model.set_listing(Listing((tool("b"), tool("a")), (Malformed(7, "not an object: 7"),)))
-    qtmodeltester.check(model)
+    check(model)
     model.set_words("a")
-    qtmodeltester.check(model)
+    check(model)
     model.set_listing(Listing())
-    qtmodeltester.check(model)
+    check(model)
 
 
 # ------------------------------------------------------------------ traffic

@@ -1,0 +1,232 @@
+"""Calling a tool: what is typed, what goes over the wire, and every way in which a call can end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton
+
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.qt.panels.tools.panel import ToolsPanel
+from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+
+
+def field(panel: ToolsPanel, name: str) -> QLineEdit:
+    """Where an argument is typed."""
+    rows = panel.call_view.arguments.form.rows()
+    widget = next(row for row in rows if row.member.name == name).slot.editor.widget
+    assert isinstance(widget, QLineEdit)
+    return widget
+
+
+def type_into(widget: QLineEdit, text: str) -> None:
+    widget.setFocus()
+    widget.selectAll()
+    QTest.keyClicks(widget, text)
+
+
+def button(panel: ToolsPanel, words: str) -> QPushButton:
+    return next(each for each in panel.findChildren(QPushButton) if each.text() == words)
+
+
+def press(lens: Lens, panel: ToolsPanel, words: str) -> None:
+    lens.window.show_tab("tools")
+    QTest.mouseClick(button(panel, words), Qt.MouseButton.LeftButton)
+
+
+# ------------------------------------------------------------------ arguments
+
+
+def test_what_is_typed_goes_over_the_wire_with_its_types(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.window.show_tab("tools")
+    type_into(field(panel, "text"), "hello <b>")
+    type_into(field(panel, "count"), "7")
+    with lens.bot.waitSignal(panel.call_view.result.shown):
+        press(lens, panel, "Call")
+    assert lens.sent("tools/call")[0]["arguments"] == {"text": "hello <b>", "count": 7}
+    assert json.loads(panel.call_view.result.content.shown_text()) == {"text": "hello <b>", "count": 7}
+    assert panel.call_view.result.badge.text == "result"
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_ctrl_return_in_a_field_calls_once(lens: Lens, key: Qt.Key) -> None:
+    panel = lens.connect(scripted())
+    lens.window.show_tab("tools")
+    lens.window.activateWindow()
+    type_into(field(panel, "text"), "hi")
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=2000):
+        QTest.keyClick(field(panel, "text"), key, Qt.KeyboardModifier.ControlModifier)
+    lens.settle()
+    assert len(lens.sent("tools/call")) == 1
+
+
+def test_ctrl_return_elsewhere_in_the_window_calls_too(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("grows")
+    lens.window.activateWindow()
+    lens.window.traffic.table.setFocus()
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=2000):
+        QTest.keyClick(lens.window.traffic.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_wrong_arguments_are_shown_at_their_place_and_nothing_is_sent(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    type_into(field(panel, "count"), "11")
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    problems = [row.problem_text() for row in panel.call_view.arguments.form.rows()]
+    assert all(problems), problems
+    lens.do("tool.call_anyway")
+    lens.until(lambda: lens.sent("tools/call"))
+    assert lens.sent("tools/call")[0]["arguments"] == {"count": 11}
+
+
+def test_arguments_stay_when_going_to_another_tool_or_server_and_back(lens: Lens) -> None:
+    other = {"name": "other", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    tools = [{"name": "number", "inputSchema": number}, other]
+    panel = lens.connect(scripted("one", tools=tools))
+    type_into(field(panel, "n"), "12x")
+    panel.choose("other")
+    type_into(field(panel, "text"), "of other")
+    panel.choose("number")
+    assert field(panel, "n").text() == "12x", "what is typed is kept, right or wrong"
+    panel.call_view.arguments.show_json()
+    lens.connect(scripted("two", tools=tools))
+    assert field(lens.tools, "n").text() == ""
+    lens.choose("one")
+    panel.choose("other")
+    assert field(panel, "text").text() == "of other"
+
+
+def test_json_that_cannot_be_read_is_kept_while_another_tool_is_in_front(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    editor = panel.call_view.arguments
+    editor.show_json()
+    editor.json_view.box.setPlainText('{"text": ')
+    panel.choose("fails")
+    panel.choose("echo")
+    assert panel.call_view.arguments.json_view.text() == '{"text": '
+
+
+# ------------------------------------------------------------------ ends
+
+
+def test_tool_error_protocol_error_and_result_are_told_apart(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    result = panel.call_view.result
+    assert lens.call("fails").kind is OutcomeKind.TOOL_ERROR
+    assert result.badge.text == "tool error"
+    assert result.content.shown_text() == "The disk is full."
+    assert lens.call("refuses").kind is OutcomeKind.RPC_ERROR
+    assert result.badge.text == "error"
+    assert "No such thing" in words_on(result) + result.whole.shown_text()
+    assert not result.tabs.isTabVisible(result.tabs.indexOf(result.content))
+    assert lens.call("echo", {"text": "ok"}).kind is OutcomeKind.RESULT
+    assert result.badge.text == "result"
+
+
+def test_progress_is_shown_and_cancel_tells_the_server(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("steps")
+    lens.do("tool.call")
+    lens.until(lambda: "2 of 4  half-way" in words_on(panel.call_view))
+    (bar,) = panel.call_view.findChildren(QProgressBar)
+    assert bar.value() * 2 == bar.maximum()
+    assert not lens.actions["tool.call"].isEnabled()
+    with lens.bot.waitSignal(panel.call_view.result.shown):
+        lens.do("tool.cancel")
+    assert "Cancelled" in words_on(panel.call_view.result)
+    assert not bar.isVisibleTo(panel.call_view)
+    lens.until(lambda: lens.sent("notifications/cancelled"))
+    request = next(row for row in lens.records() if row.method == "tools/call")
+    assert lens.sent("notifications/cancelled")[0]["requestId"] == request.id
+    assert lens.actions["tool.call"].isEnabled()
+    assert not lens.actions["tool.cancel"].isEnabled()
+
+
+def test_server_that_dies_in_the_middle_fails_the_call_with_its_last_words(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    recorded = len(lens.records())
+    outcome = lens.call("dies")
+    assert outcome.kind is OutcomeKind.FAILED
+    words = words_on(panel.call_view.result)
+    assert "code 9" in words
+    assert "Fatal: lost the database." in words
+    lens.wait_for("scripted", ServerStatus.FAILED)
+    assert "code 9" in words_on(panel)
+    assert len(lens.records()) > recorded
+    assert lens.window.traffic.model.rowCount() > 0
+    lens.do("server.reconnect")
+    lens.wait_for("scripted", ServerStatus.CONNECTED)
+    lens.until(lambda: panel.list.isVisibleTo(panel))
+    assert panel.list.currentIndex().data() == "dies"
+
+
+def test_big_result_shows_its_head_and_says_how_much_there_is(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    outcome = lens.call("big")
+    assert len(outcome.answer) > 5_000_000
+    result = panel.call_view.result
+    assert result.content.is_partial
+    assert result.content.shown_text().startswith("xxxx")
+    assert "4.8 MiB" in words_on(result)
+    assert "of 1 MiB" not in result.content.progress_text(), "the head is not the whole"
+
+
+def test_late_reading_of_a_big_result_does_not_replace_a_newer_one(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("big")
+    lens.do("tool.call")
+    lens.until(lambda: lens.actions["tool.call"].isEnabled())
+    lens.call("echo", {"text": "newest"})
+    lens.run(lens.app.bridge.digest(b'{"wait":"for the worker"}' + b" " * 300_000))
+    lens.settle()
+    assert "newest" in panel.call_view.result.content.shown_text()
+    assert len(lens.sent("tools/call")) == 2
+
+
+def test_tool_without_a_schema_can_be_called(lens: Lens) -> None:
+    lens.connect(scripted(tools=[{"name": "bare"}]))
+    assert lens.call("bare").kind is OutcomeKind.RESULT
+    assert lens.sent("tools/call")[0]["arguments"] == {}
+
+
+# ------------------------------------------------------------------ several servers
+
+
+def test_call_command_belongs_to_the_server_in_front(lens: Lens) -> None:
+    lens.connect(scripted("one"))
+    lens.connect(scripted("two"))
+    lens.run(lens.app.bridge.disconnect_server("one"))
+    lens.wait_for("one", ServerStatus.STOPPED)
+    assert lens.workspace.view.name == "two"
+    assert lens.actions["tool.call"].isEnabled(), "another server's end took the command away"
+    lens.choose("one")
+    assert not lens.actions["tool.call"].isEnabled()
+    lens.app.bridge.connect_server("two")
+    lens.until(lambda: len(lens.sent("initialize")) == 3)
+    lens.wait_for("two", ServerStatus.CONNECTED)
+    lens.settle()
+    assert not lens.actions["tool.call"].isEnabled(), "another server gave the command back"
+
+
+def test_two_servers_can_each_have_a_call_under_way(lens: Lens) -> None:
+    one = lens.connect(scripted("one"))
+    one.choose("steps")
+    lens.do("tool.call")
+    lens.until(lambda: "half-way" in words_on(one.call_view))
+    two = lens.connect(faulty("two"))
+    assert not lens.actions["tool.cancel"].isEnabled()
+    assert lens.call("echo", {"text": "meanwhile"}).kind is OutcomeKind.RESULT
+    assert "meanwhile" in two.call_view.result.content.shown_text()
+    lens.choose("one")
+    assert lens.actions["tool.cancel"].isEnabled()
+    with lens.bot.waitSignal(one.call_view.result.shown):
+        lens.do("tool.cancel")
+    lens.until(lambda: lens.sent("notifications/cancelled"))

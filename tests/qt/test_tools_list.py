@@ -1,0 +1,145 @@
+"""The list of tools: its pages, search, and what stays when it changes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.engine.views import ServerStatus
+from inspector.qt.panels.tools.panel import ToolsPanel
+from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+
+
+def names(panel: ToolsPanel) -> list[object]:
+    return [panel.model.index(row).data() for row in range(panel.model.rowCount())]
+
+
+def chosen(panel: ToolsPanel) -> object:
+    return panel.list.currentIndex().data()
+
+
+def search(panel: ToolsPanel, words: str) -> None:
+    panel.search.setFocus()
+    panel.search.clear()
+    QTest.keyClicks(panel.search, words)
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+
+
+def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
+    tools = [{"name": f"tool_{number:03}"} for number in range(250)]
+    panel = lens.connect(scripted(tools=tools, page=50))
+    assert len(lens.sent("tools/list")) == 5
+    assert names(panel) == [tool["name"] for tool in tools]
+    assert "250 tools" in words_on(panel)
+    search(panel, "_24")
+    assert len(names(panel)) == 10
+    assert "10 of 250" in words_on(panel)
+
+
+def test_first_tool_is_chosen_and_described(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    assert chosen(panel) == "echo"
+    words = words_on(panel)
+    assert "Say it again" in words
+    assert "Answers with the arguments it got." in words
+    assert "No result yet" in words
+
+
+def test_tool_hidden_by_a_search_is_chosen_again_when_the_search_is_cleared(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("waits")
+    search(panel, "echo")
+    assert names(panel) == ["echo"]
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert chosen(panel) == "waits"
+    search(panel, "echo")
+    lens.do("tool.refresh")
+    lens.until(lambda: len(lens.sent("tools/list")) == 2)
+    lens.settle()
+    assert "waits" in words_on(panel.call_view), "a refresh took the person to another tool"
+
+
+def test_changed_list_is_fetched_and_the_chosen_tool_and_its_arguments_stay(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.call("echo", {"text": "typed"})
+    lens.call("grows")
+    lens.until(lambda: panel.model.row_of("new_9") is not None)
+    assert chosen(panel) == "grows"
+    panel.choose("echo")
+    assert panel.call_view.arguments.arguments() == {"text": "typed"}
+    lens.do("tool.refresh")
+    lens.until(lambda: len(lens.sent("tools/list")) == 3)
+    lens.settle()
+    assert chosen(panel) == "echo"
+    assert panel.call_view.arguments.arguments() == {"text": "typed"}
+
+
+def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.call("shrinks")
+    lens.until(lambda: "No tools" in words_on(panel))
+    lens.until(lambda: not lens.actions["tool.call"].isEnabled())
+
+
+def test_burst_of_list_changes_is_answered_with_few_requests(lens: Lens) -> None:
+    lens.connect(scripted())
+    for _ in range(50):
+        lens.app.bridge.list_changed.emit("scripted", "tools")
+    lens.until(lambda: len(lens.sent("tools/list")) > 1)
+    lens.call("echo", {"text": "after them"})
+    lens.settle()
+    assert len(lens.sent("tools/list")) <= 3
+
+
+def test_server_without_tools_says_that_it_does_not_offer_them(lens: Lens) -> None:
+    lens.add(scripted(capabilities={}))
+    lens.do("server.connect")
+    lens.wait_for("scripted", ServerStatus.CONNECTED)
+    assert "This server does not offer tools" in words_on(lens.tools)
+    assert lens.sent("tools/list") == []
+
+
+def test_list_without_an_end_fails_with_the_reason_and_a_way_on(lens: Lens) -> None:
+    lens.add(faulty("endless", "list-loops"))
+    lens.do("server.connect")
+    lens.wait_for("endless", ServerStatus.CONNECTED)
+    lens.until(lambda: "The tools could not be listed" in words_on(lens.tools))
+    words = words_on(lens.tools)
+    assert "the list has no end" in words
+    assert lens.actions["tool.refresh"].text() in words.splitlines()
+
+
+def test_malformed_entry_is_shown_with_what_was_sent_and_cannot_be_called(lens: Lens) -> None:
+    panel = lens.connect(faulty("sloppy", "list-malformed"))
+    assert "good" in names(panel)
+    assert len(names(panel)) == 4
+    panel.list.setCurrentIndex(panel.model.index(2))
+    assert "Not usable" in words_on(panel.call_view)
+    assert "nameless" in panel.call_view.result.whole.shown_text()
+    assert not lens.actions["tool.call"].isEnabled()
+    panel.choose("good")
+    words = words_on(panel.call_view)
+    assert "good" in words
+    assert "No result yet" in words
+    assert lens.actions["tool.call"].isEnabled()
+
+
+def test_nothing_of_the_tool_before_stands_beside_a_malformed_entry(lens: Lens) -> None:
+    hints = {"destructiveHint": True}
+    tools = [{"name": "bad_tool", "title": "Wipe the disk", "annotations": hints}, 7]
+    panel = lens.connect(scripted(tools=tools))
+    assert "destructive" in words_on(panel.call_view)
+    panel.list.setCurrentIndex(panel.model.index(1))
+    words = words_on(panel.call_view)
+    assert "bad_tool" not in words
+    assert "destructive" not in words
+
+
+def test_panel_says_how_the_server_stands_while_it_is_not_connected(lens: Lens) -> None:
+    lens.add(scripted())
+    assert "Not connected" in words_on(lens.tools)
+    lens.do("server.connect")
+    lens.until(lambda: lens.tools.model.total)
+    lens.do("server.enable")
+    lens.wait_for("scripted", ServerStatus.DISABLED)
+    assert "Disabled" in words_on(lens.tools)
