@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -38,8 +39,6 @@ class AddServerDialog(QDialog):
         self._cancel_action = QAction("Cancel", self)
         self._lay_out(theme)
         self.address.textChanged.connect(self._on_changed)
-        self.address.returnPressed.connect(self.add_action.trigger)
-        self.name.returnPressed.connect(self.add_action.trigger)
         self.add_action.triggered.connect(self._on_add)
         self._cancel_action.triggered.connect(self.reject)
         self._on_changed("")
@@ -54,9 +53,11 @@ class AddServerDialog(QDialog):
         form.addRow(Muted(theme, "Command or URL"), self.address)
         form.addRow(Muted(theme, "Name"), self.name)
         buttons = QHBoxLayout()
+        add_button = ActionButton(self.add_action, "primary")
+        add_button.setDefault(True)  # else Return in a field would press the first button there is: Cancel
         buttons.addStretch(1)
         buttons.addWidget(ActionButton(self._cancel_action))
-        buttons.addWidget(ActionButton(self.add_action, "primary"))
+        buttons.addWidget(add_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
@@ -87,18 +88,23 @@ class AddServerDialog(QDialog):
         except ConfigError as exc:
             self._show_error(exc)
             return
+        self.add_action.setEnabled(False)  # a second Return must not add it twice
         self._bridge.start("add server", self._add(entry))
 
     async def _add(self, entry: Entry) -> None:
         try:
             view = await self._bridge.save_server(entry)
         except (UserError, OSError) as exc:
+            if not shiboken6.isValid(self):
+                raise
             self._show_error(exc)
             return
         self._bridge.connect_server(view.name)
-        self.added.emit(view.name)
-        self.accept()
+        if shiboken6.isValid(self):  # the person may have closed it meanwhile
+            self.added.emit(view.name)
+            self.accept()
 
     def _show_error(self, error: Exception) -> None:
+        self.add_action.setEnabled(True)
         self._error.setText(str(error))
         self._error.show()
