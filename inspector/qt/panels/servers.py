@@ -58,6 +58,7 @@ class ServersPanel(QWidget):
         self._empty = EmptyState(theme)
         self._empty.show_empty("server", "No servers yet", "Add a command or a URL.", [actions["server.add"]])
         self._pages = QStackedWidget()
+        self._wanted = ""
         self._lay_out()
         self._connect(bridge)
 
@@ -65,7 +66,9 @@ class ServersPanel(QWidget):
         return self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
+        """Go to a server: now, or as soon as the list hears of it."""
         row = self.model.row_of(name)
+        self._wanted = name if row is None else ""
         if row is not None:
             self.list.setCurrentIndex(self.model.index(row))
 
@@ -92,8 +95,8 @@ class ServersPanel(QWidget):
     def _on_server_changed(self, view: ServerView) -> None:
         self.model.put(view)
         self._pages.setCurrentWidget(self.list)
-        if not self.list.currentIndex().isValid():
-            self.list.setCurrentIndex(self.model.index(0))
+        if view.name == self._wanted or not self.list.currentIndex().isValid():
+            self.choose(view.name)
 
     def _on_server_removed(self, name: str) -> None:
         self.model.remove(name)
