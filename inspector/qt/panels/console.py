@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
@@ -28,7 +29,9 @@ class ConsolePanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
-        QShortcut(QKeySequence.StandardKey.Copy, self.table, activated=self._on_copy)  # type: ignore[call-overload]
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window has other things to copy
+        copy.activated.connect(self._on_copy)
         bridge.traffic_grew.connect(self._on_traffic_grew)
         self._show_or_explain()
 
@@ -55,4 +58,5 @@ class ConsolePanel(QWidget):
 
     def _on_copy(self) -> None:
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
-        QGuiApplication.clipboard().setText("\n".join(self.model.line(row) for row in rows))
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(self.model.line(row) for row in rows))
