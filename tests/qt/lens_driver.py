@@ -27,7 +27,7 @@ from inspector.traffic.records import Direction, Record
 T = TypeVar("T")
 DialogT = TypeVar("DialogT", bound=QDialog)
 
-PATIENCE = 20_000
+PATIENCE = 10_000
 _HERE = Path(__file__).parent
 FAULTS = _HERE.parent / "helpers" / "faultserver.py"
 
@@ -174,10 +174,13 @@ class Lens:
     def tools(self) -> ToolsPanel:
         return self.workspace.tools
 
+    def dialogs(self, kind: type[DialogT]) -> list[DialogT]:
+        """The open dialogs of a kind. Closed ones are deleted when the test has left its event: after it."""
+        return [each for each in self.window.findChildren(kind) if each.isVisible()]
+
     def dialog(self, kind: type[DialogT]) -> DialogT:
-        """The open dialog of a kind."""
-        self.until(lambda: [each for each in self.window.findChildren(kind) if each.isVisible()])
-        return next(each for each in self.window.findChildren(kind) if each.isVisible())
+        self.until(lambda: self.dialogs(kind))
+        return self.dialogs(kind)[0]
 
     def call(self, tool: str, arguments: JSONObject | None = None) -> CallOutcome:
         """Call a tool of the server in front, and wait for what is shown of it."""

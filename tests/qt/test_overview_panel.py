@@ -1,0 +1,71 @@
+"""The overview: facts of a connected server; cause, next step and a way on for one that is not."""
+
+from __future__ import annotations
+
+import json
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from inspector.engine.views import ServerStatus
+from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+
+
+def press(lens: Lens, words: str) -> None:
+    overview = lens.workspace.overview
+
+    def found() -> list[QPushButton]:
+        buttons = overview.findChildren(QPushButton)
+        return [each for each in buttons if each.isVisible() and each.text() == words]
+
+    lens.until(found)
+    QTest.mouseClick(found()[0], Qt.MouseButton.LeftButton)
+
+
+def test_connected_server_is_described_in_facts(lens: Lens) -> None:
+    info = {"name": "books", "title": "The Library", "version": "4.5.6"}
+    capabilities = {"tools": {"listChanged": True}, "x-shelf": {"depth": 3}}
+    lens.connect(scripted(info=info, capabilities=capabilities, instructions="Ask for a book."))
+    words = words_on(lens.workspace.overview)
+    for expected in ("books", "The Library", "4.5.6", "2025-11-25", "stdio", "Ask for a book.", "x-shelf"):
+        assert expected in words, expected
+    assert str(lens.view("scripted").pid) in words
+    assert json.dumps({"depth": 3}, separators=(",", ":")) in words
+    assert "not offered" in words
+
+
+def test_mistakes_in_the_handshake_are_listed(lens: Lens) -> None:
+    lens.connect(scripted(info={}, capabilities={"tools": {}}))
+    agreement = lens.view("scripted").agreement
+    assert agreement is not None
+    assert agreement.problems
+    assert agreement.problems[0] in words_on(lens.workspace.overview)
+
+
+def test_failed_server_shows_cause_next_step_and_a_button_that_tries_again(lens: Lens) -> None:
+    lens.add(faulty("broken", "exit"))
+    press(lens, "Connect")
+    view = lens.wait_for("broken", ServerStatus.FAILED)
+    words = words_on(lens.workspace.overview)
+    assert view.next_step
+    assert view.reason in words
+    assert view.next_step in words
+    assert "API_TOKEN is not set" in words
+    attempts = len(lens.sent("initialize")) + _starts(lens)
+    press(lens, "Reconnect")
+    lens.until(lambda: len(lens.sent("initialize")) + _starts(lens) > attempts)
+    lens.wait_for("broken", ServerStatus.FAILED)
+
+
+def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
+    lens.add(faulty("silent", "silent"))
+    lens.do("server.connect")
+    lens.until(lambda: "Waiting for the answer to initialize." in words_on(lens.workspace.overview))
+    press(lens, "Disconnect")
+    lens.wait_for("silent", ServerStatus.STOPPED)
+    assert "Not connected" in words_on(lens.workspace.overview)
+
+
+def _starts(lens: Lens) -> int:
+    return sum(b"started" in row.raw for row in lens.records() if row.kind.name == "PROCESS")
