@@ -14,7 +14,7 @@ from array import array
 
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
-from inspector.traffic.records import Direction, Record, RecordKind, Status
+from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Status
 
 
 class TrafficLog:
@@ -38,6 +38,8 @@ class TrafficLog:
         self._problem = array("I")
         self._partner = array("q")
         self._size = array("q")
+        self._exchange = array("q")
+        self._http: dict[int, HttpExchange] = {}
         self._ids: list[RequestId | None] = []
         self._raw: list[bytes] = []
         self._words = _Words()
@@ -82,6 +84,7 @@ class TrafficLog:
         self._problem.append(word(problem) if problem else 0)
         self._partner.append(-1)
         self._size.append(len(raw) if size < 0 else size)
+        self._exchange.append(-1)
         self._ids.append(id)
         self._raw.append(raw)
         return number
@@ -95,6 +98,14 @@ class TrafficLog:
     def give_up(self, request: int) -> None:
         if self._status[request] == Status.PENDING:
             self._status[request] = Status.GIVEN_UP
+
+    def rides_on(self, row: int, exchange: int) -> None:
+        """A frame came or went on the HTTP exchange of this row."""
+        self._exchange[row] = exchange
+
+    def set_http(self, row: int, exchange: HttpExchange) -> None:
+        """What is known of an exchange now; frozen, so a reader sees the old or the new, whole."""
+        self._http[row] = exchange
 
     def publish(self) -> None:
         """Show readers what was appended."""
@@ -149,6 +160,15 @@ class TrafficLog:
         partner = self._partner[number]
         return partner if partner >= 0 else None
 
+    def exchange(self, number: int) -> int | None:
+        """The row of the HTTP exchange that a frame rode on."""
+        exchange = self._exchange[number]
+        return exchange if exchange >= 0 else None
+
+    def http(self, number: int) -> HttpExchange | None:
+        """Of an HTTP row, or of a frame that rode on one."""
+        return self._http.get(number) or self._http.get(self._exchange[number])
+
     def status(self, number: int) -> Status:
         """Of a request: how it stands. Of an answer: how it made its request stand."""
         partner = self._partner[number]
@@ -177,6 +197,7 @@ class TrafficLog:
             size=self._size[number],
             problem=self.problem(number),
             raw=self._raw[number],
+            exchange=self.exchange(number),
         )
 
     def find(self, server: str, *kinds: RecordKind) -> list[Record]:

@@ -10,6 +10,7 @@ from inspector.base.clock import Clock
 from inspector.base.jsonvalue import JSONProblem
 from inspector.protocol.correlate import Correlator, Match
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.traffic.httprecorder import HttpRecorder
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
@@ -36,6 +37,7 @@ class Recorder:
         self._log = log
         self._server = log.add_server(server)
         self._clock = clock
+        self.http = HttpRecorder(log, self._server)
         # Rows of open requests, by the direction in which they went.
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
@@ -46,21 +48,30 @@ class Recorder:
             for row in correlator.drain():
                 self._log.give_up(row)
         self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
+        self.http.new_conversation()
 
     def sent(self, message: Message) -> int:
         row = self._frame(message, Direction.OUT, self._clock.monotonic_ns(), self._clock.wall_ns())
         self._log.publish()
         return row
 
-    def received(self, messages: Sequence[Message], at: int, sizes: Sequence[int] | None = None) -> None:
+    def received(
+        self,
+        messages: Sequence[Message],
+        at: int,
+        sizes: Sequence[int] | None = None,
+        exchange: int | None = None,
+    ) -> None:
         """Frames that arrived together; `sizes` where a frame was not kept whole."""
-        wall = self._wall(at)
+        wall, carrier = self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
-            self._frame(message, Direction.IN, at, wall, sizes[index] if sizes else -1)
+            row = self._frame(message, Direction.IN, at, wall, sizes[index] if sizes else -1)
+            if carrier >= 0:
+                self._log.rides_on(row, carrier)
         self._log.publish()
 
     def stderr(self, lines: Iterable[bytes], at: int) -> None:
-        wall = self._wall(at)
+        wall = self.wall_of(at)
         for line in lines:
             self._log.append(self._server, RecordKind.STDERR, Direction.IN, at, wall, line)
         self._log.publish()
@@ -79,13 +90,13 @@ class Recorder:
 
     # --------------------------------------------------------------
 
-    def _wall(self, at: int) -> int:
+    def wall_of(self, at: int) -> int:
         """Wall time of a moment that was noted on the monotonic clock."""
         return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)
 
     def _frame(self, message: Message, direction: Direction, at: int, wall: int, size: int = -1) -> int:
         problem, asked, match = message.problem, None, None
-        if message.kind.is_answer and message.id is not None:
+        if message.id is not None and message.kind.is_answer:
             match, asked = self._open[_opposite(direction)].answer(message.id)
             problem = problem or ("" if match is Match.OPEN else f"{match.value} (id {message.id!r})")
         row = self._log.append(
@@ -103,7 +114,7 @@ class Recorder:
         )
         if match is Match.OPEN and asked is not None:
             self._log.link(asked, row, _status(message))
-        elif message.kind is Kind.REQUEST and message.id is not None:
+        elif message.id is not None and message.kind is Kind.REQUEST:
             self._open[direction].open(message.id, row)
         elif message.kind is Kind.BATCH:
             self._link_items(message, direction, row)
@@ -130,7 +141,8 @@ def _subject(message: Message) -> str:
     member = _SUBJECTS.get(message.method)
     if member is None or message.parsed is None:
         return ""
-    value = message.params.get(member)
+    params = message.parsed.get("params")
+    value = params.get(member) if isinstance(params, dict) else None
     return value[:_LONGEST_SUBJECT] if isinstance(value, str) else ""
 
 

@@ -25,6 +25,8 @@ class RecordKind(IntEnum):
     PROCESS = 17  # started, exited
     STATE = 18  # of the connection
     LOCAL = 19  # an error of ours: nothing that the server sent
+    HTTP = 20  # one HTTP exchange; frames that rode on it point to its row
+    SSE = 21  # one server-sent event, or a comment in the stream
 
     @property
     def is_frame(self) -> bool:
@@ -57,6 +59,28 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class HttpExchange:
+    """What is known of an HTTP exchange so far. Times in nanoseconds; None for what did not happen."""
+
+    method: str
+    url: str
+    request_headers: tuple[tuple[str, str], ...]
+    request_size: int
+    status: int | None = None
+    http_version: str = ""
+    response_headers: tuple[tuple[str, str], ...] = ()
+    response_size: int = 0
+    dns_ns: int | None = None
+    connect_ns: int | None = None
+    tls_ns: int | None = None
+    first_byte_ns: int | None = None
+    total_ns: int | None = None
+    error: str = ""
+    body: bytes = b""  # kept when it was no message
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One row, with everything known about it."""
 
@@ -75,3 +99,4 @@ class Record:
     size: int
     problem: str
     raw: bytes
+    exchange: int | None = None  # number of the row of the HTTP exchange that it rode on

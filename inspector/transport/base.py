@@ -58,6 +58,7 @@ class HttpRequested:
     headers: Headers
     size: int
     at: int
+    tag: int = -1  # of the envelope whose message it carries
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +160,13 @@ class Envelope:
     """What goes with a message but is not in it. A pipe has no use for it.
 
     `revision` overrides the agreed one: a probe goes out under the rules of the revision it tries.
-    `headers` are mirrored tool arguments (`Mcp-Param-*`).
+    `headers` are mirrored tool arguments (`Mcp-Param-*`). `tag` is the sender's own mark; it comes back
+    with the HTTP request that carries the message.
     """
 
     revision: Revision | None = None
     headers: Headers = ()
+    tag: int = -1
 
 
 PLAIN = Envelope()

@@ -1,0 +1,54 @@
+"""HTTP exchanges and server-sent events of one server, as rows of the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
+
+
+class HttpRecorder:
+    """One row an exchange, written when it begins and completed as it goes on."""
+
+    def __init__(self, log: TrafficLog, server: int) -> None:
+        self._log = log
+        self._server = server
+        self._rows: dict[int, int] = {}
+
+    def new_conversation(self) -> None:
+        """Exchanges are numbered anew."""
+        self._rows = {}
+
+    def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
+        """`carried` is the row of the frame that went out with it; -1 for none."""
+        line = f"{exchange.method} {exchange.url}".encode()
+        row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
+        self._rows[number] = row
+        self._log.set_http(row, exchange)
+        if carried >= 0:
+            self._log.rides_on(carried, row)
+        self._log.publish()
+
+    def update(self, number: int, **known: object) -> None:
+        """More is known of an exchange: its status, its end."""
+        row = self._rows.get(number)
+        exchange = self._log.http(row) if row is not None else None
+        if row is not None and exchange is not None:
+            self._log.set_http(row, replace(exchange, **known))  # type: ignore[arg-type]
+            self._log.publish()
+
+    def event(self, number: int, text: str, at: int, wall: int) -> None:
+        """A server-sent event, or a comment, in words."""
+        row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
+        if number in self._rows:
+            self._log.rides_on(row, self._rows[number])
+        self._log.publish()
+
+    def row_of(self, number: int | None) -> int:
+        return self._rows.get(number, -1) if number is not None else -1
+
+    def _append(
+        self, kind: RecordKind, direction: Direction, at: int, wall: int, raw: bytes, method: str
+    ) -> int:
+        return self._log.append(self._server, kind, direction, at, wall, raw, method)
