@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
+from inspector.base.plaintext import one_line
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.console import Column, ConsoleModel
 from inspector.qt.theme import Theme
@@ -21,7 +22,7 @@ class ConsolePanel(QWidget):
         self.model = ConsoleModel(bridge.log, server, theme)
         self.model.refilter()
         self.table = QTableView()
-        self.table.setAccessibleName(f"Output of {server}")
+        self.table.setAccessibleName(f"Output of {one_line(server)}")
         self.table.setModel(self.model)
         dress_table(self.table, theme)
         self._size_columns()

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, compact, shorten
+from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.qt.actions import Actions
@@ -114,8 +115,9 @@ def _capability_facts(agreement: Agreement) -> list[Fact]:
 
 
 def _capability_fact(name: str, declared: dict[str, JSON]) -> Fact:
+    label = shorten(one_line(name), 100)
     if name not in declared:
-        return Fact(name, "not offered", tone="muted")
+        return Fact(label, "not offered", tone="muted")
     detail = declared[name]
     words = f"offered  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "offered"
-    return Fact(name, words)
+    return Fact(label, words)

@@ -16,6 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -173,7 +175,7 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(self._welcome)
         else:
             self._stack.setCurrentWidget(self._workspace_of(view))
-        self.setWindowTitle(f"{view.name} — MCP Lens" if view is not None else "MCP Lens")
+        self.setWindowTitle(f"{_short(view.name)} — MCP Lens" if view is not None else "MCP Lens")
         self.traffic.set_server(name)
         self._commands.update(view)
 
@@ -211,3 +213,8 @@ class MainWindow(QMainWindow):
         self._layout.setValue("state", self.saveState(_LAYOUT_VERSION))
         self.closing.emit()
         event.accept()
+
+
+def _short(name: str) -> str:
+    """A server's name for a title bar, which the desktop draws: no hidden characters, no ten thousand."""
+    return shorten(one_line(name), 80)
