@@ -108,8 +108,8 @@ class StdioTransport:
             self._stdout_limit.cancel()
         if (rest := self._stderr.end()) is not None:
             self._report_stderr([rest], self._now())
-        assert self._process is not None
-        self._report(ProcessExited(self._process.pid, status, self._now()))
+        if self._process is not None:  # else opening was cancelled before anybody heard of it
+            self._report(ProcessExited(self._process.pid, status, self._now()))
         self._close(f"The server {status}.")
 
     # --------------------------------------------------------------
