@@ -1,0 +1,68 @@
+"""The table of commands: each has a slot, a menu, words, and keys of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from PySide6.QtCore import SIGNAL
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QDialog, QMenu
+
+from inspector.qt.actions import COMMANDS
+from tests.qt.lens_driver import Lens, scripted
+
+
+def menu_actions(lens: Lens) -> dict[str, list[QAction]]:
+    menus = [action.menu() for action in lens.window.menuBar().actions()]
+    return {menu.title(): menu.actions() for menu in menus if isinstance(menu, QMenu)}
+
+
+def shortcuts(lens: Lens) -> Iterator[str]:
+    for command in COMMANDS:
+        for keys in lens.actions[command.id].shortcuts():
+            yield keys.toString()
+
+
+def test_every_command_does_something_has_a_menu_and_says_what_it_is(lens: Lens) -> None:
+    menus = menu_actions(lens)
+    for command in COMMANDS:
+        action = lens.actions[command.id]
+        slots = action.receivers(SIGNAL("triggered(bool)")) + action.receivers(SIGNAL("toggled(bool)"))
+        assert slots > 0, f"{command.id} does nothing"
+        assert action in menus[command.menu], f"{command.id} is in no menu"
+        assert action.text()
+        assert action.toolTip()
+        assert all(not keys.isEmpty() for keys in action.shortcuts()), f"{command.id}: {command.key}"
+    assert list(menus) == list(dict.fromkeys(command.menu for command in COMMANDS))
+
+
+def test_no_keys_and_no_ids_are_given_twice(lens: Lens) -> None:
+    for counted in (Counter(shortcuts(lens)), Counter(command.id for command in COMMANDS)):
+        assert [item for item, count in counted.items() if count > 1] == []
+
+
+def test_keys_of_text_fields_are_left_to_them(lens: Lens) -> None:
+    standard = QKeySequence.StandardKey
+    for key in (standard.Copy, standard.Paste, standard.Cut, standard.Undo, standard.SelectAll):
+        for keys in QKeySequence.keyBindings(key):
+            assert keys.toString() not in set(shortcuts(lens))
+
+
+def test_without_a_server_only_what_makes_sense_can_be_used(lens: Lens) -> None:
+    usable = {command.id for command in COMMANDS if lens.actions[command.id].isEnabled()}
+    needs_server = {id for id in usable if id.startswith(("server.", "tool."))}
+    assert needs_server == {"server.add", "server.connect_all"}
+
+
+def test_commands_can_be_used_at_any_time_without_an_error(lens: Lens) -> None:
+    commands = [command.id for command in COMMANDS if command.id not in ("app.quit", "server.remove")]
+    for servers in range(2):
+        for id in commands:
+            lens.actions[id].trigger()
+        lens.settle()
+        lens.add(scripted(f"server {servers}"))
+    lens.do("server.remove")
+    lens.until(lambda: lens.window.servers.model.rowCount() == 1)
+    for dialog in lens.dialogs(QDialog):
+        dialog.close()
