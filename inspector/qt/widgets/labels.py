@@ -82,9 +82,11 @@ class PlainLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
-        if self._elide is Qt.TextElideMode.ElideNone:
+        if self._elide is Qt.TextElideMode.ElideNone and not self.wordWrap():
             return hint
-        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance("mm…")), hint.height())
+        # A wrapping label asks for the width of its longest word, and a server may send one of any length.
+        least = "mm…" if not self.wordWrap() else "m" * 20
+        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance(least)), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._elide is Qt.TextElideMode.ElideNone:
