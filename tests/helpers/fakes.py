@@ -10,7 +10,16 @@ from inspector.base.jsonvalue import JSON, JSONObject, to_wire
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
-from inspector.transport.base import Closed, FramesReceived, ProcessStarted, Report, StderrReceived, WireEvent
+from inspector.transport.base import (
+    PLAIN,
+    Closed,
+    Envelope,
+    FramesReceived,
+    ProcessStarted,
+    Report,
+    StderrReceived,
+    WireEvent,
+)
 
 
 class FakeClock:
@@ -42,11 +51,16 @@ class MemoryWire:
         self._sent: asyncio.Queue[Message] = asyncio.Queue()
         self._may_send = asyncio.Event()
         self._may_send.set()
-        self.is_closed = False
+        self._is_over = False
+        self.closed = asyncio.Event()
         self.closes_when = asyncio.Event()
         self.closes_when.set()
         self.revision: Revision | None = None
         self.forgotten: list[Message] = []
+
+    @property
+    def is_closed(self) -> bool:
+        return self.closed.is_set()
 
     # -------------------------------------------------------------- our end: a Transport
 
@@ -55,10 +69,12 @@ class MemoryWire:
             raise self._refuses
         self._report = report
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         if self.is_closed:
             raise ConnectionLost("The wire is closed.", "")
         await self._may_send.wait()
+        if self._is_over:
+            raise ConnectionLost("The wire is closed.", "")
         self._sent.put_nowait(message)
 
     def agreed(self, revision: Revision) -> None:
@@ -73,7 +89,7 @@ class MemoryWire:
 
     async def close(self) -> None:
         await self.closes_when.wait()
-        self.is_closed = True
+        self.closed.set()
 
     # -------------------------------------------------------------- the server's end
 
@@ -103,11 +119,16 @@ class MemoryWire:
     def end(
         self, summary: str = "The server exited with code 9.", next_step: str = "Look at its log."
     ) -> None:
+        self._is_over = True
+        self._may_send.set()
         self.happen(Closed(summary, next_step, 0))
 
     def block_sending(self) -> None:
         """As a server that no longer reads: the pipe is full."""
         self._may_send.clear()
+
+    def unblock_sending(self) -> None:
+        self._may_send.set()
 
     async def answer_initialize(self, **result: JSON) -> None:
         """Play the server's part of the handshake, up to and including `initialized`."""
@@ -122,3 +143,18 @@ INITIALIZED: JSONObject = {
     "capabilities": {"tools": {"listChanged": True}, "resources": {}, "prompts": {}},
     "serverInfo": {"name": "memory", "version": "1"},
 }
+
+
+class LoopTime:
+    """The running loop's clock, moved by hand: limits of seconds pass in no time."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._now = loop.time()
+        loop.time = lambda: self._now  # type: ignore[method-assign]
+
+    async def advance(self, seconds: float) -> None:
+        """Move on, and let everything that is due then happen."""
+        self._now += seconds
+        for _ in range(10):
+            await asyncio.sleep(0)

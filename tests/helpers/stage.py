@@ -1,0 +1,108 @@
+"""A session on a wire in memory, whose other end the test plays. A pytest plugin: it gives the fixtures."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.settings import Settings
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
+from inspector.protocol.jsonrpc import Message, read
+from inspector.session.session import Answerer, Session
+from inspector.session.state import SessionState
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import Record, RecordKind
+from tests.helpers.fakes import FakeClock, MemoryWire
+
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+
+
+class Stage:
+    """One session with everything around it. Each connection gets a wire of its own, the latest is `wire`."""
+
+    def __init__(self) -> None:
+        self.wire = MemoryWire()
+        self.next_wire: MemoryWire | None = None
+        self.log = TrafficLog()
+        self.states: list[SessionState] = []
+        self.answerers: dict[str, Answerer] = {}
+        self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(
+            ClientProfile("lens", "Lens", "0", {})
+        )
+        self.session = self._make_session()
+
+    def _make_session(self) -> Session:
+        session = Session(
+            self._make_wire,
+            lambda: self.negotiation(),
+            Recorder(self.log, "srv", FakeClock()),
+            SETTINGS,
+            self.answerers,
+        )
+        session.state_changed.connect(self.states.append)
+        return session
+
+    def answer_with(self, method: str, answerer: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
+        """Offer a method. Before connecting."""
+        self.answerers[method] = answerer
+        self.session = self._make_session()
+
+    def _make_wire(self) -> MemoryWire:
+        self.wire = self.next_wire or MemoryWire()
+        self.next_wire = None
+        return self.wire
+
+    async def connect(self, **result: JSON) -> None:
+        connecting = self.start(self.session.connect())
+        await asyncio.sleep(0)  # the session makes its wire
+        await self.wire.answer_initialize(**result)
+        await connecting
+
+    async def wire_next(self) -> JSONObject:
+        """The first message on a wire that is only being made."""
+        await asyncio.sleep(0)
+        return await self.wire.next()
+
+    async def ended(self) -> None:
+        """Until a connection that was lost has been taken down."""
+        await self.wire.closed.wait()
+        await asyncio.sleep(0)
+
+    def sent(self, method: str) -> Message:
+        """The latest message of that method that went out, as it was recorded."""
+        return read(next(row.raw for row in reversed(self.rows(RecordKind.REQUEST)) if row.method == method))
+
+    @staticmethod
+    def start(work: Any) -> asyncio.Task[Any]:
+        return asyncio.get_running_loop().create_task(work)
+
+    def rows(self, *kinds: RecordKind) -> list[Record]:
+        rows = [self.log.record(row) for row in range(len(self.log))]
+        return [row for row in rows if not kinds or row.kind in kinds]
+
+    def notes(self, kind: RecordKind) -> list[str]:
+        return [row.raw.decode() for row in self.rows(kind)]
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    """Not connected yet. Fails the test when an error was heard by nobody: of a future, of a callback."""
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+    stage = Stage()
+    yield stage
+    await stage.session.close()
+    gc.collect()
+    assert unheard == []
+
+
+@pytest.fixture
+async def connected(stage: Stage) -> Stage:
+    await stage.connect()
+    return stage
