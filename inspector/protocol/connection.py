@@ -138,8 +138,8 @@ class Connection:
     def _on_request(self, request: Message) -> list[Event]:
         if request.id is None:
             return []
-        self._theirs.open(request.id, request)
-        return [Asked(request)]
+        # "The request ID MUST NOT have been previously used": two open ones can get one answer only.
+        return [Asked(request)] if self._theirs.open(request.id, request) else []
 
     def _on_notification(self, notification: Message) -> list[Event]:
         special = _SPECIAL.get(notification.method)

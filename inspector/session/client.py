@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
 
 from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RpcError
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt
 from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.methods import missing_capability
 from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool, read_items
@@ -70,9 +70,11 @@ class Client:
             cursor = page.get("nextCursor")
             if cursor is None:
                 return
-            if not isinstance(cursor, str) or cursor in seen:
+            if not isinstance(cursor, str):
+                raise RemoteProtocolError(f"{method} gives a cursor that is no string: {excerpt(cursor)}")
+            if cursor in seen:
                 raise RemoteProtocolError(
-                    f"{method} gives the cursor {cursor!r} again and again; the list has no end"
+                    f"{method} gives the cursor {excerpt(cursor)!r} again and again; the list has no end"
                 )
             seen.add(cursor)
         raise RemoteProtocolError(f"{method} has more than {self._most_pages:,} pages")

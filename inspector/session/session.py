@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from inspector.base.errors import ConnectFailed, ConnectionLost, NeedsLogin, RpcError, UserError
-from inspector.base.jsonvalue import JSONObject, shorten
+from inspector.base.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    LocalProtocolError,
+    NeedsLogin,
+    RequestTimedOut,
+    RpcError,
+    UserError,
+)
+from inspector.base.jsonvalue import JSONObject, JSONProblem, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
 from inspector.config.settings import Settings
 from inspector.protocol.connection import Answered, Asked, Connection, Event, Notified, Progressed
 from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import Agreement, Ask, Negotiation
-from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, Kind, Message, RequestId, read, read_overlong
+from inspector.protocol.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Kind,
+    Message,
+    RequestId,
+    read,
+    read_overlong,
+)
 from inspector.session.state import SessionState, Status
 from inspector.session.waiting import Exchange, Limits, OnProgress, WaitingRoom
 from inspector.traffic.recorder import Recorder
@@ -31,6 +49,8 @@ from inspector.transport.base import (
     WireEvent,
 )
 from inspector.transport.tasks import TaskScope
+
+_log = logging.getLogger(__name__)
 
 # A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
 _GRACE_FOR_NOTICES = 0.5
@@ -86,6 +106,10 @@ class Session:
             except asyncio.CancelledError:
                 await self._end(SessionState(Status.STOPPED, "Connecting was cancelled."))
                 raise
+            except Exception as exc:  # a bug of ours must not leave a process behind that nobody ends
+                error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
+                await self._end(SessionState(Status.FAILED, error.summary, error.next_step))
+                raise error from exc
             self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
 
     async def close(self) -> None:
@@ -113,7 +137,7 @@ class Session:
                 return await self._connect()
         except TimeoutError:
             raise ConnectFailed(
-                f"Gave up after {limit:.0f} s waiting for {self.state.waits_for}.", self._what_came_instead()
+                f"Gave up after {limit:g} s waiting for {self.state.waits_for}.", self._what_came_instead()
             ) from None
         except ConnectionLost as exc:
             raise ConnectFailed(exc.summary, exc.next_step) from exc
@@ -205,8 +229,7 @@ class Session:
         limits = Limits(idle, max(idle, self._settings.longest_request))
         waiter = self._waiting.enter(request, limits, on_progress)
         try:
-            row = await self._send(request)
-            return Exchange(request, await waiter.wait(), row)
+            return await waiter.wait(self._send(request))
         except (UserError, asyncio.CancelledError) as exc:
             self._give_up(request, exc)
             raise
@@ -215,13 +238,14 @@ class Session:
 
     def _give_up(self, request: Message, error: BaseException) -> None:
         assert request.id is not None
+        is_over = not isinstance(error, asyncio.CancelledError | RequestTimedOut)
         reason = "cancelled by the person" if isinstance(error, asyncio.CancelledError) else "timed out"
         self._recorder.given_up(request.id)
         notice = self._connection.cancel(request.id, reason)
         if self._transport is None:
             return
         self._transport.forget(request)
-        if notice is not None and self.state.status is Status.CONNECTED:
+        if notice is not None and not is_over and self.state.status is Status.CONNECTED:
             self._notices.spawn(f"cancel {request.id}", self._send_quietly(notice))
 
     async def _send(self, message: Message) -> int:
@@ -265,8 +289,11 @@ class Session:
         for message in messages:
             if message.kind is Kind.TEXT and self.state.status is Status.CONNECTING:
                 self._remember_stray(message)
-            for happening in self._connection.receive(message):
-                self._dispatch(happening)
+            try:
+                for happening in self._connection.receive(message):
+                    self._dispatch(happening)
+            except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
+                _log.exception("could not handle %s", message.kind.name)
 
     def _remember_stray(self, message: Message) -> None:
         if len(self._strays) < 3 and message.raw.strip():
@@ -303,7 +330,11 @@ class Session:
 
     async def _answer(self, request: Message) -> None:
         assert request.id is not None
-        await self._send_quietly(await self._compose_answer(request, request.id))
+        try:
+            answer = await self._compose_answer(request, request.id)
+        except LocalProtocolError:
+            return  # the server took its request back meanwhile
+        await self._send_quietly(answer)
 
     async def _compose_answer(self, request: Message, id: RequestId) -> Message:
         answerer = self._answerers.get(request.method)
@@ -311,9 +342,15 @@ class Session:
             text = f"We do not offer {request.method}: no such capability was declared"
             return self._connection.refuse(id, METHOD_NOT_FOUND, text)
         try:
-            return self._connection.answer(id, await answerer(request.params))
+            result = await answerer(request.params)
         except RpcError as exc:
             return self._connection.refuse(id, exc.code, exc.message, exc.data)
+        except JSONProblem as exc:
+            return self._connection.refuse(id, INVALID_PARAMS, f"The params cannot be read: {exc}")
+        except Exception:
+            _log.exception("could not answer %s", request.method)
+            return self._connection.refuse(id, INTERNAL_ERROR, "Internal error")
+        return self._connection.answer(id, result)
 
 
 def _in_words(state: SessionState) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from inspector.base.errors import LensError, RequestTimedOut
+from inspector.base.units import duration
 from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import Message, RequestId
 
@@ -43,10 +44,14 @@ class _Waiter:
         self._started = loop.time()
         self._timeout: asyncio.Timeout | None = None
 
-    async def wait(self) -> Message:
+    async def wait(self, sending: Awaitable[int]) -> Exchange:
+        """Send, then wait, within one limit: the server may have stopped reading.
+
+        `sending` gives the request's row. Raises RequestTimedOut, and what sending and waiting raise.
+        """
         try:
             async with asyncio.timeout(self._limits.idle) as self._timeout:
-                return await self.answer
+                return Exchange(self.request, row=await sending, answer=await self.answer)
         except TimeoutError:
             raise self._timed_out() from None
 
@@ -60,7 +65,7 @@ class _Waiter:
     def _timed_out(self) -> RequestTimedOut:
         waited = asyncio.get_running_loop().time() - self._started
         return RequestTimedOut(
-            f"The server did not answer {self.request.method} within {waited:.0f} s.",
+            f"The server did not answer {self.request.method} within {duration(round(waited * 1e9))}.",
             "It may still be working: look at its Console, or give the request more time.",
         )
 
@@ -79,7 +84,9 @@ class WaitingRoom:
 
     def leave(self, request: Message) -> None:
         assert request.id is not None
-        self._waiters.pop(request.id, None)
+        waiter = self._waiters.pop(request.id, None)
+        if waiter is not None and not waiter.answer.cancel() and not waiter.answer.cancelled():
+            waiter.answer.exception()  # heard: sending may have failed before the waiting did
 
     def answered(self, request: Message, answer: Message) -> None:
         waiter = self._waiters.get(request.id) if request.id is not None else None

@@ -1,0 +1,245 @@
+"""The life of a connection: how it begins, how it fails, how it ends and begins again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from inspector.base.errors import ConnectFailed, ConnectionLost, NeedsLogin
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.revisions import R1, R4
+from inspector.session.state import Status
+from inspector.traffic.records import RecordKind
+from inspector.traffic.records import Status as TrafficStatus
+from inspector.transport.base import RequestFailed
+from tests.helpers.fakes import LoopTime, MemoryWire
+from tests.helpers.stage import Stage
+
+
+async def test_connecting_says_what_it_waits_for_and_ends_with_an_agreement(stage: Stage) -> None:
+    await stage.connect()
+    assert [(state.status, state.waits_for) for state in stage.states] == [
+        (Status.CONNECTING, "the server to start"),
+        (Status.CONNECTING, "the answer to initialize"),
+        (Status.CONNECTED, ""),
+    ]
+    agreement = stage.session.state.agreement
+    assert agreement is not None
+    assert agreement.revision is R4
+    assert stage.wire.revision is R4
+
+
+async def test_an_older_revision_is_told_to_the_wire(stage: Stage) -> None:
+    await stage.connect(protocolVersion="2024-11-05")
+    assert stage.wire.revision is R1
+
+
+async def test_what_is_wrong_with_the_agreement_is_noted_as_ours(stage: Stage) -> None:
+    await stage.connect(capabilities=None)
+    assert stage.session.state.status is Status.CONNECTED
+    assert stage.notes(RecordKind.LOCAL) == ['The answer to initialize has no "capabilities" object.']
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ConnectFailed("No such command.", "Install it."), Status.FAILED),
+        (NeedsLogin("It wants a login.", "Log in."), Status.NEEDS_LOGIN),
+    ],
+)
+async def test_a_wire_that_cannot_be_opened_fails_with_its_reason(
+    stage: Stage, error: ConnectFailed, status: Status
+) -> None:
+    stage.next_wire = MemoryWire(refuses=error)
+    with pytest.raises(ConnectFailed) as caught:
+        await stage.session.connect()
+    state = stage.session.state
+    assert caught.value is error
+    assert (state.status, state.reason, state.next_step) == (status, error.summary, error.next_step)
+    assert stage.wire.is_closed
+
+
+async def test_a_refused_handshake_fails_and_closes_the_wire(stage: Stage) -> None:
+    connecting = stage.start(stage.session.connect())
+    request = await stage.wire_next()
+    stage.wire.say(id=request["id"], error={"code": -32603, "message": "not today"})
+    with pytest.raises(ConnectFailed, match="not today"):
+        await connecting
+    assert stage.session.state.status is Status.FAILED
+    assert stage.wire.is_closed
+
+
+@pytest.mark.parametrize(
+    ("happens", "next_step"),
+    [
+        ("nothing", "Check that the server runs and that the address is right."),
+        (
+            "process",
+            "Its process runs but sent no message. Is this an MCP server, and does it speak on stdout?",
+        ),
+        ("banner", "It printed text that is no message: “Welcome to ␛[1mbash”. Is this an MCP server?"),
+    ],
+)
+async def test_giving_up_says_what_it_waited_for_and_what_came_instead(
+    stage: Stage, happens: str, next_step: str
+) -> None:
+    time = LoopTime()
+    connecting = stage.start(stage.session.connect())
+    await stage.wire_next()
+    if happens != "nothing":
+        stage.wire.start_process()
+    if happens == "banner":
+        stage.wire.send_frames(b"", b"Welcome to \x1b[1mbash", b"$ ")
+    await time.advance(15.1)
+    with pytest.raises(ConnectFailed) as caught:
+        await connecting
+    assert caught.value.summary == "Gave up after 15 s waiting for the answer to initialize."
+    assert caught.value.next_step == next_step
+    assert stage.session.state.reason == caught.value.summary
+    assert stage.wire.is_closed
+
+
+async def test_a_wire_that_ends_while_connecting_fails_with_the_reason_of_the_end(stage: Stage) -> None:
+    connecting = stage.start(stage.session.connect())
+    await stage.wire_next()
+    stage.wire.end("The server exited with code 3.", "Its last lines on stderr:\nno token")
+    with pytest.raises(ConnectFailed, match="exited with code 3") as caught:
+        await connecting
+    assert caught.value.next_step == "Its last lines on stderr:\nno token"
+    assert stage.session.state.status is Status.FAILED
+
+
+async def test_whatever_goes_wrong_inside_connecting_the_wire_is_closed(stage: Stage) -> None:
+    class Broken:
+        def first(self) -> None:
+            raise ZeroDivisionError("a bug of ours")
+
+        def receive(self, answer: Message) -> None: ...
+
+    stage.negotiation = Broken  # type: ignore[assignment]
+    with pytest.raises(ConnectFailed, match="a bug of ours"):
+        await stage.session.connect()
+    assert stage.session.state.status is Status.FAILED
+    assert stage.wire.is_closed
+
+
+async def test_connecting_can_be_cancelled(stage: Stage) -> None:
+    connecting = stage.start(stage.session.connect())
+    await stage.wire_next()
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+    assert (stage.session.state.status, stage.session.state.reason) == (
+        Status.STOPPED,
+        "Connecting was cancelled.",
+    )
+    assert stage.wire.is_closed
+
+
+async def test_closing_ends_the_wire_and_fails_what_waits(connected: Stage) -> None:
+    call = connected.start(connected.session.request("tools/list"))
+    await connected.wire.next()
+    await connected.session.close()
+    with pytest.raises(ConnectionLost, match="The connection was closed"):
+        await call
+    assert connected.wire.is_closed
+    assert connected.session.state.status is Status.STOPPED
+    with pytest.raises(ConnectionLost, match=r"not connected \(stopped\)"):
+        await connected.session.request("ping")
+
+
+async def test_a_lost_connection_fails_every_call_with_the_reason(connected: Stage) -> None:
+    calls = [connected.start(connected.session.request("tools/list")) for _ in range(2)]
+    await connected.wire.next()
+    await connected.wire.next()
+    connected.wire.end("The server exited with code 9.", "Its last lines on stderr:\nboom")
+    for call in calls:
+        with pytest.raises(ConnectionLost) as caught:
+            await call
+        assert (caught.value.summary, caught.value.next_step) == (
+            "The server exited with code 9.",
+            "Its last lines on stderr:\nboom",
+        )
+    await connected.ended()
+    state = connected.session.state
+    assert (state.status, state.reason) == (Status.FAILED, "The server exited with code 9.")
+    requests = connected.rows(RecordKind.REQUEST)
+    assert [row.status for row in requests] == [
+        TrafficStatus.OK,
+        TrafficStatus.GIVEN_UP,
+        TrafficStatus.GIVEN_UP,
+    ]
+
+
+async def test_the_failure_is_shown_before_the_process_has_ended(connected: Stage) -> None:
+    connected.wire.closes_when.clear()
+    connected.wire.end("The server closed its output, but its process is still running.", "")
+    await asyncio.sleep(0)
+    assert connected.session.state.status is Status.FAILED
+    assert not connected.wire.is_closed
+    connected.wire.closes_when.set()
+    await connected.ended()
+
+
+async def test_connecting_again_keeps_the_history_and_starts_the_ids_anew(connected: Stage) -> None:
+    connected.wire.end()
+    await connected.ended()
+    before = len(connected.log)
+    first_wire = connected.wire
+
+    await connected.connect()
+
+    assert connected.wire is not first_wire
+    assert connected.session.state.status is Status.CONNECTED
+    assert len(connected.log) > before
+    handshakes = [row for row in connected.rows(RecordKind.REQUEST) if row.method == "initialize"]
+    assert [(row.id, row.status) for row in handshakes] == [(1, TrafficStatus.OK), (1, TrafficStatus.OK)]
+
+
+async def test_connecting_while_connected_ends_the_old_connection_first(connected: Stage) -> None:
+    old = connected.wire
+    await connected.connect()
+    assert old.is_closed
+    assert connected.session.state.status is Status.CONNECTED
+
+
+async def test_frames_that_arrive_while_the_wire_is_being_closed_are_recorded(connected: Stage) -> None:
+    connected.wire.closes_when.clear()
+    closing = connected.start(connected.session.close())
+    await asyncio.sleep(0)
+    connected.wire.say(method="notifications/message", params={"level": "info", "data": "last words"})
+    connected.wire.say(id=77, method="ping")
+    connected.wire.end()
+    connected.wire.closes_when.set()
+    await closing
+    methods = [row.method for row in connected.rows(RecordKind.NOTIFICATION, RecordKind.REQUEST)]
+    assert methods[-2:] == ["notifications/message", "ping"]
+    assert connected.session.state.status is Status.STOPPED
+
+
+async def test_what_the_process_does_is_noted(connected: Stage) -> None:
+    connected.wire.start_process(pid=99)
+    connected.wire.write_stderr([b"hello", b"world"])
+    assert connected.notes(RecordKind.PROCESS) == ["Process 99 started: server (configured variables: none)"]
+    assert connected.notes(RecordKind.STDERR) == ["hello", "world"]
+    assert connected.session.state.pid == 99
+
+
+async def test_a_request_that_fails_on_the_wire_fails_alone(connected: Stage) -> None:
+    failing = connected.start(connected.session.request("tools/call", {"name": "a"}))
+    other = connected.start(connected.session.request("tools/list"))
+    request = await connected.wire.next()
+    fine = await connected.wire.next()
+    error = ConnectionLost("The server answered HTTP 500.", "Try again.")
+    message = connected.sent("tools/call")
+    connected.wire.happen(RequestFailed(message, error, 0))
+    connected.wire.say(id=fine["id"], result={})
+    with pytest.raises(ConnectionLost, match="HTTP 500"):
+        await failing
+    assert (await other).answer.result == {}
+    assert request["method"] == "tools/call"
+    assert connected.session.state.status is Status.CONNECTED
+    assert connected.notes(RecordKind.LOCAL) == ["tools/call: The server answered HTTP 500. Try again."]
+    await asyncio.sleep(0)
+    assert connected.wire.sends_nothing()  # it is over: there is nothing to cancel

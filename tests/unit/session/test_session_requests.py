@@ -1,0 +1,293 @@
+"""Requests in both directions: limits, progress, cancelling, and answering what the server asks."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConnectionLost, RequestTimedOut, RpcError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.entries import StdioEntry
+from inspector.protocol.connection import Progressed
+from inspector.protocol.framing import Overlong
+from inspector.protocol.jsonrpc import Message
+from inspector.session.connect import make_answerers, make_negotiation
+from inspector.traffic.records import RecordKind, Status
+from tests.helpers.fakes import LoopTime
+from tests.helpers.stage import Stage
+
+# ------------------------------------------------------------------ limits
+
+
+async def test_an_answer_comes_back_with_the_row_of_its_request(connected: Stage) -> None:
+    call = connected.start(connected.session.request("tools/list", {"cursor": "x"}))
+    request = await connected.wire.next()
+    assert request == {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"cursor": "x"}}
+    connected.wire.say(id=2, result={"tools": []})
+    exchange = await call
+    assert exchange.answer.result == {"tools": []}
+    assert connected.log.record(exchange.row).status is Status.OK
+
+
+async def test_no_answer_in_time_fails_the_call_and_tells_the_server(connected: Stage) -> None:
+    time = LoopTime()
+    call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
+    request = await connected.wire.next()
+    await time.advance(9.9)
+    assert not call.done()
+    await time.advance(0.2)
+    with pytest.raises(RequestTimedOut, match=r"The server did not answer tools/call within 10\.10 s"):
+        await call
+    assert await connected.wire.next() == {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": request["id"], "reason": "timed out"},
+    }
+    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+    assert [message.id for message in connected.wire.forgotten] == [request["id"]]
+
+
+async def test_a_limit_below_a_second_is_not_called_zero(connected: Stage) -> None:
+    time = LoopTime()
+    call = connected.start(connected.session.request("ping", timeout=0.2))
+    await connected.wire.next()
+    await time.advance(0.25)
+    with pytest.raises(RequestTimedOut, match="within 250 ms"):
+        await call
+
+
+async def test_a_late_answer_is_recorded_and_disturbs_nobody(connected: Stage) -> None:
+    time = LoopTime()
+    call = connected.start(connected.session.request("ping", timeout=1))
+    await connected.wire.next()
+    await time.advance(1.1)
+    with pytest.raises(RequestTimedOut):
+        await call
+    connected.wire.say(id=2, result={})
+    assert connected.rows()[-1].problem == "answers a request that was given up (id 2)"
+
+
+async def test_progress_pushes_the_limit_on_but_not_for_ever(connected: Stage) -> None:
+    time = LoopTime()
+    seen: list[Progressed] = []
+    call = connected.start(connected.session.request("tools/call", on_progress=seen.append))
+    request = await connected.wire.next()
+    assert request["params"] == {"_meta": {"progressToken": 2}}
+    for step in range(1, 4):  # 9, 18 and 25 s: the idle limit is 10, the longest 25
+        await time.advance(9 if step < 3 else 6.9)
+        assert not call.done()
+        connected.wire.say(method="notifications/progress", params={"progressToken": 2, "progress": step})
+    await time.advance(0.2)
+    with pytest.raises(RequestTimedOut):
+        await call
+    assert [event.progress for event in seen] == [1, 2, 3]
+
+
+async def test_progress_nobody_asked_for_does_not_push_the_limit(connected: Stage) -> None:
+    time = LoopTime()
+    call = connected.start(connected.session.request("tools/call"))
+    await connected.wire.next()
+    await time.advance(9)
+    connected.wire.say(method="notifications/progress", params={"progressToken": 7, "progress": 1})
+    await time.advance(2)
+    with pytest.raises(RequestTimedOut):
+        await call
+
+
+async def test_a_server_that_stops_reading_does_not_stop_the_limit(connected: Stage) -> None:
+    time = LoopTime()
+    connected.wire.block_sending()
+    call = connected.start(connected.session.request("tools/call", {"name": "x" * 100}))
+    await time.advance(10.1)
+    with pytest.raises(RequestTimedOut):
+        await call
+    connected.wire.unblock_sending()
+
+
+# ------------------------------------------------------------------ cancelling
+
+
+async def test_cancelling_the_caller_tells_the_server_why(connected: Stage) -> None:
+    call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
+    request = await connected.wire.next()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    notice = await connected.wire.next()
+    assert notice["params"] == {"requestId": request["id"], "reason": "cancelled by the person"}
+    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+
+
+async def test_closing_right_after_cancelling_still_sends_the_notice(connected: Stage) -> None:
+    call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
+    await connected.wire.next()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await connected.session.close()
+    assert (await connected.wire.next())["method"] == "notifications/cancelled"
+
+
+async def test_a_wire_that_is_lost_while_sending_fails_the_call_once(connected: Stage) -> None:
+    """The waiting fails and the sending fails: the caller hears of one, and nothing is left unheard."""
+    connected.wire.block_sending()
+    call = connected.start(connected.session.request("tools/list"))
+    await asyncio.sleep(0)
+    connected.wire.end("The server exited with code 1.", "")
+    with pytest.raises(ConnectionLost):
+        await call
+
+
+# ------------------------------------------------------------------ what arrives
+
+
+async def test_notifications_are_passed_on_in_order(connected: Stage) -> None:
+    seen: list[Message] = []
+    connected.session.notified.connect(seen.append)
+    connected.wire.say(method="notifications/tools/list_changed")
+    connected.wire.say(method="notifications/message", params={"level": "info"})
+    assert [message.method for message in seen] == [
+        "notifications/tools/list_changed",
+        "notifications/message",
+    ]
+
+
+async def test_a_receiver_that_fails_does_not_cost_the_frames_behind_it(
+    connected: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(message: Message) -> None:
+        raise ZeroDivisionError("a bug of ours")
+
+    connected.session.notified.connect(fail)
+    call = connected.start(connected.session.request("ping"))
+    await connected.wire.next()
+    connected.wire.send_frames(
+        b'{"jsonrpc":"2.0","method":"notifications/message"}', b'{"jsonrpc":"2.0","id":2,"result":{}}'
+    )
+    assert (await call).answer.result == {}
+    assert "a bug of ours" in caplog.text
+
+
+async def test_every_frame_that_arrives_is_recorded_whatever_it_is(connected: Stage) -> None:
+    before = len(connected.log)
+    frames = [
+        b"banner",
+        b"",
+        b"{bad",
+        b"\xff",
+        b'{"jsonrpc":"2.0","id":99,"result":{}}',
+        b"[]",
+        b"[" * 99_999,
+    ]
+    connected.wire.send_frames(*frames, Overlong(b'{"jsonrpc":', 10**9))
+    rows = connected.rows()[before:]
+    assert [row.raw for row in rows] == [*frames, b'{"jsonrpc":']
+    assert rows[-1].size == 10**9
+    assert all(row.problem for row in rows)
+
+
+# ------------------------------------------------------------------ answering the server
+
+
+async def test_a_ping_is_answered(connected: Stage) -> None:
+    connected.wire.say(id="p", method="ping")
+    assert await connected.wire.next() == {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+
+async def test_what_we_do_not_offer_is_refused(connected: Stage) -> None:
+    connected.wire.say(id=1, method="sampling/createMessage", params={})
+    answer = await connected.wire.next()
+    assert answer["error"] == {
+        "code": -32601,
+        "message": "We do not offer sampling/createMessage: no such capability was declared",
+    }
+
+
+async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path: Path) -> None:
+    entry = StdioEntry(name="a", command="x", roots=(str(tmp_path), "~"))
+    for method, answerer in make_answerers(entry).items():
+        stage.answer_with(method, answerer)
+    await stage.connect()
+    stage.wire.say(id=1, method="roots/list")
+    assert (await stage.wire.next())["result"] == {
+        "roots": [
+            {"uri": tmp_path.as_uri(), "name": tmp_path.name},
+            {"uri": Path.home().as_uri(), "name": Path.home().name},
+        ]
+    }
+
+
+def test_only_what_is_answered_is_declared() -> None:
+    assert make_answerers(StdioEntry(name="a", command="x")) == {}
+    assert make_negotiation(StdioEntry(name="a", command="x")).first().params["capabilities"] == {}
+    with_roots = make_negotiation(StdioEntry(name="a", command="x", roots=("/",)))
+    assert with_roots.first().params["capabilities"] == {"roots": {}}
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (RpcError(-1, "User rejected", {"x": 1}), {"code": -1, "message": "User rejected", "data": {"x": 1}}),
+        (RuntimeError("no home"), {"code": -32603, "message": "Internal error"}),
+    ],
+)
+async def test_an_answerer_that_fails_refuses(stage: Stage, error: Exception, expected: JSON) -> None:
+    async def fail(params: JSONObject) -> JSONObject:
+        raise error
+
+    stage.answer_with("roots/list", fail)
+    await stage.connect()
+    stage.wire.say(id=1, method="roots/list")
+    assert (await stage.wire.next())["error"] == expected
+
+
+async def test_a_request_that_cannot_be_read_is_refused(connected: Stage) -> None:
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 9000 + b"]" * 9000 + b"}}"
+    connected.wire.send_frames(deep)
+    answer = await connected.wire.next()
+    assert answer["id"] == 1
+    assert answer["error"] == {
+        "code": -32602,
+        "message": "The params cannot be read: nested too deeply to be read",
+    }
+
+
+async def test_a_request_that_was_taken_back_is_not_answered(stage: Stage) -> None:
+    started = asyncio.Event()
+
+    async def think(params: JSONObject) -> JSONObject:
+        started.set()
+        await asyncio.Event().wait()
+        return {}
+
+    stage.answer_with("roots/list", think)
+    await stage.connect()
+    stage.wire.say(id=1, method="roots/list")
+    await started.wait()
+    stage.wire.say(method="notifications/cancelled", params={"requestId": 1})
+    stage.wire.say(id=2, method="ping")
+    assert (await stage.wire.next())["id"] == 2
+    assert stage.wire.sends_nothing()
+
+
+async def test_taking_a_request_back_at_once_is_no_error_of_ours(
+    connected: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    connected.wire.say(id=1, method="ping")
+    connected.wire.say(method="notifications/cancelled", params={"requestId": 1})
+    connected.wire.say(id=2, method="ping")
+    assert (await connected.wire.next())["id"] == 2
+    assert caplog.text == ""
+
+
+async def test_two_open_requests_with_one_id_are_answered_as_one(
+    connected: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    connected.wire.say(id=1, method="ping")
+    connected.wire.say(id=1, method="ping")
+    assert (await connected.wire.next())["id"] == 1
+    connected.wire.say(id=1, method="ping")  # after the answer the id is free again
+    assert (await connected.wire.next())["id"] == 1
+    assert caplog.text == ""
