@@ -100,6 +100,7 @@ async def test_a_server_that_stops_reading_does_not_stop_the_limit(connected: St
     time = LoopTime()
     connected.wire.block_sending()
     call = connected.start(connected.session.request("tools/call", {"name": "x" * 100}))
+    await time.advance(0)
     await time.advance(10.1)
     with pytest.raises(RequestTimedOut):
         await call
