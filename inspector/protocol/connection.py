@@ -16,6 +16,7 @@ from inspector.base.errors import LocalProtocolError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.protocol import jsonrpc
 from inspector.protocol.correlate import Correlator, Match
+from inspector.protocol.dialect import Dialect, HandshakeDialect
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read_id
 
 
@@ -30,6 +31,13 @@ class Answered:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The server sent a request and waits for us."""
+
+    request: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Uninvited:
+    """The server sent a request in an era in which servers send none. It must not be answered."""
 
     request: Message
 
@@ -67,24 +75,40 @@ class Orphan:
     match: Match
 
 
-Event: TypeAlias = Answered | Asked | Notified | Progressed | Withdrawn | Orphan
+Event: TypeAlias = Answered | Asked | Uninvited | Notified | Progressed | Withdrawn | Orphan
 
 
 class Connection:
-    """The books of one conversation. Ids of ours are integers, counted up, never used twice."""
+    """The books of one conversation. Ids of ours are integers, counted up, never used twice.
 
-    def __init__(self) -> None:
+    `dialect` dresses the requests; it is set anew when the two sides have agreed on a revision.
+    """
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        self.dialect: Dialect = dialect or HandshakeDialect()
         self._last_id = 0
         self._ours: Correlator[Message] = Correlator()
         self._theirs: Correlator[Message] = Correlator()
 
     # -------------------------------------------------------------- sending
 
-    def request(self, method: str, params: JSONObject | None = None, *, progress: bool = False) -> Message:
-        """The next request of ours. With `progress` its id doubles as the progress token."""
+    def request(
+        self,
+        method: str,
+        params: JSONObject | None = None,
+        *,
+        progress: bool = False,
+        capabilities: JSONObject | None = None,
+        log_level: str = "",
+    ) -> Message:
+        """The next request of ours. With `progress` its id doubles as the progress token.
+
+        `capabilities` and `log_level` are said about this request alone, where the era allows that.
+        """
         self._last_id += 1
         if progress:
             params = _with_progress_token(params or {}, self._last_id)
+        params = self.dialect.dress(method, params, capabilities=capabilities, log_level=log_level)
         message = jsonrpc.request(self._last_id, method, params)
         self._ours.open(self._last_id, message)
         return message
@@ -101,10 +125,9 @@ class Connection:
         return jsonrpc.failure(id, code, message, data)
 
     def cancel(self, id: RequestId, reason: str) -> Message | None:
-        """Give a request up. The notice to send; None when it is not open, or must not be cancelled."""
+        """Give a request up. The notice to send; None when it is not open, or when none must be sent."""
         request = self._ours.give_up(id)
-        # "The initialize request MUST NOT be cancelled by clients."
-        if request is None or request.method == "initialize":
+        if request is None or not self.dialect.sends_cancel_notice(request.method):
             return None
         return jsonrpc.notification("notifications/cancelled", {"requestId": id, "reason": reason})
 
@@ -122,6 +145,8 @@ class Connection:
 
     def receive(self, message: Message) -> list[Event]:
         """What a frame means. Frames that are no message mean nothing: they are only recorded."""
+        if message.kind is Kind.NOTIFICATION:  # first, and past the table: a flood is made of these
+            return self._on_notification(message)
         if message.kind is Kind.BATCH:
             return [event for item in _items(message) for event in self.receive(item)]
         handler = _HANDLERS.get(message.kind)
@@ -138,6 +163,8 @@ class Connection:
     def _on_request(self, request: Message) -> list[Event]:
         if request.id is None:
             return []
+        if not self.dialect.takes_requests:
+            return [Uninvited(request)]
         # "The request ID MUST NOT have been previously used": two open ones can get one answer only.
         return [Asked(request)] if self._theirs.open(request.id, request) else []
 
@@ -173,7 +200,6 @@ _HANDLERS: dict[Kind, Callable[[Connection, Message], list[Event]]] = {
     Kind.RESULT: Connection._on_answer,
     Kind.ERROR: Connection._on_answer,
     Kind.REQUEST: Connection._on_request,
-    Kind.NOTIFICATION: Connection._on_notification,
 }
 _SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {
     "notifications/progress": Connection._on_progress,

@@ -1,21 +1,21 @@
 """How a conversation begins: what to ask first, and what the answer settles.
 
-A `Negotiation` is asked for its first request and then fed the answers; each answer gives another
-request (`Ask`), or the `Agreement`. The handshake era needs one `initialize`; probing for the stateless
-era adds rounds, not another interface.
+A `Negotiation` is asked for its first request and then told what came of it; each reply gives another
+request (`Ask`), or the `Agreement`. The handshake era needs one `initialize`, which is here; finding out
+whether a server is of the stateless era takes more rounds (`probe.py`), and no other interface.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
-from inspector.base.errors import ConnectFailed
+from inspector.base.errors import ConnectFailed, HttpRefused, NeedsLogin
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, Era, Revision, find_revision
-from inspector.protocol.types import Implementation
+from inspector.protocol.types import CacheHints, Implementation
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,28 @@ class ClientProfile:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request to send next."""
+    """A request to send next, complete as it is.
+
+    `revision` says under which rules it goes out: over HTTP, with which headers. (An `initialize` goes
+    out alike under all those of the handshake era.) `timeout` is how many seconds of silence are a reply;
+    None leaves that to the settings. With `needs_restart` the process must be started anew first.
+    """
 
     method: str
     params: JSONObject
+    revision: Revision = NEWEST_HANDSHAKE
+    timeout: float | None = None
+    needs_restart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """What came of a request instead of an answer."""
+
+    kind: Literal["timeout", "exited"]
+
+
+Reply: TypeAlias = Message | NoAnswer | HttpRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +69,9 @@ class Agreement:
     # A notification that seals it; the stateless era has none.
     sealed_by: str = ""
     problems: tuple[str, ...] = ()
+    # What server/discover gave besides; a handshake has neither.
+    supported_versions: tuple[str, ...] = ()
+    cache: CacheHints | None = None
 
     @property
     def era(self) -> Era:
@@ -62,8 +83,8 @@ class Negotiation(Protocol):
 
     def first(self) -> Ask: ...
 
-    def receive(self, answer: Message) -> Ask | Agreement:
-        """Raises ConnectFailed when the two sides cannot agree."""
+    def receive(self, reply: Reply) -> Ask | Agreement:
+        """Raises ConnectFailed when the two sides cannot agree, NeedsLogin when that must come first."""
         ...
 
 
@@ -84,11 +105,13 @@ class InitializeHandshake:
             },
         )
 
-    def receive(self, answer: Message) -> Agreement:
+    def receive(self, reply: Reply) -> Agreement:
+        if not isinstance(reply, Message):
+            raise no_verdict("initialize", reply)
         try:
-            if answer.kind is Kind.ERROR:
-                raise _refused(error_of(answer))
-            return self._settle(answer.result)
+            if reply.kind is Kind.ERROR:
+                raise _refused(error_of(reply))
+            return self._settle(reply.result)
         except JSONProblem as exc:
             raise ConnectFailed(
                 f"The answer to initialize cannot be read: {exc}.",
@@ -117,13 +140,26 @@ class InitializeHandshake:
         return f"initialize at {self._revision}; the server answered {revision}, which we speak too"
 
 
+def no_verdict(method: str, reply: NoAnswer | HttpRefused) -> ConnectFailed:
+    """The error for a reply that settles nothing. It says what happened, not what the server is."""
+    if isinstance(reply, HttpRefused):
+        kind = NeedsLogin if reply.status == 401 else ConnectFailed
+        return kind(reply.summary, reply.next_step)
+    if reply.kind == "exited":
+        return ConnectFailed(f"The server's process ended before it answered {method}.", _SEE_CONSOLE)
+    return ConnectFailed(f"The server did not answer {method} in time.", _SEE_CONSOLE)
+
+
+_SEE_CONSOLE = "Its own log (Console) may say why."
+
+
 def _refused(error: ErrorObject) -> ConnectFailed:
     summary = f"The server refused initialize: {shorten(one_line(error.message), 300)} ({error.code})."
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     if isinstance(supported, list) and supported:
         known = ", ".join(one_line(excerpt(date, 20)) for date in supported[:10])
         return ConnectFailed(summary, f"It says that it supports {known}.")
-    return ConnectFailed(summary, "Its own log (Console) may say why.")
+    return ConnectFailed(summary, _SEE_CONSOLE)
 
 
 def _no_common_revision(date: JSON) -> ConnectFailed:

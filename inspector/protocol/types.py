@@ -6,6 +6,8 @@ without a name) is `Malformed`, and then it is kept and shown as such, and the r
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -52,6 +54,12 @@ class Tool:
             words += ["idempotent"] if annotations.get("idempotentHint") is True else []
         return (*words, "open world") if annotations.get("openWorldHint") is True else tuple(words)
 
+    @property
+    def task_support(self) -> str:
+        """`forbidden`, `optional` or `required`: may a call of it be run as a task? (2025-11-25 only.)"""
+        support = _text(_object(self.source, "execution"), "taskSupport")
+        return support if support in ("optional", "required") else "forbidden"
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -75,6 +83,84 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    """A family of resources: an RFC 6570 template for their URIs."""
+
+    uri_template: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> ResourceTemplate:
+        return ResourceTemplate(
+            uri_template=_required(value, "uriTemplate"),
+            name=_text(value, "name"),
+            title=_text(value, "title"),
+            description=_text(value, "description"),
+            mime_type=_text(value, "mimeType"),
+            source=value,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceContents:
+    """What reading a resource gave: text, or bytes in Base64. An entry with neither is Malformed."""
+
+    uri: str
+    mime_type: str
+    text: str | None
+    blob: str | None
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> ResourceContents:
+        text, blob = value.get("text"), value.get("blob")
+        contents = ResourceContents(
+            uri=_text(value, "uri"),
+            mime_type=_text(value, "mimeType"),
+            text=text if isinstance(text, str) else None,
+            blob=blob if isinstance(blob, str) else None,
+            source=value,
+        )
+        if contents.text is None and contents.blob is None:
+            raise ValueError('it has neither a "text" nor a "blob" that is a string')
+        return contents
+
+    def data(self) -> bytes:
+        """The bytes it stands for. Raises ValueError when the blob is not Base64."""
+        if self.blob is None:
+            return (self.text or "").encode(errors="replace")
+        try:
+            return base64.b64decode(self.blob, validate=True)
+        except (binascii.Error, ValueError) as exc:
+            raise ValueError(f"the blob is not Base64: {exc}") from exc
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """An argument of a prompt. Its value is always a string."""
+
+    name: str
+    title: str
+    description: str
+    is_required: bool
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> PromptArgument:
+        return PromptArgument(
+            name=_required(value, "name"),
+            title=_text(value, "title"),
+            description=_text(value, "description"),
+            is_required=value.get("required") is True,
+            source=value,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     name: str
     title: str
@@ -84,6 +170,93 @@ class Prompt:
     @staticmethod
     def read(value: JSONObject) -> Prompt:
         return Prompt(_required(value, "name"), _text(value, "title"), _text(value, "description"), value)
+
+    @property
+    def arguments(self) -> tuple[PromptArgument, ...]:
+        """Those that can be used; the others are in `source`."""
+        return tuple(read_items(self.source.get("arguments", []), PromptArgument.read)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt: a role and one content block."""
+
+    role: str
+    content: JSONObject
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> PromptMessage:
+        content = value.get("content")
+        if not isinstance(content, dict):
+            raise ValueError('"content" must be one content block, an object')
+        return PromptMessage(_required(value, "role"), content, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Suggestions for the value of one argument. `total` may be more than were sent."""
+
+    values: tuple[str, ...] = ()
+    total: int | None = None
+    has_more: bool = False
+
+    @staticmethod
+    def read(result: JSONObject) -> Completion:
+        completion = _object(result, "completion")
+        values, total = completion.get("values"), completion.get("total")
+        return Completion(
+            values=tuple(value for value in values if isinstance(value, str))
+            if isinstance(values, list)
+            else (),
+            total=total if type(total) is int else None,
+            has_more=completion.get("hasMore") is True,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheHints:
+    """How long a result may be reused, and by whom. Without a usable `ttl_ms` it is stale at once."""
+
+    ttl_ms: int | None = None
+    scope: str = ""
+
+    @staticmethod
+    def read(result: JSONObject) -> CacheHints:
+        ttl, scope = result.get("ttlMs"), result.get("cacheScope")
+        return CacheHints(
+            ttl_ms=ttl if type(ttl) is int and ttl >= 0 else None,
+            scope=scope if isinstance(scope, str) and scope in ("public", "private") else "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequest:
+    """A question of the server inside a result: bare, with neither `jsonrpc` nor an id."""
+
+    method: str
+    params: JSONObject
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> InputRequest:
+        return InputRequest(_required(value, "method"), _object(value, "params"), value)
+
+
+def read_input_requests(value: JSON) -> dict[str, InputRequest]:
+    """The questions in an `inputRequests` member, by the keys that the answers must carry.
+
+    Raises ValueError: what cannot be read cannot be answered, and an answer must answer them all.
+    """
+    if not isinstance(value, dict):
+        raise ValueError('"inputRequests" must be an object')
+    requests = {}
+    for key, entry in value.items():
+        try:
+            requests[key] = InputRequest.read(_entry(entry))
+        except ValueError as exc:
+            raise ValueError(f"the input request “{excerpt(key, 40)}” cannot be used: {exc}") from exc
+    return requests
 
 
 @dataclass(frozen=True, slots=True)

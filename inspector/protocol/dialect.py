@@ -1,0 +1,116 @@
+"""How a message is dressed: what each era wants around a request, and how it gives one up.
+
+The handshake era settled everything once; its requests go as they are. In the stateless era every request
+says for itself which revision it speaks, who asks and what the client can do.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.protocol.handshake import ClientProfile
+from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
+
+PROTOCOL_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
+
+
+class Dialect(Protocol):
+    """The habits of one era at one revision."""
+
+    @property
+    def revision(self) -> Revision: ...
+
+    @property
+    def takes_requests(self) -> bool:
+        """May the server ask? Where it may not, a request of its is a fault, and is not answered."""
+        ...
+
+    def dress(
+        self,
+        method: str,
+        params: JSONObject | None,
+        *,
+        capabilities: JSONObject | None = None,
+        log_level: str = "",
+    ) -> JSONObject | None:
+        """The params to send. `capabilities` stand in for the profile's, for this request alone;
+        `log_level` asks for log messages about it. Both mean nothing in the handshake era."""
+        ...
+
+    def sends_cancel_notice(self, method: str) -> bool:
+        """Is giving up such a request said in a message?"""
+        ...
+
+
+class HandshakeDialect:
+    """Requests go as they are."""
+
+    takes_requests = True
+
+    def __init__(self, revision: Revision = NEWEST_HANDSHAKE) -> None:
+        self.revision = revision
+
+    def dress(
+        self,
+        method: str,
+        params: JSONObject | None,
+        *,
+        capabilities: JSONObject | None = None,
+        log_level: str = "",
+    ) -> JSONObject | None:
+        return params
+
+    def sends_cancel_notice(self, method: str) -> bool:
+        # "The initialize request MUST NOT be cancelled by clients." A server/discover of this era is a
+        # probe that got no answer: a server that does not know it need not hear that it is over.
+        return method not in ("initialize", "server/discover")
+
+
+class StatelessDialect:
+    """Every request carries what the handshake used to settle.
+
+    `closes_to_cancel` is for HTTP, where closing the response is itself the cancellation and a notice
+    is wrong; where all messages share one channel, the notice is a must.
+    """
+
+    takes_requests = False
+
+    def __init__(self, profile: ClientProfile, revision: Revision, *, closes_to_cancel: bool = False) -> None:
+        self.revision = revision
+        self._profile = profile
+        self._closes_to_cancel = closes_to_cancel
+
+    def dress(
+        self,
+        method: str,
+        params: JSONObject | None,
+        *,
+        capabilities: JSONObject | None = None,
+        log_level: str = "",
+    ) -> JSONObject:
+        """Params with `_meta`, never absent. What the caller's own `_meta` says stands: in a debugger, a
+        request that contradicts the agreement is meant to."""
+        params = params or {}
+        own = params.get("_meta")
+        meta: JSONObject = {
+            PROTOCOL_VERSION_KEY: self.revision.date,
+            CLIENT_INFO_KEY: self._profile.info(),
+            CLIENT_CAPABILITIES_KEY: self._profile.capabilities if capabilities is None else capabilities,
+        }
+        if log_level:
+            meta[LOG_LEVEL_KEY] = log_level
+        return {**params, "_meta": {**meta, **(own if isinstance(own, dict) else {})}}
+
+    def sends_cancel_notice(self, method: str) -> bool:
+        return not self._closes_to_cancel
+
+
+def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) -> Dialect:
+    """The dialect of an agreed revision."""
+    if revision.era is Era.HANDSHAKE:
+        return HandshakeDialect(revision)
+    return StatelessDialect(profile, revision, closes_to_cancel=over_http)
