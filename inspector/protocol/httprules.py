@@ -1,0 +1,248 @@
+"""The rules of Streamable HTTP that need no socket: headers, what a status means, which redirect to follow.
+
+In the handshake era headers say which session and revision a message belongs to. In the stateless era
+they mirror parts of the body, so that a gateway can route without reading it; a server must refuse a
+request whose headers and body differ. Headers are therefore always made from the message itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from enum import Enum
+from typing import TypeAlias
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, shorten
+from inspector.base.numbers import write_number
+from inspector.base.plaintext import one_line
+from inspector.protocol import jsonrpc
+from inspector.protocol.dialect import PROTOCOL_VERSION_KEY
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, ErrorObject, Kind, Message, error_of
+from inspector.protocol.revisions import Era, Revision
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+VERSION_HEADER = "MCP-Protocol-Version"
+METHOD_HEADER = "Mcp-Method"
+NAME_HEADER = "Mcp-Name"
+SESSION_HEADER = "Mcp-Session-Id"
+
+HEADER_MISMATCH = -32020
+MISSING_CLIENT_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
+
+# Which member of `params` is mirrored as Mcp-Name. The last three are of the Tasks extension.
+_NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+
+# ------------------------------------------------------------------ headers
+
+
+def standard_headers(
+    message: Message | None, revision: Revision | None = None, session_id: str = ""
+) -> Headers:
+    """The headers that go with a message; with None, those of a GET or DELETE of the handshake era.
+
+    `revision` is what the message is sent under: the agreed one, or the one that a probe tries. It is
+    None before anything was agreed.
+    """
+    # An initialize begins anew: a legacy server must refuse a version header that it does not know, so
+    # that of the probe must not leak onto it, nor the id of a session that is gone.
+    if message is not None and message.method == "initialize":
+        return ()
+    if revision is None or revision.era is Era.HANDSHAKE:
+        return _session_headers(revision, session_id)
+    return () if message is None else _mirrored_headers(message, revision)
+
+
+def _session_headers(revision: Revision | None, session_id: str) -> Headers:
+    version = revision.date if revision is not None else ""
+    return _present((SESSION_HEADER, session_id), (VERSION_HEADER, version))
+
+
+def _mirrored_headers(message: Message, revision: Revision) -> Headers:
+    params = _params(message)
+    meta = params.get("_meta")
+    version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, dict) else None
+    name = params.get(_NAMED_BY.get(message.method, ""))
+    headers = _present(
+        # The body may say another version than the agreed one, when a person tries what happens then.
+        (VERSION_HEADER, version if isinstance(version, str) else revision.date),
+        (METHOD_HEADER, message.method),
+    )
+    return (*headers, (NAME_HEADER, encode_header_value(name))) if isinstance(name, str) else headers
+
+
+def _params(message: Message) -> JSONObject:
+    try:
+        return message.params
+    except JSONProblem:  # written by hand, to see what the server makes of it
+        return {}
+
+
+def _present(*headers: tuple[str, str]) -> Headers:
+    """Those that have a value. These have no encoded form: one that HTTP cannot carry is left out."""
+    return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
+
+
+# ------------------------------------------------------------------ header values
+
+_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encode_header_value(text: str) -> str:
+    """A text as a value of `Mcp-Name` or `Mcp-Param-*`: as it is where that is safe, else in Base64.
+
+    A tab is legal in HTTP, and encoded all the same: servers of both official SDKs expect that.
+    """
+    if not text or (_PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text)):
+        return text
+    # UTF-8 has no lone surrogates; U+FFFD is what JavaScript's encoder writes for one.
+    data = _SURROGATE.sub("\ufffd", text).encode()
+    return f"=?base64?{base64.b64encode(data).decode('ascii')}?="
+
+
+def header_text(value: JSON) -> str | None:
+    """A value as the text that a header mirrors, not yet encoded; None when there is nothing to send."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return write_number(value)
+    return None
+
+
+# ------------------------------------------------------------------ statuses
+
+
+class Meaning(Enum):
+    """What the status of an HTTP answer says about the message that was posted."""
+
+    BODY = "the body carries the messages"
+    ACCEPTED = "taken, and nothing is to be read"
+    UNANSWERED = "a request was taken like a notification: its answer will never come"
+    REDIRECT = "ask elsewhere"
+    LOGIN = "say who you are"
+    FORBIDDEN = "not from this origin, or not with these credentials"
+    SESSION_LOST = "the session is gone: begin anew, without its id"
+    REFUSED = "not like this"
+    OUTAGE = "the server, or what stands before it, is out of order"
+
+
+def meaning_of(status: int, message: Message, *, has_session: bool = False) -> Meaning:
+    """`has_session` says whether the post carried a session id."""
+    if status < 300:
+        return _success(status, message)
+    if status < 400:
+        return Meaning.REDIRECT
+    if status == 404 and has_session:
+        return Meaning.SESSION_LOST
+    special = {401: Meaning.LOGIN, 403: Meaning.FORBIDDEN}
+    return special.get(status, Meaning.REFUSED if status < 500 else Meaning.OUTAGE)
+
+
+def _success(status: int, message: Message) -> Meaning:
+    if message.kind is not Kind.REQUEST:
+        return Meaning.ACCEPTED
+    return Meaning.UNANSWERED if status in (202, 204, 205) else Meaning.BODY
+
+
+def may_answer(meaning: Meaning, message: Message) -> bool:
+    """Is a JSON-RPC message in the body the answer, before the status counts?
+
+    Not for an outage during a probe: that says nothing about the era of the server.
+    """
+    if meaning is Meaning.OUTAGE:
+        return message.method != "server/discover"
+    return meaning in (Meaning.BODY, Meaning.REFUSED)
+
+
+def refusal(
+    status: int, message: Message, body: bytes = b"", *, has_session: bool = False
+) -> HttpRefused | NeedsLogin:
+    """The error to report for an answer without a message that could be given to whoever waits."""
+    meaning = meaning_of(status, message, has_session=has_session)
+    if meaning is Meaning.LOGIN:
+        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
+    what = message.method or "an answer of ours"
+    text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
+    said = f": {text}" if text else ""
+    summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{said}.")
+    return HttpRefused(summary, _next_step(meaning, status), status, body)
+
+
+_SUMMARIES = {
+    Meaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
+    Meaning.UNANSWERED: "The server took the request like a notification (HTTP 202) and will not answer it.",
+}
+_NEXT_STEPS = {
+    Meaning.BODY: "Is this the URL of an MCP endpoint?",
+    Meaning.SESSION_LOST: "Connect again: a new session will be begun.",
+    Meaning.UNANSWERED: "This is a fault of the server: a request must be answered.",
+    Meaning.REDIRECT: "Only a redirect to the same host that keeps the method is followed; check the URL.",
+    Meaning.FORBIDDEN: "It refuses this origin or these credentials.",
+    Meaning.OUTAGE: "The server, or a proxy before it, is out of order. Try again later.",
+}
+
+
+def _next_step(meaning: Meaning, status: int) -> str:
+    if status == 404 and meaning is Meaning.REFUSED:
+        return "Check the path of the URL; many servers listen at /mcp."
+    if status == 405:
+        return "It takes no POST there: this may be the old HTTP+SSE transport."
+    return _NEXT_STEPS.get(meaning, "The Traffic view has the whole answer.")
+
+
+def error_in(body: bytes) -> ErrorObject | None:
+    """The JSON-RPC error that a body holds, if it holds one."""
+    message = jsonrpc.read(body)
+    try:
+        return error_of(message) if message.kind is Kind.ERROR else None
+    except JSONProblem:
+        return None
+
+
+def suggests_http_sse(status: int, body: bytes = b"") -> bool:
+    """Was a POST refused as a server of the old HTTP+SSE transport would? Then try a GET of the same URL."""
+    error = error_in(body)
+    is_modern = error is not None and error.code in MODERN_ERRORS | {METHOD_NOT_FOUND}
+    return status in (400, 404, 405) and not is_modern
+
+
+# ------------------------------------------------------------------ redirects
+
+_KEEPS_EVERY_METHOD = (307, 308)
+_KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)
+
+
+def redirect_target(url: str, location: str, method: str, status: int = 308) -> str | None:
+    """Where to send the same request again; None when the redirect must not be followed.
+
+    Only to the same origin, so that credentials go nowhere else, and only where the method stays the
+    same: a POST that becomes a GET is another request.
+    """
+    if status not in (_KEEPS_GET if method == "GET" else _KEEPS_EVERY_METHOD) or not location:
+        return None
+    try:
+        target = urlsplit(urljoin(url, location))
+        if target.username is not None or _origin(target) != _origin(urlsplit(url)):
+            return None
+    except ValueError:  # not a URL, or a port that is no number
+        return None
+    return urlunsplit(target._replace(fragment=""))
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
