@@ -1,0 +1,288 @@
+"""Tasks: calls that go on after their answer. One view over two designs that share no wire format.
+
+2025-11-25 has them in its core (`CoreTasks`): the caller asks for a task, the created task is nested in
+the result, `tasks/result` waits for the outcome. For 2026-07-28 they are an extension (`ExtensionTasks`):
+the server decides, everything is flat, `tasks/get` holds outcome and questions alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from inspector.base.jsonvalue import JSON, JSONObject, excerpt
+from inspector.base.plaintext import one_line
+from inspector.protocol.revisions import R4, Era, Revision
+from inspector.protocol.types import InputRequest, read_input_requests
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+RELATED_TASK_KEY = "io.modelcontextprotocol/related-task"
+
+_POLL_MS = 1_000
+_LEAST_POLL_MS, _MOST_POLL_MS = 100, 3_600_000
+
+Call: TypeAlias = tuple[str, JSONObject]  # a method and its params
+
+
+class TaskStatus(Enum):
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Nothing follows it."""
+        return self in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is known of a task. `result` and `error` are inside it only in the extension."""
+
+    id: str
+    status: TaskStatus
+    message: str
+    created_at: str
+    updated_at: str
+    ttl_ms: int | None
+    poll_interval_ms: int | None
+    result: JSONObject | None
+    error: JSONObject | None
+    source: JSONObject
+
+    @staticmethod
+    def read(value: JSONObject) -> Task:
+        """Read either design. Raises ValueError when there is no id, or no status that we know."""
+        id = value.get("taskId")
+        if not isinstance(id, str) or not id:
+            raise ValueError('"taskId" must be a string with at least one character')
+        return Task(
+            id=id,
+            status=_status(value.get("status")),
+            message=_text(value, "statusMessage"),
+            created_at=_text(value, "createdAt"),
+            updated_at=_text(value, "lastUpdatedAt"),
+            ttl_ms=_milliseconds(value, "ttlMs", "ttl"),
+            poll_interval_ms=_milliseconds(value, "pollIntervalMs", "pollInterval"),
+            result=_object(value, "result"),
+            error=_object(value, "error"),
+            source=value,
+        )
+
+    @property
+    def next_poll_ms(self) -> int:
+        """How long to wait before asking again: as the server wishes, within reason."""
+        wish = _POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
+        return min(max(wish, _LEAST_POLL_MS), _MOST_POLL_MS)
+
+    def input_requests(self) -> dict[str, InputRequest]:
+        """The questions that are open (extension). Raises ValueError when they cannot be read."""
+        if self.status is not TaskStatus.INPUT_REQUIRED or "inputRequests" not in self.source:
+            return {}
+        return read_input_requests(self.source["inputRequests"])
+
+
+# ------------------------------------------------------------------ the two designs
+
+
+class TaskDesign(Protocol):
+    """What to send and how to read it. A method that returns None has no counterpart in the design."""
+
+    notification: str  # the method under which the server tells of a change; its params are a task
+
+    def is_offered(self, capabilities: JSONObject) -> bool:
+        """Do these capabilities of the server say that a tool call may become a task?"""
+        ...
+
+    def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
+        """The params of a call that is meant to become a task."""
+        ...
+
+    def created(self, result: JSONObject) -> Task | None:
+        """The task that a call became; None when the result is the outcome itself.
+
+        Raises ValueError when it is meant to be a task and cannot be read as one.
+        """
+        ...
+
+    def get(self, id: str) -> Call: ...
+
+    def cancel(self, id: str, capabilities: JSONObject) -> Call | None: ...
+
+    def outcome(self, id: str) -> Call | None:
+        """A request that waits for the outcome, and for what is asked on the way to it."""
+        ...
+
+    def update(self, id: str, responses: Mapping[str, JSONObject]) -> Call | None: ...
+
+    def list(self, capabilities: JSONObject, cursor: str | None = None) -> Call | None: ...
+
+
+class CoreTasks:
+    """2025-11-25."""
+
+    notification = "notifications/tasks/status"
+
+    def is_offered(self, capabilities: JSONObject) -> bool:
+        return _declares(capabilities, "tasks", "requests", "tools", "call")
+
+    def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
+        return {**params, "task": {} if ttl_ms is None else {"ttl": ttl_ms}}
+
+    def created(self, result: JSONObject) -> Task | None:
+        task = result.get("task")
+        return Task.read(task) if isinstance(task, dict) and "content" not in result else None
+
+    def get(self, id: str) -> Call:
+        return "tasks/get", {"taskId": id}
+
+    def cancel(self, id: str, capabilities: JSONObject) -> Call | None:
+        return ("tasks/cancel", {"taskId": id}) if _declares(capabilities, "tasks", "cancel") else None
+
+    def outcome(self, id: str) -> Call | None:
+        return "tasks/result", {"taskId": id}
+
+    def update(self, id: str, responses: Mapping[str, JSONObject]) -> Call | None:
+        return None
+
+    def list(self, capabilities: JSONObject, cursor: str | None = None) -> Call | None:
+        if not _declares(capabilities, "tasks", "list"):
+            return None
+        return "tasks/list", {} if cursor is None else {"cursor": cursor}
+
+
+class ExtensionTasks:
+    """The extension for 2026-07-28. A client must remember the ids: there is no list."""
+
+    notification = "notifications/tasks"
+
+    def is_offered(self, capabilities: JSONObject) -> bool:
+        return _declares(capabilities, "extensions", EXTENSION)
+
+    def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
+        return params  # the capability is the wish; the server decides
+
+    def created(self, result: JSONObject) -> Task | None:
+        return Task.read(result) if result.get("resultType") == "task" else None
+
+    def get(self, id: str) -> Call:
+        return "tasks/get", {"taskId": id}
+
+    def cancel(self, id: str, capabilities: JSONObject) -> Call | None:
+        return "tasks/cancel", {"taskId": id}
+
+    def outcome(self, id: str) -> Call | None:
+        return None
+
+    def update(self, id: str, responses: Mapping[str, JSONObject]) -> Call | None:
+        return "tasks/update", {"taskId": id, "inputResponses": dict(responses)}
+
+    def list(self, capabilities: JSONObject, cursor: str | None = None) -> Call | None:
+        return None
+
+
+def tasks_of(revision: Revision) -> TaskDesign | None:
+    """The design of a revision; None for those that had no tasks."""
+    if revision.era is Era.STATELESS:
+        return ExtensionTasks()
+    return CoreTasks() if revision == R4 else None
+
+
+def related_task(meta: JSON) -> str:
+    """The id of the task that a message of 2025-11-25 belongs to, from its `_meta`; "" for none."""
+    related = meta.get(RELATED_TASK_KEY) if isinstance(meta, dict) else None
+    return _text(related, "taskId") if isinstance(related, dict) else ""
+
+
+# ------------------------------------------------------------------ watching one
+
+
+@dataclass(frozen=True, slots=True)
+class TaskNews:
+    """What a new state of a task brings: where it stands, what is newly asked, and what is wrong."""
+
+    task: Task
+    asked: dict[str, InputRequest] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+class TaskWatch:
+    """Follows one task through polls and notifications, whichever comes first.
+
+    Keys of questions are unique over a task's life, so each question is reported once, however often
+    it is polled.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._seen: dict[str, InputRequest] = {}
+
+    def receive(self, task: Task) -> TaskNews:
+        """The latest state, as it was read. One that leaves a terminal status is named and not believed."""
+        if task.id != self.task.id:
+            return TaskNews(self.task, problems=(f"The state is that of another task, {_shown(task.id)}.",))
+        if self.task.status.is_terminal:
+            return TaskNews(self.task, problems=self._leaves_terminal(task))
+        self.task = task
+        try:
+            asked, problems = self._news(task.input_requests())
+        except ValueError as exc:
+            return TaskNews(task, problems=(f"The task asks for what cannot be read: {exc}.",))
+        return TaskNews(task, asked, problems)
+
+    def _leaves_terminal(self, task: Task) -> tuple[str, ...]:
+        before, after = self.task.status, task.status
+        if before is after:
+            return ()
+        return (f"The task was {before.value}, which is final, and now says {after.value}.",)
+
+    def _news(self, requests: dict[str, InputRequest]) -> tuple[dict[str, InputRequest], tuple[str, ...]]:
+        asked = {key: request for key, request in requests.items() if key not in self._seen}
+        reused = [key for key in requests if key in self._seen and requests[key] != self._seen[key]]
+        self._seen.update(asked)
+        return asked, tuple(f"The task uses the key {_shown(key)} for a second question." for key in reused)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def _status(value: JSON) -> TaskStatus:
+    try:
+        return TaskStatus(value)
+    except ValueError:
+        raise ValueError(f'"status" is none that we know: {_shown(value)}') from None
+
+
+def _text(value: JSONObject, member: str) -> str:
+    text = value.get(member)
+    return text if isinstance(text, str) else ""
+
+
+def _object(value: JSONObject, member: str) -> JSONObject | None:
+    found = value.get(member)
+    return found if isinstance(found, dict) else None
+
+
+def _milliseconds(value: JSONObject, *members: str) -> int | None:
+    """The first of these members that is a number of milliseconds. Null is a legal "unlimited"."""
+    for member in members:
+        number = value.get(member)
+        # Some servers write 5000.0; NaN and Infinity are not JSON, and still arrive.
+        if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < 2**53:
+            return int(number)
+    return None
+
+
+def _declares(capabilities: JSONObject, *path: str) -> bool:
+    here: JSON = capabilities
+    for member in path:
+        here = here.get(member) if isinstance(here, dict) else None
+    return here is not None and here is not False
+
+
+def _shown(value: JSON) -> str:
+    return f"“{one_line(excerpt(value, 60))}”"
