@@ -1,0 +1,32 @@
+"""`python -m tests.bench NAME`: runs one benchmark; exits with 1 when a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+BENCHMARKS = {
+    "startup": "from exec to a window that can be used, against a bare Qt window",
+    "calls": "sequential recorded tool calls, against a raw asyncio client",
+    "flood": "notifications into the shown window: none lost, no freeze",
+    "line": "one very long line, against a raw asyncio client",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__)
+    commands = parser.add_subparsers(dest="name", required=True)
+    for name, summary in BENCHMARKS.items():
+        module = import_module(f"tests.bench.{name}")
+        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        module.configure(command)
+        command.set_defaults(run=module.run)
+    options = parser.parse_args()
+    result = options.run(options)
+    result.print()
+    return 0 if result.holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

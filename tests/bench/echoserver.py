@@ -1,0 +1,63 @@
+"""An MCP server on stdio of the standard library alone: fast, so that the client is what is measured.
+
+Tools: `echo` gives back its message, `flood` sends `count` log notifications of `size` characters and gives
+the count, `line` gives a text of `size` characters. Run it as `python -m tests.bench.echoserver`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_CHUNK = 500
+_SCHEMA = {"type": "object"}
+
+
+def echo(arguments: dict[str, Any]) -> str:
+    return str(arguments.get("message", ""))
+
+
+def flood(arguments: dict[str, Any]) -> str:
+    count, text = arguments["count"], "." * arguments["size"]
+    params = {"level": "info", "logger": "flood", "data": text}
+    message = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
+    line = json.dumps(message).encode() + b"\n"
+    for start in range(0, count, _CHUNK):
+        sys.stdout.buffer.write(line * min(_CHUNK, count - start))
+    return str(count)
+
+
+def line(arguments: dict[str, Any]) -> str:
+    return "x" * int(arguments["size"])
+
+
+TOOLS: dict[str, Callable[[dict[str, Any]], str]] = {"echo": echo, "flood": flood, "line": line}
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    if method == "initialize":
+        capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
+        info = {"name": "bench-echo", "version": "1"}
+        revision = params["protocolVersion"]
+        return {"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info}
+    if method == "tools/list":
+        return {"tools": [{"name": name, "inputSchema": _SCHEMA} for name in TOOLS]}
+    if method == "tools/call":
+        return {"content": [{"type": "text", "text": TOOLS[params["name"]](params.get("arguments", {}))}]}
+    return {}
+
+
+def main() -> None:
+    write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
+    for raw in sys.stdin.buffer:
+        message = json.loads(raw)
+        if "id" in message:
+            result = answer(message["method"], message.get("params", {}))
+            write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n")
+            flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""How long the window's thread was away from its event loop, measured from inside."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+_BEAT_MS = 2
+
+
+class Heartbeat(QObject):
+    """A precise timer that should fire every 2 ms; `gaps` are the times between two beats, in seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gaps: list[float] = []
+        self._last = 0.0
+        self._timer = QTimer(self, interval=_BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_beat)
+
+    def start(self) -> None:
+        self.gaps.clear()
+        self._last = time.perf_counter()
+        self._timer.start()
+
+    def stop(self) -> None:
+        self._timer.stop()
+        self._on_beat()  # a freeze at the very end counts too
+
+    def worst_ms(self) -> float:
+        return round(max(self.gaps) * 1000, 1)
+
+    def p99_ms(self) -> float:
+        """99 of 100 beats came within this time."""
+        return round(sorted(self.gaps)[len(self.gaps) * 99 // 100] * 1000, 1)
+
+    def _on_beat(self) -> None:
+        now = time.perf_counter()
+        self.gaps.append(now - self._last)
+        self._last = now

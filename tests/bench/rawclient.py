@@ -1,0 +1,52 @@
+"""The floor for clients: a child process, a line out, a line in, `json.loads`; nothing recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+_LINE_LIMIT = 2**30
+
+
+class RawClient:
+    """One request at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._stdin = process.stdin
+        self._stdout = process.stdout
+        self._last_id = 0
+
+    @classmethod
+    async def start(cls, command: list[str]) -> RawClient:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=_LINE_LIMIT
+        )
+        client = cls(process)
+        info = {"name": "raw", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+        await client.request("initialize", params)
+        client._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return client
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return await self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._last_id += 1
+        self._write({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+        await self._stdin.drain()
+        while True:
+            answer: dict[str, Any] = json.loads(await self._stdout.readline())
+            if answer.get("id") == self._last_id and "method" not in answer:
+                return answer
+
+    async def close(self) -> None:
+        self._stdin.close()
+        await self._process.wait()
+
+    def _write(self, message: dict[str, Any]) -> None:
+        self._stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")

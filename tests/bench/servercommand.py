@@ -1,0 +1,32 @@
+"""The options that name a server, a tool and its arguments, for every benchmark that takes any server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from typing import Any
+
+from inspector.config.entries import StdioEntry
+
+ECHO_SERVER = shlex.join([sys.executable, "-m", "tests.bench.echoserver"])
+DEMO_SERVER = shlex.join([sys.executable, "-m", "inspector.demo", "everything"])
+
+
+def add_options(parser: argparse.ArgumentParser, command: str, tool: str, arguments: dict[str, Any]) -> None:
+    parser.add_argument("--command", default=command, help="a stdio MCP server (default: %(default)s)")
+    parser.add_argument("--tool", default=tool, help="the tool to call (default: %(default)s)")
+    parser.add_argument("--args", type=_json_object, default=arguments, metavar="JSON", help="its arguments")
+
+
+def entry(command: str) -> StdioEntry:
+    program, *args = shlex.split(command)
+    return StdioEntry(name="bench", command=program, args=tuple(args))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return value

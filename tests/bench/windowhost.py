@@ -1,0 +1,66 @@
+"""The real window, shown, with one connected server in front of the person."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from tests.bench.enginehost import SERVER
+from tests.bench.sandbox import sandbox
+from tests.bench.servercommand import entry
+
+if TYPE_CHECKING:
+    from inspector.app.main import App
+    from inspector.engine.views import ServerView
+
+T = TypeVar("T")
+
+_REST_S = 0.5
+
+
+def in_window(command: str, measure: Callable[[App], Awaitable[T]]) -> T:
+    """Build the app as `mcp-lens` does, show it, connect the server, and measure on the window's loop."""
+    with sandbox() as env:
+        os.environ.update(env)
+        from inspector.app.main import build, tune_interpreter
+
+        app = build(None, Path(env["HOME"], "layout.ini"))
+        tune_interpreter()
+        with contextlib.closing(app.loop):
+            return app.loop.run_until_complete(_measure(app, command, measure))
+
+
+async def _measure(app: App, command: str, measure: Callable[[App], Awaitable[T]]) -> T:
+    from inspector.app.main import shut_down
+
+    app.window.show()
+    try:
+        await _connect(app, command)
+        return await measure(app)
+    finally:
+        await shut_down(app)
+
+
+async def _connect(app: App, command: str) -> None:
+    """Wait until the server is connected and its tools are listed: the window has come to rest."""
+    from inspector.engine.views import ServerStatus
+
+    ended = asyncio.get_running_loop().create_future()
+
+    def on_changed(view: ServerView) -> None:
+        if view.status in (ServerStatus.CONNECTED, ServerStatus.FAILED) and not ended.done():
+            ended.set_result(view)
+
+    app.bridge.server_changed.connect(on_changed)
+    await app.bridge.add_server(entry(command))
+    app.bridge.connect_server(SERVER)
+    view = await ended
+    if view.status is ServerStatus.FAILED:
+        raise SystemExit(f"The server did not connect: {view.reason} {view.next_step}")
+    app.window.show_tab("tools")
+    await app.bridge.list_tools(SERVER)
+    await asyncio.sleep(_REST_S)  # the forms of the first tool are being built
