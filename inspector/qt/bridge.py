@@ -9,6 +9,8 @@ read from any thread.
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -31,6 +33,13 @@ from inspector.transport.tasks import TaskScope
 T = TypeVar("T")
 
 _TICK_MS = 33
+# New rows in one tick from which the engine waits until they are painted, and how long at most.
+_FLOOD_ROWS = 500
+_LONGEST_PAINT_S = 0.05
+# Tables lay themselves out in one round of events and paint in the next.
+_PAINTING_ROUNDS = 3
+# In a flood the engine has this many times as long as the painting before took.
+_ENGINE_SHARE = 5
 
 
 class Bridge(QObject):
@@ -60,6 +69,14 @@ class Bridge(QObject):
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
+        self._is_painted = threading.Event()
+        self._is_painted.set()
+        self._held_at = 0.0
+        self._rounds = 0
+        # Of no length: it fires when no event is left, paint events included. `QTimer.singleShot(0)` would
+        # be an event itself, and come before them.
+        self._after_events = QTimer(self, interval=0)
+        self._after_events.timeout.connect(self._on_events_done)
         self._timer = QTimer(self, interval=_TICK_MS, singleShot=True)
         self._timer.timeout.connect(self._deliver)
         self._woken.connect(self._on_woken)
@@ -170,9 +187,36 @@ class Bridge(QObject):
         for _ in range(len(self._queue)):
             self._queue.popleft()()
         length = len(self.log)
+        if length - self._shown_length >= _FLOOD_ROWS:
+            self._hold_engine()
+        else:
+            self._timer.setInterval(_TICK_MS)
         if length != self._shown_length:
             self._shown_length = length
             self.traffic_grew.emit(length)
+
+    def _hold_engine(self) -> None:
+        """In a flood, take turns with the engine: it reads, then the window paints, then it reads again.
+
+        Painting asks the models for a thousand values, and for each it would have to win Python's lock from
+        an engine that never lets go of it by itself: that made gaps of 240 ms; taking turns, 30 ms. What
+        arrives meanwhile waits in the pipe.
+        """
+        if self._is_painted.is_set():
+            self._is_painted.clear()
+            self._held_at = time.monotonic()
+            self._thread.call(self._is_painted.wait, _LONGEST_PAINT_S)
+            self._rounds = 0
+            self._after_events.start()
+
+    def _on_events_done(self) -> None:
+        self._rounds += 1
+        if self._rounds < _PAINTING_ROUNDS:
+            return
+        self._after_events.stop()
+        self._is_painted.set()
+        painting_ms = (time.monotonic() - self._held_at) * 1000
+        self._timer.setInterval(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)))
 
 
 def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from html import escape
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QIcon
 
 from inspector.base.jsonvalue import compact, shorten
 from inspector.base.plaintext import one_line
@@ -48,6 +49,9 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.GIVEN_UP: "muted",
 }
 _NUMERIC = (Column.NUMBER, Column.DURATION, Column.SIZE)
+# Made once: combining two of Qt's flags takes longer than everything else that a cell is asked for.
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class TrafficModel(LogRowsModel):
@@ -70,6 +74,15 @@ class TrafficModel(LogRowsModel):
             Column.STATUS: self.status_text,
             Column.DURATION: self._duration_text,
             Column.SIZE: lambda number: size(log.size(number)),
+        }
+        # By number: a view asks for seven roles of every cell that it paints, most of which have no answer.
+        self._answers: dict[int, Callable[[int, int], object]] = {
+            Qt.ItemDataRole.DisplayRole: self._text,
+            Qt.ItemDataRole.ForegroundRole: self._color,
+            Qt.ItemDataRole.TextAlignmentRole: lambda number, column: self.alignment(column),
+            Qt.ItemDataRole.DecorationRole: self._direction_icon,
+            Qt.ItemDataRole.ToolTipRole: self._tool_tip,
+            Qt.ItemDataRole.AccessibleTextRole: self._accessible_text,
         }
 
     # -------------------------------------------------------------- which rows
@@ -124,27 +137,17 @@ class TrafficModel(LogRowsModel):
     # -------------------------------------------------------------- what cells show
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
+        answer = self._answers.get(role)
+        if answer is None or not index.isValid():
             return None
-        number, column = self._rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            cell = self._cells.get(column)
-            return cell(number) if cell else None
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._color(number, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(column)
-        if role == Qt.ItemDataRole.DecorationRole and column == Column.DIRECTION:
-            return self._direction_icon(number)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tool_tip(number, column)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return self._accessible_text(number, column)
-        return None
+        return answer(self._rows[index.row()], index.column())
 
     def alignment(self, column: int) -> Qt.AlignmentFlag:
-        side = Qt.AlignmentFlag.AlignRight if column in _NUMERIC else Qt.AlignmentFlag.AlignLeft
-        return side | Qt.AlignmentFlag.AlignVCenter
+        return _RIGHT if column in _NUMERIC else _LEFT
+
+    def _text(self, number: int, column: int) -> str | None:
+        cell = self._cells.get(column)
+        return cell(number) if cell else None
 
     def message_text(self, number: int) -> str:
         kind = self._log.kind(number)
@@ -187,9 +190,9 @@ class TrafficModel(LogRowsModel):
             return "error"
         return STATUS_TONES[self._log.status(number)]
 
-    def _direction_icon(self, number: int) -> object:
+    def _direction_icon(self, number: int, column: int) -> QIcon | None:
         direction = self._log.direction(number)
-        if direction == Direction.NONE:
+        if column != Column.DIRECTION or direction == Direction.NONE:
             return None
         is_in = direction == Direction.IN
         return self._theme.icon("arrow-in" if is_in else "arrow-out", "inbound" if is_in else "outbound")
@@ -198,13 +201,18 @@ class TrafficModel(LogRowsModel):
         if column == Column.TIME:
             return full_time(self._log.wall_ns(number))
         if column == Column.STATUS and self._log.problem(number):
-            return one_line(self._log.problem(number))
+            return _plain_tip(self._log.problem(number))
         if column == Column.DIRECTION:
             return _direction_words(self._log.direction(number))
         return None
 
     def _accessible_text(self, number: int, column: int) -> str | None:
         return _direction_words(self._log.direction(number)) if column == Column.DIRECTION else None
+
+
+def _plain_tip(text: str) -> str:
+    """Qt takes a tool tip that looks like HTML for HTML, and loads what it names: show exactly this text."""
+    return f"<span>{escape(one_line(shorten(text, 500)))}</span>"
 
 
 def _direction_words(direction: int) -> str:
