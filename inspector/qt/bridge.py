@@ -38,8 +38,9 @@ _FLOOD_ROWS = 500
 _LONGEST_PAINT_S = 0.05
 # Tables lay themselves out in one round of events and paint in the next.
 _PAINTING_ROUNDS = 3
-# In a flood the engine has this many times as long as the painting before took.
+# In a flood the engine has this many times as long as the painting before took, but not for ever.
 _ENGINE_SHARE = 5
+_LONGEST_TICK_MS = 250
 
 
 class Bridge(QObject):
@@ -97,6 +98,8 @@ class Bridge(QObject):
         self._is_closed = True
         await self._tasks.close()
         self._timer.stop()
+        self._after_events.stop()
+        self._is_painted.set()
 
     # -------------------------------------------------------------- down
 
@@ -200,7 +203,7 @@ class Bridge(QObject):
 
         Painting asks the models for a thousand values, and for each it would have to win Python's lock from
         an engine that never lets go of it by itself: that made gaps of 240 ms; taking turns, 30 ms. What
-        arrives meanwhile waits in the pipe.
+        arrives meanwhile waits in the pipe, and its time is noted that much later.
         """
         if self._is_painted.is_set():
             self._is_painted.clear()
@@ -216,7 +219,7 @@ class Bridge(QObject):
         self._after_events.stop()
         self._is_painted.set()
         painting_ms = (time.monotonic() - self._held_at) * 1000
-        self._timer.setInterval(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)))
+        self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _LONGEST_TICK_MS))
 
 
 def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
