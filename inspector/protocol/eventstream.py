@@ -1,4 +1,8 @@
-"""Server-sent events, as WHATWG defines the stream: bytes in any chunks in, events out."""
+"""Server-sent events, as WHATWG defines the stream: bytes in any chunks in, events out.
+
+Comments mean nothing to the protocol, but servers send them to keep a stream alive, and somebody who
+looks at the wire wants to see them: each is given as an event of its own, at once.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,16 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One dispatched event. `data` is None when the block had no data line: only its id or delay count."""
+    """One dispatched event. `data` is None when the block had no data line: only its id or delay count.
+
+    A comment has an empty `event`, and no data, id or delay.
+    """
 
     data: bytes | None
     event: str = "message"
     id: str | None = None
     retry_ms: int | None = None
+    comment: str = ""
 
 
 @dataclass(slots=True)
@@ -44,6 +52,14 @@ class EventStreamReader:
         self._after_cr = False
         self._at_start = True
         self._block = _Block()
+
+    @property
+    def unfinished(self) -> bytes:
+        """The data so far of an event that the stream has not finished; empty between events."""
+        return b"\n".join([*self._block.data, b"".join(self._rest)]) if self._is_within() else b""
+
+    def _is_within(self) -> bool:
+        return bool(self._block.size or self._rest)
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         if self._after_cr and chunk.startswith(b"\n"):
@@ -81,6 +97,8 @@ class EventStreamReader:
             return self._dispatch()
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
+        if not name:
+            return ServerSentEvent(None, "", comment=value.decode(errors="replace"))
         self._block.size += len(line)
         self._check(self._block.size)
         if name == b"data":
@@ -91,7 +109,7 @@ class EventStreamReader:
             self._block.id = value.decode(errors="replace")
         elif name == b"retry" and value.isdigit():
             self._block.retry_ms = int(value[:12])
-        return None  # comments and unknown fields are ignored
+        return None  # unknown fields are ignored
 
     def _dispatch(self) -> ServerSentEvent | None:
         block, self._block = self._block, _Block()

@@ -1,214 +1,344 @@
-"""Streamable HTTP, handshake shape: every message is a POST, answered with JSON or with an event stream.
+"""Streamable HTTP, both shapes: every message is a POST, answered with JSON or with an event stream.
 
-After the handshake one GET stream is kept open for what the server wants to say by itself. Redirects are
-not followed, and no proxy or cookie of the surroundings is used.
+In the handshake shape the server may give a session, one GET stream is kept open for what it says by
+itself, and a stream that broke off is taken up again from its last event. In the stateless shape there
+is nothing but POSTs, and closing one cancels it. Which shape a message has depends on the revision that
+it is sent under, so that a probe of the other era can go out at any time.
+
+Who waits for what: a request is answered in the background, and fails alone (RequestFailed). Only the
+loss of the session, or of a server that does not come back, ends the whole conversation (Closed).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from contextlib import suppress
+from dataclasses import dataclass
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectionLost, NeedsLogin, UserError
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
-from inspector.protocol.eventstream import EventStreamReader, EventTooLarge
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
-from inspector.protocol.revisions import Revision
-from inspector.transport.base import PLAIN, Envelope, FramesReceived, Report, RequestFailed
+from inspector.base.errors import ConnectionLost, HttpRefused, UserError
+from inspector.protocol.eventstream import ServerSentEvent
+from inspector.protocol.httprules import SESSION_HEADER, standard_headers
+from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.protocol.revisions import Era, Revision
+from inspector.transport.base import PLAIN, Closed, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.transport.eventframes import StreamPosition
+from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.network import Network
+from inspector.transport.redirects import run_exchange
 from inspector.transport.tasks import TaskScope
+from inspector.transport.verdict import judge
 
-if TYPE_CHECKING:
-    import httpx2
+_POSTED: Headers = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+)
+_EVENT_STREAM = "text/event-stream"
+_MOST_FAILED_RESUMES = 3  # in a row, for a request that somebody waits for
+_MOST_FAILED_LISTENS = 5  # in a row, for the server's own stream
+_LONGEST_WAIT = 30.0
+_ACCEPT_LIMIT = 30.0
+_FAREWELL_LIMIT = 2.0
 
-_ACCEPT = "application/json, text/event-stream"
-_BODY_CAP = 256 * 1024 * 1024
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A message on its way. `has_session` says whether it goes out with the id of a session."""
+
+    message: Message
+    headers: Headers
+    is_stateless: bool
+    has_session: bool
+    tag: int
 
 
 class StreamableHttpTransport:
     """One HTTP client for one server."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], clock: Clock, connect_timeout: float) -> None:
+    def __init__(self, url: str, network: Network, clock: Clock) -> None:
         self._url = url
-        self._headers = dict(headers)
+        self._network = network
         self._clock = clock
-        self._connect_timeout = connect_timeout
-        self._client: httpx2.AsyncClient | None = None
+        self._http: Exchanges | None = None
         self._report: Report = _nobody
         self._tasks = TaskScope()
         self._posts: dict[RequestId, asyncio.Task[object]] = {}
         self._session_id = ""
         self._revision: Revision | None = None
-        self._may_read = asyncio.Event()
-        self._may_read.set()
+        self._closed: Closed | None = None
 
     async def open(self, report: Report) -> None:
-        import httpx2  # costs 100 ms: paid on the engine's thread, by the first server that needs it
-
         self._report = report
-        self._client = httpx2.AsyncClient(
-            trust_env=False,
-            follow_redirects=False,
-            timeout=httpx2.Timeout(None, connect=self._connect_timeout),
-        )
+        self._http = Exchanges(self._url, self._network, self._clock, report)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """A request is answered in the background; anything else is sent when this returns."""
+        """A request is answered in the background; anything else has been accepted when this returns."""
+        self._require_open()
+        post = self._address(message, envelope)
         if message.kind is Kind.REQUEST and message.id is not None:
-            task = self._tasks.spawn(f"POST {message.method}", self._post_request(message, message.id))
+            task = self._tasks.spawn(f"POST {message.method}", self._post_request(post, message.id))
             self._posts[message.id] = task
-        else:
-            await self._post(message)
+            return
+        await self._post_and_leave(post)
+        if message.method == "notifications/initialized" and not post.is_stateless:
+            self._tasks.spawn("GET stream", self._listen())
 
     def agreed(self, revision: Revision) -> None:
         self._revision = revision
-        self._tasks.spawn("GET stream", self._listen())
 
     def forget(self, request: Message) -> None:
-        """In the handshake era, closing the response only stops our waiting: the notice is what cancels."""
+        """Closing cancels in the stateless era. Before, it only ends our waiting: the notice cancels."""
         task = self._posts.pop(request.id, None) if request.id is not None else None
         if task is not None:
             task.cancel()
 
     def pause(self) -> None:
-        self._may_read.clear()
+        if self._http is not None:
+            self._http.may_read.clear()
 
     def resume(self) -> None:
-        self._may_read.set()
+        if self._http is not None:
+            self._http.may_read.set()
 
     async def close(self) -> None:
-        client, self._client = self._client, None
         await self._tasks.close()
-        if client is None:
+        http, self._http = self._http, None
+        if http is not None:
+            await self._say_goodbye(http)
+            await http.close()
+
+    async def _say_goodbye(self, http: Exchanges) -> None:
+        """The server may be gone by now, or not allow it (405): nothing depends on it."""
+        if not self._session_id or self._closed is not None:
             return
-        if self._session_id:
-            with contextlib.suppress(Exception):  # the server may be gone, or not allow it: 405
-                await client.delete(self._url, headers=self._request_headers(), timeout=2.0)
-        await client.aclose()
+        headers = standard_headers(None, self._revision, self._session_id)
+        with suppress(UserError, TimeoutError):
+            async with (
+                asyncio.timeout(_FAREWELL_LIMIT),
+                http.begin("DELETE", self._url, headers) as exchange,
+            ):
+                exchange.keep(await exchange.read_body())
 
     # -------------------------------------------------------------- POST
 
-    async def _post_request(self, message: Message, id: RequestId) -> None:
+    def _address(self, message: Message, envelope: Envelope) -> _Post:
+        revision = envelope.revision or self._revision
+        if message.method == "initialize":
+            self._session_id = ""
+        headers = standard_headers(message, revision, self._session_id)
+        is_stateless = revision is not None and revision.era is Era.STATELESS
+        has_session = any(name == SESSION_HEADER for name, _ in headers)
+        headers = (*_POSTED, *headers, *envelope.headers)
+        return _Post(message, headers, is_stateless, has_session, envelope.tag)
+
+    async def _post_request(self, post: _Post, id: RequestId) -> None:
         """A request fails locally when HTTP fails: the person who waits for it must hear of it."""
         try:
-            await self._post(message)
+            await self._get_answer(post, StreamPosition(id))
         except UserError as exc:
-            self._report(RequestFailed(message, exc, self._clock.monotonic_ns()))
+            self._report(RequestFailed(post.message, exc, self._now()))
+            self._check_session(post, exc)
         finally:
             self._posts.pop(id, None)
 
-    async def _post(self, message: Message) -> None:
-        import httpx2
-
-        if self._client is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
-        headers = self._request_headers() | {"Content-Type": "application/json", "Accept": _ACCEPT}
-        post = self._client.stream("POST", self._url, content=message.raw, headers=headers)
+    async def _get_answer(self, post: _Post, stream: StreamPosition) -> None:
         try:
-            async with post as response:
-                await self._take(response, message)
-        except httpx2.HTTPError as exc:
-            raise _http_failed(self._url, exc) from exc
-        except EventTooLarge as exc:
-            raise ConnectionLost(f"The server sent {exc}.", "Raise the limit, or make it send less.") from exc
+            await self._post(post, stream)
+        except HttpRefused:
+            raise
+        except ConnectionLost:
+            if not _can_resume(post, stream):
+                raise
+        if not stream.is_answered:
+            await self._resume(post, stream)
 
-    async def _take(self, response: httpx2.Response, message: Message) -> None:
-        if session_id := response.headers.get("mcp-session-id"):
-            self._session_id = session_id
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "text/event-stream" and response.is_success:
-            await self._read_events(response)
-            return
-        body = await self._read_body(response)
-        answer = read(body) if kind == "application/json" and body.strip() else None
-        if answer is not None and answer.kind not in (Kind.INVALID, Kind.TEXT):
-            self._receive([body])
-        if not response.is_success and (answer is None or answer.id != message.id):
-            raise _bad_status(response.status_code, body)
-        if answer is None and message.kind is Kind.REQUEST:
+    async def _post_and_leave(self, post: _Post) -> None:
+        """Send what has no answer. The status accepts it; should a stream follow, that is read on."""
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tasks.spawn(f"POST {_name(post.message)}", self._post_until_accepted(post, accepted))
+        try:
+            async with asyncio.timeout(_ACCEPT_LIMIT):
+                await accepted
+        except TimeoutError:
             raise ConnectionLost(
-                f"The server answered {message.method} with HTTP {response.status_code} and no message.",
-                "Is this the URL of an MCP endpoint?",
-            )
+                f"The server did not accept {_name(post.message)} within {_ACCEPT_LIMIT:.0f} s.",
+                "It may hang: look at its log.",
+            ) from None
+        except UserError as exc:
+            self._check_session(post, exc)
+            raise
+
+    async def _post_until_accepted(self, post: _Post, accepted: asyncio.Future[None]) -> None:
+        try:
+            await self._post(post, StreamPosition(), accepted)
+        except UserError as exc:
+            if not accepted.done():
+                accepted.set_exception(exc)
+        finally:
+            accepted.cancel()  # no effect on one that is done
+
+    async def _post(
+        self, post: _Post, stream: StreamPosition, accepted: asyncio.Future[None] | None = None
+    ) -> None:
+        async def take(exchange: Exchange) -> None:
+            if accepted is not None and exchange.is_success and not accepted.done():
+                accepted.set_result(None)
+            await self._take(exchange, post, stream)
+
+        http = self._require_open()
+        await run_exchange(http, "POST", self._url, post.headers, take, post.message.raw, post.tag)
+
+    async def _take(self, exchange: Exchange, post: _Post, stream: StreamPosition) -> None:
+        if post.message.method == "initialize" and exchange.is_success:
+            self._session_id = exchange.header(SESSION_HEADER)
+        body = await self._read(exchange, stream)
+        if body is None and (exchange.is_success or stream.is_answered):
+            return
+        verdict = judge(
+            exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
+        )
+        if verdict.is_frame and body is not None:
+            # An error without an id belongs to the request only when it is its answer.
+            request = stream.request if verdict.error is None else None
+            self._report(FramesReceived([body], self._now(), exchange.number, request))
+        elif body:
+            exchange.keep(body)
+        if verdict.error is not None:
+            raise verdict.error
+        stream.is_answered = True
+
+    async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
+        """The body, or None when it was a stream of events: those were reported as they came."""
+
+        def take(events: list[ServerSentEvent], at: int) -> None:
+            if frames := stream.take(events):
+                self._report(FramesReceived(frames, at, exchange.number, stream.request))
+
+        return await exchange.read(take)
 
     # -------------------------------------------------------------- GET
 
+    async def _resume(self, post: _Post, stream: StreamPosition) -> None:
+        """The stream ended before its answer. A clean end is only a pause: the server is polled."""
+        failures = 0
+        while not stream.is_answered:
+            if not _can_resume(post, stream):
+                raise _lost(post)
+            await asyncio.sleep(stream.retry)
+            try:
+                await self._get(stream)
+                failures = 0
+            except HttpRefused:
+                raise
+            except ConnectionLost:
+                failures += 1
+                if failures == _MOST_FAILED_RESUMES:
+                    raise
+
     async def _listen(self) -> None:
-        """What the server says by itself. A server without such a stream answers 405: then there is none."""
-        import httpx2
+        """What the server says by itself. One without such a stream answers 405: then there is none."""
+        stream = StreamPosition()
+        try:
+            await self._keep_listening(stream)
+        except HttpRefused as exc:
+            if exc.status == 404 and stream.is_open and self._session_id:
+                self._close(*_SESSION_LOST)
+        except ConnectionLost as exc:
+            if stream.is_open:
+                self._close(
+                    f"The server's event stream could not be opened again: {exc.summary}", exc.next_step
+                )
+        except UserError:
+            pass  # it sent what is beyond the bounds: the exchange says so, and POSTs go on
 
-        assert self._client is not None
-        headers = self._request_headers() | {"Accept": "text/event-stream"}
-        with contextlib.suppress(httpx2.HTTPError, EventTooLarge):
-            async with self._client.stream("GET", self._url, headers=headers) as response:
-                kind = response.headers.get("content-type", "")
-                if response.is_success and kind.startswith("text/event-stream"):
-                    await self._read_events(response)
+    async def _keep_listening(self, stream: StreamPosition) -> None:
+        """Open the stream again and again, less often when nothing comes. Raises what ended it for good."""
+        failures = quiet = 0
+        while True:
+            seen = stream.events
+            try:
+                await self._get(stream)
+                failures = 0
+            except HttpRefused:
+                raise
+            except ConnectionLost:
+                failures += 1
+                if failures == _MOST_FAILED_LISTENS:
+                    raise
+            quiet = 0 if stream.events > seen else quiet + 1
+            slower = min(stream.retry * 2 ** min(quiet, 10), _LONGEST_WAIT)
+            await asyncio.sleep(max(stream.retry, slower))
 
-    async def _read_events(self, response: httpx2.Response) -> None:
-        reader = EventStreamReader()
-        async for chunk in response.aiter_bytes():
-            await self._may_read.wait()
-            frames = [event.data for event in reader.feed(chunk) if event.data and event.event == "message"]
-            if frames:
-                self._receive(frames)
+    async def _get(self, stream: StreamPosition) -> None:
+        """Open a stream, or take it up after its last event, and read it to its end."""
 
-    async def _read_body(self, response: httpx2.Response) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > _BODY_CAP:
-                raise ConnectionLost(f"The server sent a body of more than {_BODY_CAP:,} bytes.", "")
-            parts.append(chunk)
-        return b"".join(parts)
+        async def take(exchange: Exchange) -> None:
+            if not exchange.is_success or exchange.content_type != _EVENT_STREAM:
+                exchange.keep(body := await exchange.read_body())
+                raise _no_stream(exchange, body)
+            stream.is_open = True
+            await self._read(exchange, stream)
 
-    def _receive(self, frames: list[bytes]) -> None:
-        self._report(FramesReceived(frames, self._clock.monotonic_ns()))
+        headers = (("Accept", _EVENT_STREAM), *standard_headers(None, self._revision, self._session_id))
+        if stream.last_id:
+            headers = (*headers, ("Last-Event-ID", stream.last_id))
+        await run_exchange(self._require_open(), "GET", self._url, headers, take)
 
-    def _request_headers(self) -> dict[str, str]:
-        headers = dict(self._headers)
-        if self._session_id:
-            headers["Mcp-Session-Id"] = self._session_id
-        if self._revision is not None:
-            headers["MCP-Protocol-Version"] = self._revision.date
-        return headers
+    # -------------------------------------------------------------- the end
+
+    def _check_session(self, post: _Post, error: UserError) -> None:
+        if post.has_session and isinstance(error, HttpRefused) and error.status == 404:
+            self._close(*_SESSION_LOST)
+
+    def _close(self, summary: str, next_step: str) -> None:
+        if self._closed is None:
+            self._closed = Closed(summary, next_step, self._now())
+            self._report(self._closed)
+
+    def _require_open(self) -> Exchanges:
+        if self._closed is not None:
+            raise ConnectionLost(self._closed.summary, self._closed.next_step)
+        if self._http is None:
+            raise ConnectionLost("The connection is closed.", "Connect again.")
+        return self._http
+
+    def _now(self) -> int:
+        return self._clock.monotonic_ns()
 
 
-def _http_failed(url: str, exc: httpx2.HTTPError) -> ConnectionLost:
-    import httpx2
+_SESSION_LOST = (
+    "The server no longer knows this session (HTTP 404).",
+    "Connect again: a new session will be begun. Nothing is sent again by itself.",
+)
 
-    host = urlsplit(url).netloc
-    if isinstance(exc, httpx2.ConnectTimeout):
-        return ConnectionLost(
-            f"{host} did not accept a connection in time.", "Check the address and the network."
-        )
-    if isinstance(exc, httpx2.ConnectError):
-        return ConnectionLost(
-            f"Could not connect to {host}: {exc}.", "Check that the server runs and listens on that port."
-        )
+
+def _can_resume(post: _Post, stream: StreamPosition) -> bool:
+    """Events need ids for that. The stateless era has no way to take up a stream."""
+    return stream.is_answered or (bool(stream.last_id) and not post.is_stateless)
+
+
+def _lost(post: _Post) -> ConnectionLost:
+    why = "" if post.is_stateless else ", and its events had no ids from which to go on"
     return ConnectionLost(
-        f"The HTTP exchange with {host} failed: {str(exc) or type(exc).__name__}.", "Try again."
+        f"The event stream of {post.message.method} ended before the answer{why}.",
+        "Call again; the server may have done the work already.",
     )
 
 
-def _bad_status(status: int, body: bytes) -> UserError:
-    if status == 401:
-        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
-    text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
-    said = f": {text}" if text else ""
-    return ConnectionLost(f"The server answered HTTP {status}{said}.", _STATUS_HINTS.get(status, ""))
+def _no_stream(exchange: Exchange, body: bytes) -> HttpRefused:
+    what = f"HTTP {exchange.status}"
+    if exchange.is_success:
+        what += f" and {exchange.content_type or 'no content type'}"
+    return HttpRefused(
+        f"The server answered a GET for its event stream with {what}.",
+        "It offers no such stream; what was sent on it so far is in the Traffic view.",
+        exchange.status,
+        body,
+    )
 
 
-_STATUS_HINTS = {
-    404: "Check the path of the URL; many servers listen at /mcp.",
-    405: "It takes no POST there: this may be the old HTTP+SSE transport.",
-    403: "It refuses this origin or these credentials.",
-}
+def _name(message: Message) -> str:
+    return message.method or "our answer"
 
 
 def _nobody(event: object) -> None:

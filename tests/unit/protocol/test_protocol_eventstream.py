@@ -42,7 +42,10 @@ def reference(stream: bytes) -> list[ServerSentEvent]:
                 joined = b"\n".join(data) if data else None
                 events.append(ServerSentEvent(joined, event or "message", id, retry))
             data, event, id, retry = [], "", None, None
-        elif not line.startswith(b":"):
+        elif line.startswith(b":"):  # ignored there, shown here
+            comment = line[2:] if line[1:2] == b" " else line[1:]
+            events.append(ServerSentEvent(None, "", comment=comment.decode(errors="replace")))
+        else:
             field, _, value = line.partition(b":")
             value = value[1:] if value[:1] == b" " else value
             if field == b"data":
@@ -93,3 +96,30 @@ def test_an_event_past_the_cap_is_refused_before_it_ends(stream: bytes) -> None:
 def test_the_cap_counts_one_event_not_the_stream() -> None:
     reader = EventStreamReader(cap=15)
     assert sum(len(reader.feed(b"data: 1234\n\n")) for _ in range(100)) == 100
+
+
+def test_a_comment_is_an_event_of_its_own_given_before_the_one_around_it() -> None:
+    assert EventStreamReader().feed(b"data: 1\n: still here\ndata: 2\n\n") == [
+        ServerSentEvent(None, "", comment="still here"),
+        ServerSentEvent(b"1\n2"),
+    ]
+
+
+def test_comments_do_not_count_towards_the_cap() -> None:
+    reader = EventStreamReader(cap=15)
+    assert sum(len(reader.feed(b": ping\n")) for _ in range(100)) == 100
+
+
+@pytest.mark.parametrize(
+    ("stream", "unfinished"),
+    [
+        (b"data: 1\n\n", b""),
+        (b"data: 1\n\n: ping\n", b""),
+        (b"data: 1\n\ndata: 2\ndata: 3", b"2\ndata: 3"),
+        (b"data: gr\xc3", b"data: gr\xc3"),
+    ],
+)
+def test_what_the_stream_left_unfinished_can_be_asked_for(stream: bytes, unfinished: bytes) -> None:
+    reader = EventStreamReader()
+    reader.feed(stream)
+    assert reader.unfinished == unfinished

@@ -1,0 +1,105 @@
+"""From a host name to a TCP connection: the name is resolved apart from connecting, so each has its time.
+
+Importing this imports the HTTP library, which takes 100 ms: only `network.make_client` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
+
+import httpcore2
+
+from inspector.transport.stopwatch import CURRENT
+from inspector.transport.tasks import TaskScope
+
+# RFC 8305, section 5: how long an address has before the next one is tried beside it.
+_HEAD_START = 0.25
+
+
+class Dialler(httpcore2.AsyncNetworkBackend):
+    """Connects to the first address of a name that accepts."""
+
+    def __init__(self) -> None:
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._connect_first(await _resolve(host, port), port)
+        except TimeoutError as exc:
+            raise httpcore2.ConnectTimeout(str(exc)) from exc
+        except OSError as exc:
+            raise httpcore2.ConnectError(str(exc)) from exc
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _connect_first(self, addresses: Sequence[str], port: int) -> httpcore2.AsyncNetworkStream:
+        """The next address is tried when the one before it failed, or keeps us waiting."""
+        if len(addresses) == 1:
+            return await self._inner.connect_tcp(addresses[0], port)
+        untried, scope = deque(addresses), TaskScope()
+        running: set[asyncio.Task[httpcore2.AsyncNetworkStream | Exception]] = set()
+        failure: Exception = OSError("the name has no address")
+        try:
+            while untried or running:
+                if untried:
+                    address = untried.popleft()
+                    running.add(scope.spawn(f"connect to {address}", self._attempt(address, port)))
+                wait = _HEAD_START if untried else None
+                done, running = await asyncio.wait(running, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    outcome = task.result()
+                    if isinstance(outcome, httpcore2.AsyncNetworkStream):
+                        await _close_others(done - {task})
+                        return outcome
+                    failure = outcome
+            raise failure
+        finally:
+            await scope.close()
+
+    async def _attempt(self, address: str, port: int) -> httpcore2.AsyncNetworkStream | Exception:
+        try:
+            return await self._inner.connect_tcp(address, port)
+        except httpcore2.NetworkError as exc:
+            return exc
+
+
+async def _close_others(
+    tasks: Iterable[asyncio.Task[httpcore2.AsyncNetworkStream | Exception]],
+) -> None:
+    """Two may have connected in the same instant."""
+    for task in tasks:
+        stream = task.result()
+        if isinstance(stream, httpcore2.AsyncNetworkStream):
+            await stream.aclose()
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """The addresses of a name, the two families by turns. Raises socket.gaierror."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    else:
+        return [host]
+    watch = CURRENT.get()
+    started = watch.now() if watch else 0
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    if watch:
+        watch.resolved = (started, watch.now())
+    first = found[0][0]
+    addresses = [[str(info[4][0]) for info in found if (info[0] == first) is same] for same in (True, False)]
+    return [address for address in chain.from_iterable(zip_longest(*addresses)) if address]

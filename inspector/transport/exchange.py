@@ -1,0 +1,297 @@
+"""One HTTP exchange after another: sent, read within bounds, and reported part by part.
+
+All HTTP transports go through here, so that what is recorded of an exchange (headers, timings, events,
+how it ended) is the same for all, and so that an error of the library becomes a sentence in one place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias
+
+from inspector import __version__
+from inspector.base import units
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost, UserError
+from inspector.protocol.eventstream import EventStreamReader, EventTooLarge, ServerSentEvent
+from inspector.transport.base import (
+    PLAIN,
+    Headers,
+    HttpAnswered,
+    HttpEnded,
+    HttpRequested,
+    Report,
+    SseReceived,
+)
+from inspector.transport.failures import explain
+from inspector.transport.inflate import BadEncoding, Inflater, inflater_for
+from inspector.transport.network import Network, make_client
+from inspector.transport.stopwatch import CURRENT, Stopwatch
+
+if TYPE_CHECKING:
+    import httpx2
+
+NO_TAG = PLAIN.tag
+_KEPT_OF_BODY = 64 * 1024
+_DEFAULTS: Headers = (("User-Agent", f"mcp-lens/{__version__}"), ("Accept-Encoding", "identity"))
+
+# Gets the events that arrived together, and when.
+TakeEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
+
+
+class Exchanges:
+    """The exchanges with one server: over one client, numbered from 1. Raises ConfigError when made."""
+
+    def __init__(self, url: str, network: Network, clock: Clock, report: Report) -> None:
+        self.client = make_client(network, url)
+        self.cap = network.message_cap
+        self.clock = clock
+        self.report = report
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self._count = 0
+        self._urls: dict[str, httpx2.URL] = {}
+        self._configured = network.headers
+        self._overridden = frozenset(name.lower() for name, _ in network.headers)
+
+    def begin(
+        self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
+    ) -> Exchange:
+        """A new exchange; entering it sends the request. What a person configured wins over `headers`."""
+        self._count += 1
+        return Exchange(self, self._count, self._make_request(method, url, headers, content), tag)
+
+    async def close(self) -> None:
+        await self.client.aclose()
+
+    def _make_request(self, method: str, url: str, headers: Headers, content: bytes) -> httpx2.Request:
+        import httpx2
+
+        parsed = self._urls.get(url)
+        if parsed is None:
+            parsed = self._urls[url] = httpx2.URL(url)
+        sent = [
+            (name.encode(), value.encode())
+            for name, value in (*_DEFAULTS, *headers)
+            if name.lower() not in self._overridden
+        ]
+        sent += [(name.encode(), value.encode()) for name, value in self._configured]
+        request = httpx2.Request(method, parsed, headers=sent, content=content or None)
+        if self.client.cookies:
+            self.client.cookies.set_cookie_header(request)
+        return request
+
+
+class Exchange:
+    """One request and its answer. An async context manager: inside it, status and headers are there.
+
+    Errors of the wire leave it as ConnectionLost, an answer beyond the bounds as UserError.
+    """
+
+    def __init__(self, owner: Exchanges, number: int, request: httpx2.Request, tag: int = NO_TAG) -> None:
+        self.number = number
+        self.status = 0
+        self._owner = owner
+        self._request = request
+        self._tag = tag
+        self._watch = Stopwatch(owner.clock)
+        self._response: httpx2.Response | None = None
+        self._size = 0
+        self._kept = b""
+        self._error = ""
+
+    @property
+    def url(self) -> str:
+        return str(self._request.url)
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    def header(self, name: str) -> str:
+        assert self._response is not None
+        return str(self._response.headers.get(name, ""))
+
+    def keep(self, body: bytes) -> None:
+        """It was no message: keep the body's beginning with the exchange."""
+        self._kept = body[:_KEPT_OF_BODY]
+
+    # -------------------------------------------------------------- life
+
+    async def __aenter__(self) -> Exchange:
+        owner, request = self._owner, self._request
+        size = int(request.headers.get("content-length", 0))
+        headers = _texts(request.headers.raw)
+        owner.report(HttpRequested(self.number, request.method, self.url, headers, size, self._watch.started))
+        request.extensions["trace"] = self._watch.trace
+        CURRENT.set(self._watch)
+        try:
+            self._response = response = await owner.client.send(request, stream=True)
+        except BaseException as exc:
+            failure = self._failed(exc)
+            self._end()
+            if failure is exc:
+                raise
+            raise failure from exc
+        self.status = response.status_code
+        headers = _texts(response.headers.raw)
+        owner.report(
+            HttpAnswered(self.number, self.status, response.http_version, headers, self._watch.now())
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._response is not None
+        if isinstance(exc, asyncio.CancelledError):
+            self._failed(exc)
+        try:
+            await self._response.aclose()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        now = self._watch.now()
+        timings = self._watch.timings(now)
+        self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._kept))
+
+    def _failed(self, error: BaseException) -> BaseException:
+        """Remember why the exchange ended early; an error of the library comes back in our words."""
+        import httpx2
+
+        if isinstance(error, httpx2.HTTPError | httpx2.StreamError):
+            error = explain(error, self.url, answered=self.status != 0)
+        elif isinstance(error, EventTooLarge | BadEncoding):
+            error = UserError(f"The server's answer cannot be used: {error}.", _BOUNDS_HINT)
+        if isinstance(error, asyncio.CancelledError):
+            self._error = "We closed it: nobody waited for it any more."
+        else:
+            self._error = error.summary if isinstance(error, UserError) else repr(error)
+        return error
+
+    # -------------------------------------------------------------- reading
+
+    async def read(self, take: TakeEvents) -> bytes | None:
+        """Read the answer to its end. Events are given to `take` as they come; else the body is returned.
+
+        A body that is labelled as the one but is the other is read as what it is.
+        """
+        if self.content_type == "text/event-stream":
+            return await self._read_stream(take)
+        body = await self.read_body()
+        if self.is_success and body.startswith(_EVENT_FIELDS):
+            self._take_events(EventStreamReader(self._owner.cap), body + b"\n\n", take)
+            return None
+        return body
+
+    async def read_body(self) -> bytes:
+        parts = _Parts(self._owner.cap)
+        try:
+            await self._read_chunks(parts.add)
+        except BaseException:
+            self.keep(parts.joined())  # what came of an answer that was cut short
+            raise
+        return parts.joined()
+
+    async def _read_stream(self, take: TakeEvents) -> bytes | None:
+        reader = EventStreamReader(self._owner.cap)
+        parts = _Parts(self._owner.cap)
+        is_json: bool | None = None
+
+        def feed(chunk: bytes) -> None:
+            nonlocal is_json
+            if is_json is None and (start := chunk.lstrip()[:1]):
+                is_json = start in b"{["
+            if is_json:
+                parts.add(chunk)
+            else:
+                self._take_events(reader, chunk, take)
+
+        try:
+            await self._read_chunks(feed)
+        finally:
+            self.keep(unfinished := reader.unfinished)
+        if unfinished:
+            raise self._failed(_ended_within_an_event(len(unfinished)))
+        return parts.joined() if is_json else None
+
+    def _take_events(self, reader: EventStreamReader, chunk: bytes, take: TakeEvents) -> None:
+        at = self._owner.clock.monotonic_ns()
+        events = reader.feed(chunk)
+        for event in events:
+            size = len(event.data) if event.data is not None else len(event.comment)
+            self._owner.report(
+                SseReceived(self.number, event.event, event.id, event.retry_ms, event.comment, size, at)
+            )
+        if events:
+            take(events, at)
+
+    async def _read_chunks(self, feed: Callable[[bytes], None]) -> None:
+        try:
+            await self._read_raw(feed)
+        except BaseException as exc:
+            failure = self._failed(exc)
+            if failure is exc:
+                raise
+            raise failure from exc
+
+    async def _read_raw(self, feed: Callable[[bytes], None]) -> None:
+        assert self._response is not None
+        inflater = inflater_for(self.header("content-encoding"))
+        gate = self._owner.may_read
+        async with aclosing(self._response.aiter_raw()) as chunks:
+            async for chunk in chunks:
+                if not gate.is_set():
+                    await gate.wait()
+                self._size += len(chunk)
+                if inflater is None:
+                    feed(chunk)
+                else:
+                    await _feed_unpacked(inflater, chunk, feed)
+
+
+async def _feed_unpacked(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
+    for piece in inflater.feed(chunk):
+        feed(piece)
+        await asyncio.sleep(0)  # a chunk may unpack to much: let others have a turn
+
+
+class _Parts:
+    """A body as it comes. Raises UserError when it grows beyond the cap."""
+
+    def __init__(self, cap: int) -> None:
+        self._cap = cap
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        self._size += len(part)
+        self._parts.append(part)
+        if self._size > self._cap:
+            raise UserError(f"The server's answer is larger than {units.size(self._cap)}.", _BOUNDS_HINT)
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+
+_BOUNDS_HINT = "Make the server send less, or raise the limit for one message."
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+def _ended_within_an_event(size: int) -> ConnectionLost:
+    return ConnectionLost(
+        f"The event stream ended in the middle of an event ({size} bytes of it had come).",
+        "An event ends with an empty line: the server left it out, or was cut off.",
+    )
+
+
+def _texts(headers: list[tuple[bytes, bytes]]) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)

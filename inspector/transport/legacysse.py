@@ -1,0 +1,201 @@
+"""HTTP+SSE, the transport of 2024-11-05: one GET stream brings everything, and says where to POST to.
+
+The stream's first event names the endpoint; it must be of the same origin, since all headers of the
+person go there. A POST is only accepted or refused: the answer comes on the stream. There is no way to
+take up a stream again, so its end is the end of the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectFailed, ConnectionLost, HttpRefused, UserError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.protocol.eventstream import ServerSentEvent
+from inspector.protocol.httprules import redirect_target, refusal, standard_headers
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
+from inspector.protocol.revisions import Revision
+from inspector.transport.base import PLAIN, Closed, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.transport.eventframes import is_frame
+from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.network import Network
+from inspector.transport.redirects import run_exchange
+from inspector.transport.tasks import TaskScope
+
+_POSTED: Headers = (("Content-Type", "application/json"),)
+_LISTENING: Headers = (("Accept", "text/event-stream"),)
+_ENDPOINT_LIMIT = 10.0
+
+
+class LegacySseTransport:
+    """One stream, and POSTs beside it."""
+
+    def __init__(
+        self, url: str, network: Network, clock: Clock, endpoint_limit: float = _ENDPOINT_LIMIT
+    ) -> None:
+        self._url = url
+        self._network = network
+        self._clock = clock
+        self._endpoint_limit = endpoint_limit
+        self._http: Exchanges | None = None
+        self._report: Report = _nobody
+        self._tasks = TaskScope()
+        self._posts: dict[RequestId, asyncio.Task[object]] = {}
+        self._revision: Revision | None = None
+        self._closed: Closed | None = None
+        self._endpoint = ""
+
+    async def open(self, report: Report) -> None:
+        """Open the stream, and wait for its first event: the endpoint. Raises ConnectFailed."""
+        self._report = report
+        self._http = Exchanges(self._url, self._network, self._clock, report)
+        endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._tasks.spawn("GET stream", self._listen(self._http, endpoint))
+        try:
+            async with asyncio.timeout(self._network.connect_timeout + self._endpoint_limit):
+                self._endpoint = await endpoint
+        except TimeoutError:
+            raise ConnectFailed(
+                "The server opened an event stream, but did not say where to send messages to.",
+                "It has no `endpoint` event: it may speak Streamable HTTP instead.",
+            ) from None
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        """A request is posted in the background, since some servers hold it until they have the answer."""
+        self._require_open()
+        if message.kind is Kind.REQUEST and message.id is not None:
+            task = self._tasks.spawn(
+                f"POST {message.method}", self._post_request(message, message.id, envelope.tag)
+            )
+            self._posts[message.id] = task
+        else:
+            await self._post(message, envelope.tag)
+
+    def agreed(self, revision: Revision) -> None:
+        self._revision = revision
+
+    def forget(self, request: Message) -> None:
+        task = self._posts.pop(request.id, None) if request.id is not None else None
+        if task is not None:
+            task.cancel()
+
+    def pause(self) -> None:
+        if self._http is not None:
+            self._http.may_read.clear()
+
+    def resume(self) -> None:
+        if self._http is not None:
+            self._http.may_read.set()
+
+    async def close(self) -> None:
+        http, self._http = self._http, None
+        await self._tasks.close()
+        if http is not None:
+            await http.close()
+
+    # -------------------------------------------------------------- GET
+
+    async def _listen(self, http: Exchanges, endpoint: asyncio.Future[str]) -> None:
+        async def take(exchange: Exchange) -> None:
+            if not exchange.is_success or exchange.content_type != "text/event-stream":
+                exchange.keep(body := await exchange.read_body())
+                raise _no_stream(exchange, body)
+
+            def on_events(events: list[ServerSentEvent], at: int) -> None:
+                self._on_events(exchange, events, at, endpoint)
+
+            await exchange.read(on_events)
+
+        try:
+            await run_exchange(http, "GET", self._url, _LISTENING, take)
+            error: UserError = ConnectionLost("The server ended the event stream.", "Connect again.")
+        except UserError as exc:
+            error = exc
+        if not endpoint.done():
+            endpoint.set_exception(error)
+        else:
+            self._close(error)
+
+    def _on_events(
+        self,
+        exchange: Exchange,
+        events: list[ServerSentEvent],
+        at: int,
+        endpoint: asyncio.Future[str],
+    ) -> None:
+        frames: list[bytes] = []
+        for event in events:
+            if event.event == "endpoint" and not endpoint.done():
+                endpoint.set_result(self._resolve(exchange.url, event.data or b""))
+            elif event.data and is_frame(event):
+                frames.append(event.data)
+        if frames:
+            self._report(FramesReceived(frames, at, exchange.number))
+
+    def _resolve(self, url: str, data: bytes) -> str:
+        """The URL to post to. Raises ConnectFailed when it is not the server's own."""
+        location = data.decode(errors="replace").strip()
+        target = redirect_target(url, location, "POST")
+        if target is None:
+            where = shorten(one_line(location), 200) or "nowhere"
+            raise ConnectFailed(
+                f"The server wants messages to be sent to {where}, which is another origin.",
+                "That is refused, since your headers would go there. Check the server's configuration.",
+            )
+        return target
+
+    # -------------------------------------------------------------- POST
+
+    async def _post_request(self, message: Message, id: RequestId, tag: int) -> None:
+        try:
+            await self._post(message, tag)
+        except UserError as exc:
+            self._report(RequestFailed(message, exc, self._clock.monotonic_ns()))
+        finally:
+            self._posts.pop(id, None)
+
+    async def _post(self, message: Message, tag: int) -> None:
+        async def take(exchange: Exchange) -> None:
+            body = await exchange.read_body()
+            is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
+            if is_message:  # against the rules, but there it is
+                self._report(FramesReceived([body], self._clock.monotonic_ns(), exchange.number))
+            else:
+                exchange.keep(body)
+            if not exchange.is_success:
+                raise refusal(exchange.status, message, body)
+
+        headers = (*_POSTED, *standard_headers(message, self._revision))
+        await run_exchange(self._require_open(), "POST", self._endpoint, headers, take, message.raw, tag)
+
+    # -------------------------------------------------------------- the end
+
+    def _close(self, error: UserError) -> None:
+        if self._closed is None:
+            self._closed = Closed(error.summary, error.next_step, self._clock.monotonic_ns())
+            self._report(self._closed)
+
+    def _require_open(self) -> Exchanges:
+        if self._closed is not None:
+            raise ConnectionLost(self._closed.summary, self._closed.next_step)
+        if self._http is None:
+            raise ConnectionLost("The connection is closed.", "Connect again.")
+        return self._http
+
+
+def _no_stream(exchange: Exchange, body: bytes) -> HttpRefused:
+    what = f"HTTP {exchange.status}"
+    if exchange.is_success:
+        what += f" and {exchange.content_type or 'no content type'}"
+    return HttpRefused(
+        f"The server answered the GET for its event stream with {what}.",
+        "Check the URL: servers of this transport often listen at /sse.",
+        exchange.status,
+        body,
+    )
+
+
+def _nobody(event: object) -> None:
+    """Before `open` there is nobody to report to."""

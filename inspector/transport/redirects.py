@@ -1,0 +1,63 @@
+"""A request that is sent again where the server says, as far as that is safe; each hop is an exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from inspector.base.errors import HttpRefused
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.protocol.httprules import redirect_target
+from inspector.transport.base import Headers
+from inspector.transport.exchange import NO_TAG, Exchange, Exchanges
+
+_MOST_HOPS = 5
+
+Take: TypeAlias = Callable[[Exchange], Awaitable[None]]
+
+
+async def run_exchange(
+    http: Exchanges,
+    method: str,
+    url: str,
+    headers: Headers,
+    take: Take,
+    content: bytes = b"",
+    tag: int = NO_TAG,
+) -> None:
+    """Run one exchange, or as many as it is redirected to; the last one is given to `take`."""
+    hops = 0
+    while True:
+        async with http.begin(method, url, headers, content, tag) as exchange:
+            if not 300 <= exchange.status < 400:
+                await take(exchange)
+                return
+            exchange.keep(body := await exchange.read_body())
+        location = exchange.header("location")
+        target = redirect_target(url, location, method, exchange.status)
+        if target is None:
+            raise _not_followed(exchange, location, body)
+        hops += 1
+        if hops > _MOST_HOPS:
+            raise _in_circles(exchange, target, body)
+        url = target
+
+
+def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
+    return HttpRefused(
+        f"The server redirects in circles: after {_MOST_HOPS} redirects it still says {target}.",
+        "Check the URL, and the server's configuration.",
+        exchange.status,
+        body,
+    )
+
+
+def _not_followed(exchange: Exchange, location: str, body: bytes) -> HttpRefused:
+    where = shorten(one_line(location), 200) or "nowhere"
+    return HttpRefused(
+        f"The server redirects to {where} (HTTP {exchange.status}); that is not followed.",
+        "Only a redirect to the same origin that keeps the method is. If you trust it, use that URL.",
+        exchange.status,
+        body,
+    )

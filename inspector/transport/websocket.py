@@ -1,0 +1,235 @@
+"""WebSocket: one message a text frame, subprotocol `mcp`. No revision of the protocol defines it.
+
+Some servers speak it by a convention of older SDKs: the life of a stdio connection, no session id, and
+a close frame at the end. The opening handshake is HTTP, and reported as an exchange.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from inspector import __version__
+from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
+from inspector.base.plaintext import one_line
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.revisions import Revision
+from inspector.transport.base import (
+    PLAIN,
+    Closed,
+    Envelope,
+    FramesReceived,
+    Headers,
+    HttpAnswered,
+    HttpEnded,
+    HttpRequested,
+    HttpTimings,
+    Report,
+)
+from inspector.transport.failures import explain
+from inspector.transport.network import Network, make_tls_context, proxy_for
+from inspector.transport.tasks import TaskScope
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
+
+_SUBPROTOCOL = "mcp"
+_EXCHANGE = 1  # there is only one: the handshake, and all frames ride on it
+_CLOSE_LIMIT = 2.0
+
+
+class WebSocketTransport:
+    """One connection; the library answers and sends pings."""
+
+    def __init__(self, url: str, network: Network, clock: Clock) -> None:
+        self._url = url
+        self._network = network
+        self._clock = clock
+        self._report: Report = _nobody
+        self._tasks = TaskScope()
+        self._connection: ClientConnection | None = None
+        self._closed: Closed | None = None
+        self._started = 0
+        self._received = 0
+        self._may_read = asyncio.Event()
+        self._may_read.set()
+
+    async def open(self, report: Report) -> None:
+        self._report = report
+        self._started = self._now()
+        try:
+            self._connection = connection = await self._make_connection()
+        except UserError:
+            raise
+        except (
+            Exception
+        ) as exc:  # the library and asyncio raise many kinds, all for one reason: no connection
+            raise self._refused(exc) from exc
+        self._report_handshake(connection.request, connection.response)
+        self._tasks.spawn("read frames", self._read(connection))
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        if self._closed is not None or self._connection is None:
+            raise self._gone()
+        try:
+            await self._connection.send(message.raw, text=True)
+        except ConnectionClosed as exc:
+            raise ConnectionLost(*_why_closed(exc)) from exc
+
+    def agreed(self, revision: Revision) -> None:
+        """Frames carry no headers: nothing to do."""
+
+    def forget(self, request: Message) -> None:
+        """Nothing is held for a request: nothing to do."""
+
+    def pause(self) -> None:
+        self._may_read.clear()
+
+    def resume(self) -> None:
+        self._may_read.set()
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+        await self._tasks.close()
+
+    # -------------------------------------------------------------- connecting
+
+    async def _make_connection(self) -> ClientConnection:
+        from websockets.typing import Subprotocol
+
+        is_secure = urlsplit(self._url).scheme == "wss"
+        return await _connector()(
+            self._url,
+            subprotocols=[Subprotocol(_SUBPROTOCOL)],
+            additional_headers=list(self._network.headers),
+            user_agent_header=f"mcp-lens/{__version__}",
+            compression=None,
+            proxy=proxy_for(self._network, self._url) or None,
+            open_timeout=self._network.connect_timeout,
+            close_timeout=_CLOSE_LIMIT,
+            max_size=self._network.message_cap,
+            ssl=make_tls_context(self._network) if is_secure else None,
+        )
+
+    def _refused(self, error: Exception) -> UserError:
+        """Why there is no connection; a handshake that was answered is reported as the exchange it was."""
+        from websockets.exceptions import InvalidStatus, InvalidURI
+
+        if isinstance(error, InvalidURI):
+            return ConfigError(f"{self._url} is no WebSocket URL.", "Write it as ws://host:port/path.")
+        if isinstance(error, InvalidStatus):
+            return self._refused_with(error.response)
+        if isinstance(error, ImportError):
+            return ConfigError(f"The proxy needs a package that is not installed: {error}.", "Install it.")
+        failure = explain(error, self._url)
+        return ConnectFailed(failure.summary, failure.next_step)
+
+    def _refused_with(self, response: Response) -> UserError:
+        self._report_handshake(None, response)
+        self._end_exchange("The handshake was refused.", bytes(response.body or b""))
+        host, status = urlsplit(self._url).netloc, response.status_code
+        if status == 401:
+            return NeedsLogin(
+                "The server wants a login (HTTP 401).", "Give the server an Authorization header."
+            )
+        return ConnectFailed(
+            f"{host} answered the WebSocket handshake with HTTP {status} instead of 101.",
+            "Is there a WebSocket at this path? If it moved, use the new URL: redirects are not followed.",
+        )
+
+    # -------------------------------------------------------------- reading
+
+    async def _read(self, connection: ClientConnection) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            while True:
+                await self._may_read.wait()
+                frame = await connection.recv(decode=False)
+                self._received += len(frame)
+                self._report(FramesReceived([frame], self._now(), _EXCHANGE))
+        except ConnectionClosed as exc:
+            summary, next_step = _why_closed(exc)
+            self._end_exchange("" if self._connection is None else summary)
+            self._closed = Closed(summary, next_step, self._now())
+            self._report(self._closed)
+
+    # -------------------------------------------------------------- reporting
+
+    def _report_handshake(self, request: Request | None, response: Response | None) -> None:
+        sent = _texts(request.headers.raw_items()) if request is not None else self._network.headers
+        self._report(HttpRequested(_EXCHANGE, "GET", self._url, sent, 0, self._started))
+        if response is not None:
+            headers = _texts(response.headers.raw_items())
+            now = self._now()
+            self._report(HttpAnswered(_EXCHANGE, response.status_code, "HTTP/1.1", headers, now))
+
+    def _end_exchange(self, error: str, body: bytes = b"") -> None:
+        now = self._now()
+        timings = HttpTimings(total=now - self._started)
+        self._report(HttpEnded(_EXCHANGE, self._received, timings, error, now, body))
+
+    def _gone(self) -> ConnectionLost:
+        if self._closed is None:
+            return ConnectionLost("The connection is closed.", "Connect again.")
+        return ConnectionLost(self._closed.summary, self._closed.next_step)
+
+    def _now(self) -> int:
+        return self._clock.monotonic_ns()
+
+
+def _connector() -> type[connect]:
+    """The library follows redirects, also to other origins: ours does not."""
+    from websockets.asyncio.client import connect
+
+    class Connect(connect):
+        def process_redirect(self, exc: Exception) -> Exception | str:
+            return exc
+
+    return Connect
+
+
+_CLOSE_CODES = {
+    1001: "it is going away",
+    1002: "it saw a breach of the WebSocket protocol",
+    1003: "it does not take this kind of data",
+    1007: "it got text that is no UTF-8",
+    1008: "its policy forbids it",
+    1009: "a message was too large",
+    1011: "it had an internal error",
+    1012: "it restarts",
+    1013: "it is overloaded",
+}
+
+
+def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
+    if error.rcvd is None:
+        if error.sent is not None and error.sent.code == 1009:
+            return (
+                "The server sent a message that is larger than the limit.",
+                "Raise the limit for one message.",
+            )
+        return (
+            "The connection to the server broke.",
+            "It may have crashed: look at its log, then connect again.",
+        )
+    why = one_line(error.rcvd.reason) or _CLOSE_CODES.get(error.rcvd.code, "")
+    said = f": {why}" if why else ""
+    return f"The server closed the connection (code {error.rcvd.code}){said}.", "Connect again."
+
+
+def _texts(items: Iterable[tuple[str, str]]) -> Headers:
+    return tuple((name, value) for name, value in items)
+
+
+def _nobody(event: object) -> None:
+    """Before `open` there is nobody to report to."""
