@@ -12,6 +12,7 @@ from inspector.config.settings import Settings
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.session.session import Answerer
 from inspector.transport.base import Transport
+from inspector.transport.network import Network
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.program import Command
 from inspector.transport.stdio import StdioTransport
@@ -22,7 +23,8 @@ def make_transport(entry: Entry, guard: OrphanGuard, clock: Clock, settings: Set
     if isinstance(entry, StdioEntry):
         command = Command((entry.command, *entry.args), entry.env, entry.cwd)
         return StdioTransport(command, guard, clock, settings.line_cap)
-    return StreamableHttpTransport(entry.url, entry.headers, clock, settings.connect_timeout)
+    network = Network(headers=tuple(entry.headers.items()), connect_timeout=settings.connect_timeout)
+    return StreamableHttpTransport(entry.url, network, clock)
 
 
 def make_negotiation(entry: Entry) -> Negotiation:
