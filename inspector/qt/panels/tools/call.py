@@ -127,6 +127,11 @@ class CallView(QWidget):
         renewed = ArgumentsEditor(self._theme, submit_keys=False)
         renewed.set_schema(tool.input_schema)
         self._forms.addWidget(renewed)
+        # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
+        # is in it only if that has a focus policy and a focus proxy inside.
+        renewed.setFocusProxy(renewed.switch)
+        renewed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        QWidget.setTabOrder(self._description, renewed)
         self._editors[tool.name] = (tool, renewed)
         if editor is not None:
             with contextlib.suppress(FormError):
