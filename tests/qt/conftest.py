@@ -11,19 +11,20 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.qt.theme import Scheme
 from tests.qt.lens_driver import Lens
 
 
 @pytest.fixture
 def make_lens(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], Lens]]:
-    """Build the application, one after the other, over the same files.
+    """Build the application, one after the other, over the same files. The first one is light.
 
     Errors of background tasks fail the test; so do leaks (`tests/helpers/leaks.py`).
     """
     made: list[Lens] = []
 
     def make() -> Lens:
-        made.append(Lens(qtbot, tmp_path))
+        made.append(Lens(qtbot, tmp_path, None if made else Scheme.LIGHT))
         return made[-1]
 
     yield make

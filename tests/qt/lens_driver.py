@@ -63,11 +63,11 @@ class Lens:
     nested Qt loop, which is why it must not be a task itself: asyncio enters one task at a time.
     """
 
-    def __init__(self, bot: QtBot, folder: Path) -> None:
+    def __init__(self, bot: QtBot, folder: Path, scheme: Scheme | None) -> None:
         self.bot = bot
         self.folder = folder
         self.catalogue = folder / "servers.json"
-        self.app: App = build(self.catalogue, folder / "layout.ini", Scheme.LIGHT)
+        self.app: App = build(self.catalogue, folder / "layout.ini", scheme)
         self.errors = _Errors()
         self.window = self.app.window
         self.actions = self.window.actions_table
