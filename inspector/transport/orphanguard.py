@@ -12,6 +12,7 @@ import contextlib
 import os
 import subprocess
 
+# `kill -s`, because dash takes the `--` of `kill -TERM --` for a number, and then ends nothing.
 _SCRIPT = """
 groups=
 while read -r verb group; do
@@ -21,9 +22,9 @@ while read -r verb group; do
   [ "$verb" = watch ] && groups="$groups $group"
 done
 [ -z "$groups" ] && exit 0
-for group in $groups; do kill -TERM -- "-$group"; done
+for group in $groups; do kill -s TERM -- "-$group"; done
 sleep 1
-for group in $groups; do kill -KILL -- "-$group"; done
+for group in $groups; do kill -s KILL -- "-$group"; done
 """
 
 
