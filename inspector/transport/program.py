@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from inspector.base.errors import ConnectFailed
+from inspector.base.plaintext import one_line
 
 # What every program may know of the person's surroundings. Everything else is passed only when configured:
 # our own environment holds keys and tokens that no server was meant to see.
@@ -46,7 +48,9 @@ def find_program(command: Command, path: str) -> str:
     name = os.path.expanduser(command.argv[0])
     if os.sep in name or (os.altsep and os.altsep in name):
         return _check_file(os.path.join(command.cwd, name) if command.cwd else name)
-    found = shutil.which(name, path=path)
+    # An empty or relative entry means the current folder, and what lies there is not to be trusted.
+    folders = os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    found = shutil.which(name, path=folders) if folders else None
     if found is None:
         raise ConnectFailed(
             f"The command {name!r} was not found on the PATH.",
@@ -69,7 +73,15 @@ def _check_file(path: str) -> str:
     return path
 
 
-def start_failed(program: str, exc: OSError) -> ConnectFailed:
+def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
+    if not isinstance(exc, OSError):  # a null byte, half a character, a variable's name with "=" in it
+        return ConnectFailed(
+            f"{program!r} cannot be started: {exc}.", "Check its arguments, variables and folder."
+        )
+    if isinstance(exc, FileNotFoundError) and (interpreter := _interpreter(program)):
+        return ConnectFailed(
+            f"{program!r} needs an interpreter that is not there: {interpreter}.", "Correct its first line."
+        )
     if isinstance(exc, PermissionError):
         return ConnectFailed(f"Starting {program!r} is not permitted.", "Check its permissions.")
     if exc.errno == 8:  # ENOEXEC: a script without a #! line
@@ -78,3 +90,12 @@ def start_failed(program: str, exc: OSError) -> ConnectFailed:
             "A script needs a first line such as #!/usr/bin/env python3.",
         )
     return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")
+
+
+def _interpreter(program: str) -> str:
+    """What the first line of a script says is to run it; "" for anything that is no script."""
+    with contextlib.suppress(OSError), open(program, "rb") as file:
+        line = file.readline(256)
+        if line.startswith(b"#!"):
+            return one_line(line[2:].decode(errors="replace").strip().partition(" ")[0])
+    return ""
