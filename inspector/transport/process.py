@@ -24,6 +24,8 @@ _GRACE_FOR_PIPES = 1.0
 class Listener(Protocol):
     """Who is told what the process does."""
 
+    def on_started(self, pid: int) -> None: ...
+
     def on_stdout(self, data: bytes) -> None: ...
 
     def on_stderr(self, data: bytes) -> None: ...
@@ -54,6 +56,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._gone = asyncio.Event()  # exited, and every pipe read to its end
         self._exited = asyncio.Event()
         self._drain_limit: asyncio.TimerHandle | None = None
+        self._is_paused = False
         self.pid = 0
 
     @classmethod
@@ -71,7 +74,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
                 cwd=command.cwd or None,
                 start_new_session=True,
             )
-        except OSError as exc:
+        except (OSError, ValueError) as exc:
             raise start_failed(program, exc) from exc
         return process
 
@@ -87,10 +90,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
             await self._writable.wait()
 
     def pause_reading(self) -> None:
+        self._is_paused = True
         if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
             cast(asyncio.ReadTransport, pipe).pause_reading()
 
     def resume_reading(self) -> None:
+        self._is_paused = False
         if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
             cast(asyncio.ReadTransport, pipe).resume_reading()
 
@@ -101,6 +106,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     async def stop(self) -> None:
         """Close stdin, wait, TERM, wait, KILL: the whole tree, descendants that left the group included."""
+        self.resume_reading()  # its last words must reach us, and a full pipe must not keep it from ending
         tree = ProcessTree(self.pid)
         if not self._exited.is_set():
             await asyncio.to_thread(tree.snapshot)
@@ -120,6 +126,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.pid = self._transport.get_pid()
         self._guard.watch(self.pid)
+        self._listener.on_started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
@@ -142,8 +149,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self._exited.set()
         self._writable.set()
-        # A grandchild may hold the pipes open for ever: wait for the end of the output, but not that long.
-        self._drain_limit = asyncio.get_running_loop().call_later(_GRACE_FOR_PIPES, self._close_pipes)
+        self._limit_draining()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._drain_limit is not None:
@@ -156,7 +162,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._gone.set()
         self._listener.on_exit(describe_exit(code) if code is not None else "ended")
 
+    def _limit_draining(self) -> None:
+        """A grandchild may hold the pipes open for ever: wait for the end of the output, but not so long."""
+        self._drain_limit = asyncio.get_running_loop().call_later(_GRACE_FOR_PIPES, self._close_pipes)
+
     def _close_pipes(self) -> None:
+        if self._is_paused:
+            self._limit_draining()  # what it wrote still waits in the pipe, because we do not read
+            return
         signal_group(self.pid, KILL)
         if self._transport is not None:
             self._transport.close()

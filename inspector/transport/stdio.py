@@ -49,10 +49,7 @@ class StdioTransport:
 
     async def open(self, report: Report) -> None:
         self._report = report
-        self._process = process = await ChildProcess.start(self._command, self, self._guard)
-        names = tuple(sorted(self._command.env))
-        started = ProcessStarted(process.pid, self._command.argv, self._command.cwd, names, self._now())
-        report(started)
+        self._process = await ChildProcess.start(self._command, self, self._guard)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         if self._process is None:
@@ -85,6 +82,11 @@ class StdioTransport:
             await self._process.stop()
 
     # -------------------------------------------------------------- the process calls these
+
+    def on_started(self, pid: int) -> None:
+        """First of all: a quick process has written, and even ended, before `open` goes on."""
+        names = tuple(sorted(self._command.env))
+        self._report(ProcessStarted(pid, self._command.argv, self._command.cwd, names, self._now()))
 
     def on_stdout(self, data: bytes) -> None:
         at = self._now()
@@ -130,8 +132,8 @@ class StdioTransport:
 
     def _report_stderr(self, lines: list[bytes | Overlong], at: int) -> None:
         raw = [line.head if isinstance(line, Overlong) else line for line in lines]
-        texts = (visible(line[:500].decode(errors="replace")) for line in raw[-_LAST_LINES:])
-        self._last_lines.extend(text for text in texts if text.strip())
+        last = [line for line in raw if line.strip()][-_LAST_LINES:]
+        self._last_lines.extend(visible(line[:500].decode(errors="replace")) for line in last)
         self._report(StderrReceived(raw, at))
 
     def _now(self) -> int:
