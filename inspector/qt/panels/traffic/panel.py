@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
@@ -11,12 +13,15 @@ from inspector.base.units import plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic import Column, TrafficModel
-from inspector.qt.panels.traffic.detail import DetailView
 from inspector.qt.theme import Theme
+from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_table
 from inspector.qt.widgets.searchfield import SearchField
 from inspector.qt.widgets.toolbar import PanelHeader
+
+if TYPE_CHECKING:
+    from inspector.qt.panels.traffic.detail import DetailView
 
 _WIDTHS = {
     Column.NUMBER: 64,
@@ -44,12 +49,30 @@ class TrafficPanel(QWidget):
         self.table = QTableView()
         self.search = SearchField(theme, "Search method, tool, status")
         self.scope = QComboBox()
-        self.detail = DetailView(bridge, theme)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._place_of_detail = EmptyState(theme)
         self.header = PanelHeader(theme, "Traffic")
         self._gate = Gate(theme, self._make_table())
         self._lay_out()
         self._connect()
         self._explain_or_show()
+
+    @cached_property
+    def detail(self) -> DetailView:
+        """Made for the first row that is chosen: its viewers take 50 ms of the window's start to build."""
+        from inspector.qt.panels.traffic.detail import DetailView
+
+        sizes = self._splitter.sizes()
+        view = DetailView(self._bridge, self._theme)
+        self._splitter.replaceWidget(1, view)
+        self._place_of_detail.deleteLater()
+        view.show()
+        self._splitter.setSizes(sizes)
+        return view
+
+    @property
+    def _has_detail(self) -> bool:
+        return "detail" in vars(self)
 
     def set_server(self, name: str) -> None:
         """The workspace shows another server."""
@@ -98,16 +121,17 @@ class TrafficPanel(QWidget):
         self.header.add_gap()
         for id in ("traffic.events", "traffic.follow", "traffic.partner", "traffic.clear"):
             self.header.add_action(self._actions[id])
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self._gate)
-        splitter.addWidget(self.detail)
-        splitter.setSizes([880, 520])
+        sentence = "Choose a row to see its message and its bytes."
+        self._place_of_detail.show_empty("traffic", "No message chosen", sentence)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self._gate)
+        self._splitter.addWidget(self._place_of_detail)
+        self._splitter.setSizes([880, 520])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
-        column.addWidget(splitter, 1)
+        column.addWidget(self._splitter, 1)
 
     def _connect(self) -> None:
         self._bridge.traffic_grew.connect(self._on_traffic_grew)
@@ -129,7 +153,8 @@ class TrafficPanel(QWidget):
         self._is_moving = False
         # Requests on screen may have got their answers: their cells are read anew.
         self.table.viewport().update()
-        self.detail.refresh()
+        if self._has_detail:
+            self.detail.refresh()
 
     def _on_scrolled(self, value: int) -> None:
         """Scrolling away from the end stops following; coming back to it starts again."""
@@ -152,12 +177,12 @@ class TrafficPanel(QWidget):
 
     def _on_clear(self) -> None:
         self.model.clear_view()
-        self.detail.show_row(None)
+        self._show_row(None)
         self._explain_or_show()
 
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
-        number = self.detail.number
+        number = self.detail.number if self._has_detail else None
         self._is_moving = True
         change()
         self._is_moving = False
@@ -172,7 +197,11 @@ class TrafficPanel(QWidget):
         return self.model.number(index.row()) if index.isValid() else None
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
-        self.detail.show_row(self.model.number(current.row()) if current.isValid() else None)
+        self._show_row(self.model.number(current.row()) if current.isValid() else None)
+
+    def _show_row(self, number: int | None) -> None:
+        if number is not None or self._has_detail:
+            self.detail.show_row(number)
 
     def _explain_or_show(self) -> None:
         count = self.model.rowCount()
