@@ -1,0 +1,138 @@
+"""How a request is dressed in each era, and how it is given up."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.errors import LocalProtocolError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.connection import Answered, Asked, Connection, Uninvited
+from inspector.protocol.dialect import Dialect, HandshakeDialect, StatelessDialect, dialect_for
+from inspector.protocol.handshake import ClientProfile
+from inspector.protocol.revisions import R1, R4, R5
+from tests.helpers.playbook import Playbook, Received, frame, message
+
+PROFILE = ClientProfile("lens", "Lens", "0.1", {"roots": {}})
+META: JSONObject = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "lens", "title": "Lens", "version": "0.1"},
+    "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+}
+
+
+def stateless(**options: bool) -> StatelessDialect:
+    return StatelessDialect(PROFILE, R5, **options)
+
+
+@pytest.mark.parametrize("params", [None, {}, {"name": "a"}, {"_meta": {"x": 1}}])
+def test_the_handshake_era_sends_params_as_they_are(params: JSONObject | None) -> None:
+    dialect = HandshakeDialect(R1)
+    assert dialect.dress("tools/call", params, capabilities={}, log_level="debug") is params
+
+
+@pytest.mark.parametrize("params", [None, {}])
+def test_a_stateless_request_is_never_without_params(params: JSONObject | None) -> None:
+    assert stateless().dress("tools/list", params) == {"_meta": META}
+
+
+def test_a_stateless_request_keeps_the_callers_params_and_meta() -> None:
+    params: JSONObject = {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}
+    dressed = stateless().dress("tools/call", params)
+    assert dressed == {"name": "a", "_meta": META | {"progressToken": 3, "traceparent": "00-…"}}
+    assert params == {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}, "it was changed"
+
+
+def test_what_the_caller_says_about_itself_stands() -> None:
+    own: JSONObject = {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+    assert stateless().dress("tools/list", {"_meta": own}) == {"_meta": META | own}
+
+
+@pytest.mark.parametrize("meta", [None, "words", [1]])
+def test_a_meta_that_is_no_object_gives_way(meta: JSON) -> None:
+    assert stateless().dress("tools/list", {"_meta": meta}) == {"_meta": META}
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"sampling": {"tools": {}}}])
+def test_capabilities_can_be_others_for_one_request(capabilities: JSONObject) -> None:
+    meta = META | {"io.modelcontextprotocol/clientCapabilities": capabilities}
+    assert stateless().dress("tools/list", None, capabilities=capabilities) == {"_meta": meta}
+
+
+def test_log_messages_are_asked_for_by_request() -> None:
+    meta = META | {"io.modelcontextprotocol/logLevel": "debug"}
+    assert stateless().dress("tools/list", None, log_level="debug") == {"_meta": meta}
+
+
+def test_the_agreed_revision_decides_the_dialect() -> None:
+    dialects: list[Dialect] = [
+        dialect_for(R4, PROFILE, over_http=True),
+        dialect_for(R5, PROFILE, over_http=True),
+        dialect_for(R5, PROFILE, over_http=False),
+    ]
+    assert [type(dialect) for dialect in dialects] == [HandshakeDialect, StatelessDialect, StatelessDialect]
+    assert [dialect.revision for dialect in dialects] == [R4, R5, R5]
+    assert [dialect.sends_cancel_notice("tools/call") for dialect in dialects] == [True, False, True]
+
+
+# ------------------------------------------------------------------ in a connection
+
+
+def test_a_connection_dresses_its_requests_once_the_revision_is_agreed() -> None:
+    connection = Connection()
+    assert connection.request("tools/list").body() == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    connection.dialect = stateless()
+    request = connection.request("tools/list", progress=True, log_level="info", capabilities={})
+    assert request.params == {
+        "_meta": META
+        | {
+            "progressToken": 2,
+            "io.modelcontextprotocol/logLevel": "info",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    }
+
+
+def test_over_a_pipe_a_stateless_request_is_given_up_with_a_notice() -> None:
+    connection = Connection(stateless())
+    request = connection.request("tools/call")
+    notice = connection.cancel(1, "enough")
+    assert request.id == 1
+    assert notice is not None
+    assert notice.params == {"requestId": 1, "reason": "enough"}
+
+
+def test_over_http_a_stateless_request_is_given_up_without_a_word() -> None:
+    connection = Connection(stateless(closes_to_cancel=True))
+    connection.request("tools/call")
+    assert connection.cancel(1, "enough") is None
+    assert connection.drain() == [], "it still waits for the answer"
+
+
+@pytest.mark.parametrize("method", ["initialize", "server/discover"])
+def test_what_begins_a_conversation_is_never_cancelled_by_notice(method: str) -> None:
+    connection = Connection()
+    connection.request(method)
+    assert connection.cancel(1, "timed out") is None
+
+
+def test_a_request_of_a_stateless_server_is_a_fault_and_is_not_answered() -> None:
+    connection = Connection(stateless())
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, method="roots/list"))
+        play << Uninvited(message(id=1, method="roots/list"))
+    with pytest.raises(LocalProtocolError):
+        connection.answer(1, {})
+
+
+def test_a_request_of_a_handshake_server_waits_for_us() -> None:
+    with Playbook(Connection(HandshakeDialect(R4)).receive) as play:
+        play >> Received(frame(id=1, method="roots/list"))
+        play << Asked(message(id=1, method="roots/list"))
+
+
+def test_answers_find_their_dressed_requests() -> None:
+    connection = Connection(stateless())
+    request = connection.request("tools/list")
+    with Playbook(connection.receive) as play:
+        play >> Received(frame(id=1, result={}))
+        play << Answered(request, message(id=1, result={}))
