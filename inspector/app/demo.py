@@ -16,11 +16,16 @@ _START_LIMIT = 20.0
 
 
 def demo_entries() -> list[StdioEntry]:
-    """The stdio servers. `roots` lets the tool that asks for them get an answer."""
+    """The stdio servers, in the handshake era; the one over HTTP is found to be of the stateless one.
+
+    `roots` lets the tool that asks for them get an answer.
+    """
     entries = []
     for name in SERVERS:
         program, *args = command(name)
-        entries.append(StdioEntry(name=name, command=program, args=tuple(args), roots=(".",)))
+        entries.append(
+            StdioEntry(name=name, command=program, args=tuple(args), roots=(".",), era="legacy-first")
+        )
     return entries
 
 

@@ -13,11 +13,16 @@ from inspector.base.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """In seconds. `request` counts from the request or its last progress, `total` in any case."""
+    """In seconds; None leaves it to the settings of the app.
 
-    connect: float = 15.0
-    request: float = 120.0
-    total: float = 3600.0
+    `request` counts from the request or its last progress, `total` in any case. Every `keep_alive`
+    seconds the server is asked whether it is still there.
+    """
+
+    connect: float | None = None
+    request: float | None = None
+    total: float | None = None
+    keep_alive: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class NetworkSettings:
 class _Entry:
     """What every server has.
 
-    `era` is "auto" (find out), "legacy" (the handshake first), or the date of a revision. `auto_restart`
+    `era` is "auto" (find out), "legacy-first", or the date of a revision. `auto_restart`
     connects again by itself when the connection is lost.
     """
 

@@ -14,5 +14,6 @@ class Settings:
     connect_timeout: float = 15.0
     request_timeout: float = 120.0
     longest_request: float = 3600.0  # progress may push the request's limit on, up to here
+    keep_alive: float = 0.0  # 0: never ask whether the server is still there
     line_cap: int = DEFAULT_LINE_CAP
     most_pages: int = 10_000

@@ -167,11 +167,12 @@ class Engine:
         client = self._server(name).client
         started = self._clock.monotonic_ns()
         try:
-            exchange = await client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
+            done = await client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
         except LensError as exc:
             next_step = exc.next_step if isinstance(exc, UserError) else ""
             summary = exc.summary if isinstance(exc, UserError) else str(exc)
             return CallOutcome(OutcomeKind.FAILED, self._since(started), summary=summary, next_step=next_step)
+        exchange = done.exchange
         outcome = _outcome(exchange.answer, exchange.row, self._since(started))
         # The log has looked for isError in frames that were too big to be parsed at arrival, too.
         is_tool_error = self.log.status(exchange.row) is TrafficStatus.TOOL_ERROR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from inspector.config.entries import Entry
+from inspector.config.entries import Entry, StdioEntry
 from inspector.protocol.handshake import Agreement
 from inspector.session.state import SessionState, Status
 
@@ -19,6 +19,7 @@ class ServerStatus(Enum):
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
     FAILED = "failed"
+    RESTARTING = "restarting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +35,22 @@ class ServerView:
     waits_for: str = ""
     agreement: Agreement | None = None
     pid: int | None = None
+    is_verified: bool = True  # its TLS certificate is checked
     is_kept: bool = True  # in the catalogue; a demo server is not
 
     @staticmethod
-    def of(entry: Entry, state: SessionState, is_kept: bool) -> ServerView:
+    def of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
         return ServerView(
             name=entry.name,
             transport=entry.transport,
             address=entry.address,
-            status=_status(entry, state),
-            reason=state.reason,
+            status=ServerStatus.RESTARTING if restarting else _status(entry, state),
+            reason=restarting or state.reason,
             next_step=state.next_step,
             waits_for=state.waits_for,
             agreement=state.agreement,
             pid=state.pid,
+            is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
             is_kept=is_kept,
         )
 

@@ -1,39 +1,81 @@
-"""From a configured entry to a transport and to what we say about ourselves."""
+"""From a configured entry to the routes to its server, and to what we say about ourselves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from inspector import __version__
 from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, StdioEntry
+from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
 from inspector.config.settings import Settings
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
-from inspector.session.session import Answerer
-from inspector.transport.base import Transport
+from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
+from inspector.session.route import Answerer, Route
+from inspector.transport.legacysse import LegacySseTransport
 from inspector.transport.network import Network
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.program import Command
 from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.websocket import WebSocketTransport
+
+# What we declare for each thing that we can be asked.
+_DECLARATIONS: dict[str, tuple[str, JSONObject]] = {
+    "roots/list": ("roots", {}),
+    "sampling/createMessage": ("sampling", {}),
+    "elicitation/create": ("elicitation", {"form": {}, "url": {}}),
+}
 
 
-def make_transport(entry: Entry, guard: OrphanGuard, clock: Clock, settings: Settings) -> Transport:
+def make_routes(
+    entry: Entry, answerers: Mapping[str, Answerer], guard: OrphanGuard, clock: Clock, settings: Settings
+) -> tuple[Route, ...]:
+    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE."""
+    profile = make_profile(answerers)
+    choice = _era_choice(entry)
+
+    def probing(over_http: bool) -> Negotiation:
+        return negotiation_for(choice, profile, over_http)
+
     if isinstance(entry, StdioEntry):
         command = Command((entry.command, *entry.args), entry.env, entry.cwd)
-        return StdioTransport(command, guard, clock, settings.line_cap)
-    network = Network(headers=tuple(entry.headers.items()), connect_timeout=settings.connect_timeout)
-    return StreamableHttpTransport(entry.url, network, clock)
+        process = partial(StdioTransport, command, guard, clock, settings.line_cap)
+        return (Route(process, lambda: probing(over_http=False), profile, is_process=True),)
+    network = _network(entry, settings)
+    if isinstance(entry, WebSocketEntry):
+        return (
+            Route(
+                lambda: WebSocketTransport(entry.url, network, clock),
+                lambda: probing(over_http=False),
+                profile,
+            ),
+        )
+    streamable = Route(
+        partial(StreamableHttpTransport, entry.url, network, clock),
+        lambda: probing(over_http=True),
+        profile,
+        closes_to_cancel=True,
+    )
+    old_sse = Route(
+        partial(LegacySseTransport, entry.url, network, clock), lambda: InitializeHandshake(profile), profile
+    )
+    return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
 
 
-def make_negotiation(entry: Entry) -> Negotiation:
-    capabilities: JSONObject = {"roots": {}} if entry.roots else {}
-    return InitializeHandshake(ClientProfile("mcp-lens", "MCP Lens", __version__, capabilities))
+def make_profile(answerers: Mapping[str, Answerer]) -> ClientProfile:
+    """Only what is answered is declared."""
+    capabilities: JSONObject = {
+        name: value for method, (name, value) in _DECLARATIONS.items() if method in answerers
+    }
+    return ClientProfile("mcp-lens", "MCP Lens", __version__, capabilities)
 
 
 def make_answerers(entry: Entry) -> dict[str, Answerer]:
-    """What we can answer without asking the person. Only what is answered is declared."""
+    """What can be answered without asking the person."""
     if not entry.roots:
         return {}
 
@@ -41,6 +83,32 @@ def make_answerers(entry: Entry) -> dict[str, Answerer]:
         return {"roots": [_root(folder) for folder in entry.roots]}
 
     return {"roots/list": list_roots}
+
+
+def _era_choice(entry: Entry) -> EraChoice:
+    choice = read_era_choice(entry.era)
+    if choice is None:
+        raise ConfigError(
+            f"Server {entry.name!r} has the era {entry.era!r}, which is none.",
+            "Give “auto”, “legacy-first”, or the date of a revision such as 2025-11-25.",
+        )
+    return choice
+
+
+def _network(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
+    own = entry.network
+    return Network(
+        headers=tuple(entry.headers.items()),
+        connect_timeout=settings.connect_timeout,
+        proxy=own.proxy,
+        use_environment_proxy=own.environment_proxy,
+        ca_file=own.ca_file,
+        client_certificate=own.client_certificate,
+        client_key=own.client_key,
+        verify=own.verify,
+        http2=own.http2,
+        message_cap=settings.line_cap,
+    )
 
 
 def _root(folder: str) -> JSONObject:

@@ -4,43 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any
 
 from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
-    LocalProtocolError,
     NeedsLogin,
     RequestTimedOut,
-    RpcError,
     UserError,
 )
-from inspector.base.jsonvalue import JSONObject, JSONProblem, shorten
+from inspector.base.jsonvalue import JSONObject, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
 from inspector.config.settings import Settings
-from inspector.protocol.connection import Answered, Asked, Connection, Event, Notified, Progressed
-from inspector.protocol.framing import Overlong
-from inspector.protocol.handshake import Agreement, Ask, Negotiation
-from inspector.protocol.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    Kind,
-    Message,
-    RequestId,
-    read,
-    read_overlong,
+from inspector.protocol.connection import (
+    Answered,
+    Asked,
+    Connection,
+    Event,
+    Notified,
+    Progressed,
+    Uninvited,
 )
+from inspector.protocol.dialect import dialect_for
+from inspector.protocol.framing import Overlong
+from inspector.protocol.handshake import Agreement, Ask
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read, read_overlong
+from inspector.protocol.listen import Ended, Filter, Listening, listen_params
+from inspector.session.answering import compose_answer
+from inspector.session.httpevents import record_http
+from inspector.session.negotiator import Negotiator, WrongRoute
+from inspector.session.route import Answerer, Route
 from inspector.session.state import SessionState, Status
-from inspector.session.waiting import Exchange, Limits, OnProgress, WaitingRoom
+from inspector.session.waiting import NO_LIMIT, Exchange, Limits, OnProgress, WaitingRoom
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
+    PLAIN,
     Closed,
+    Envelope,
     FramesReceived,
+    Headers,
     ProcessExited,
     ProcessStarted,
     RequestFailed,
@@ -55,8 +61,6 @@ _log = logging.getLogger(__name__)
 # A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
 _GRACE_FOR_NOTICES = 0.5
 
-Answerer: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
-
 
 class Session:
     """One server's connection. Can be connected again after it ended; `close` is the end of one life.
@@ -68,8 +72,7 @@ class Session:
 
     def __init__(
         self,
-        make_transport: Callable[[], Transport],
-        make_negotiation: Callable[[], Negotiation],
+        routes: Sequence[Route],
         recorder: Recorder,
         settings: Settings,
         answerers: Mapping[str, Answerer],
@@ -77,18 +80,24 @@ class Session:
         self.state = SessionState()
         self.state_changed: Signal[SessionState] = Signal()
         self.notified: Signal[Message] = Signal()
-        self._make_transport = make_transport
-        self._make_negotiation = make_negotiation
+        self._routes = routes
+        self._route = routes[0]
         self._recorder = recorder
         self._settings = settings
-        self._answerers = {"ping": _pong, **answerers}
+        self._answerers = answerers
         self._transport: Transport | None = None
         self._connection = Connection()
         self._waiting = WaitingRoom()
         self._tasks = TaskScope()
         self._notices = TaskScope()
         self._strays: list[str] = []
+        self.listening = Listening()
         self._life = asyncio.Lock()  # connecting and ending never overlap
+
+    @property
+    def is_over_http(self) -> bool:
+        """Does each request have an HTTP exchange of its own?"""
+        return self._route.closes_to_cancel
 
     # -------------------------------------------------------------- life
 
@@ -96,7 +105,7 @@ class Session:
         """Connect and agree on a revision. Raises UserError, after the state says the same."""
         async with self._life:
             await self._end(SessionState(Status.STOPPED))
-            self._begin()
+            self._begin(self._routes[0])
             try:
                 agreement = await self._connect_in_time()
             except UserError as exc:
@@ -122,12 +131,14 @@ class Session:
         async with self._life:
             await self._end(SessionState(Status.FAILED, closed.summary, closed.next_step))
 
-    def _begin(self) -> None:
+    def _begin(self, route: Route) -> None:
         self._recorder.new_conversation()
         self._connection = Connection()
         self._waiting = WaitingRoom()
+        self.listening = Listening()
         self._strays = []
-        self._transport = self._make_transport()
+        self._route = route
+        self._transport = route.make_transport()
         self._set_state(SessionState(Status.CONNECTING, waits_for="the server to start"))
 
     async def _connect_in_time(self) -> Agreement:
@@ -143,21 +154,49 @@ class Session:
             raise ConnectFailed(exc.summary, exc.next_step) from exc
 
     async def _connect(self) -> Agreement:
+        """Try the routes in turn: the next one when this one is refused as a server of that kind would."""
+        *others, last = self._routes
+        for route, following in zip(others, self._routes[1:], strict=True):
+            try:
+                return await self._connect_by(route)
+            except WrongRoute as exc:
+                self._recorder.note(RecordKind.LOCAL, f"{exc} Trying the older transport.")
+                await self._leave_transport()
+                self._begin(following)
+        return await self._connect_by(last)
+
+    async def _connect_by(self, route: Route) -> Agreement:
         assert self._transport is not None
         await self._transport.open(self._on_wire)
-        negotiation = self._make_negotiation()
-        step: Ask | Agreement = negotiation.first()
-        while isinstance(step, Ask):
-            waits_for = f"the answer to {step.method}"
-            self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
-            exchange = await self._exchange(step.method, step.params)
-            step = negotiation.receive(exchange.answer)
-        self._transport.agreed(step.revision)
-        if step.sealed_by:
-            await self._send(self._connection.notify(step.sealed_by))
-        for problem in step.problems:
+        is_last = route is self._routes[-1]
+        negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
+        agreement = await negotiator.run(route.make_negotiation())
+        dialect = dialect_for(agreement.revision, route.profile, over_http=route.closes_to_cancel)
+        self._connection.dialect = dialect
+        self._transport.agreed(agreement.revision)
+        if agreement.sealed_by:
+            await self._send(self._connection.notify(agreement.sealed_by))
+        for problem in agreement.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
-        return step
+        return agreement
+
+    async def _ask(self, ask: Ask) -> Message:
+        waits_for = f"the answer to {ask.method}"
+        self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
+        envelope = Envelope(revision=ask.revision)
+        return (await self._exchange(ask.method, ask.params, ask.timeout, envelope=envelope)).answer
+
+    async def _restart(self) -> None:
+        """Start the process anew: the one before did not survive the question."""
+        await self._leave_transport()
+        self._begin(self._route)
+        assert self._transport is not None
+        await self._transport.open(self._on_wire)
+
+    async def _leave_transport(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.close()
 
     def _what_came_instead(self) -> str:
         if self._strays:
@@ -203,8 +242,9 @@ class Session:
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        headers: Headers = (),
     ) -> Exchange:
-        """Send a request and wait for its answer, a result or an error.
+        """Send a request and wait for its answer, a result or an error. `headers` are for HTTP.
 
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
         """
@@ -212,7 +252,28 @@ class Session:
             raise ConnectionLost(
                 f"The server is not connected ({self.state.status.value}).", "Connect first."
             )
-        return await self._exchange(method, params, timeout, on_progress)
+        return await self._exchange(method, params, timeout, on_progress, Envelope(headers=headers))
+
+    async def listen(self, filter: Filter) -> None:
+        """Hear of changes in the stateless era, until the server or the connection ends it."""
+        request = self._connection.request("subscriptions/listen", listen_params(filter))
+        assert request.id is not None
+        self.listening.open(request.id, filter)
+        waiter = self._waiting.enter(request, NO_LIMIT, None)
+        try:
+            exchange = await waiter.wait(self._send(request))
+            ended = self.listening.answered(request.id, exchange.answer)
+            self._recorder.note(RecordKind.STATE, f"listening ended: {ended.how.value if ended else ''}")
+        except (UserError, asyncio.CancelledError) as exc:
+            self.listening.close(request.id)
+            self._give_up(request, exc)
+            raise
+        finally:
+            self._waiting.leave(request)
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
+        """Work that belongs to this connection and ends with it."""
+        return self._tasks.spawn(name, work)
 
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
         await self._send(self._connection.notify(method, params))
@@ -223,13 +284,14 @@ class Session:
         params: JSONObject | None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Exchange:
         request = self._connection.request(method, params, progress=on_progress is not None)
         idle = timeout or self._settings.request_timeout
         limits = Limits(idle, max(idle, self._settings.longest_request))
         waiter = self._waiting.enter(request, limits, on_progress)
         try:
-            return await waiter.wait(self._send(request))
+            return await waiter.wait(self._send(request, envelope))
         except (UserError, asyncio.CancelledError) as exc:
             self._give_up(request, exc)
             raise
@@ -248,11 +310,11 @@ class Session:
         if notice is not None and not is_over and self.state.status is Status.CONNECTED:
             self._notices.spawn(f"cancel {request.id}", self._send_quietly(notice))
 
-    async def _send(self, message: Message) -> int:
+    async def _send(self, message: Message, envelope: Envelope = PLAIN) -> int:
         if self._transport is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         row = self._recorder.sent(message)
-        await self._transport.send(message)
+        await self._transport.send(message, replace(envelope, tag=row))
         return row
 
     async def _send_quietly(self, message: Message) -> None:
@@ -279,19 +341,23 @@ class Session:
                 self._waiting.failed(event.request, event.error)
             case Closed():
                 self._on_closed(event)
+            case _:
+                record_http(self._recorder, event)
 
     def _on_frames(self, event: FramesReceived) -> None:
         messages = [_read_frame(frame) for frame in event.frames]
         sizes = None
-        if any(isinstance(frame, Overlong) for frame in event.frames):
+        if Overlong in map(type, event.frames):
             sizes = [frame.size if isinstance(frame, Overlong) else len(frame) for frame in event.frames]
-        self._recorder.received(messages, event.at, sizes)
+        self._recorder.received(messages, event.at, sizes, event.exchange)
+        is_connecting = self.state.status is Status.CONNECTING
+        receive = self._connection.receive
         for message in messages:
-            if message.kind is Kind.TEXT and self.state.status is Status.CONNECTING:
+            if is_connecting and message.kind is Kind.TEXT:
                 self._remember_stray(message)
             try:
-                for happening in self._connection.receive(message):
-                    self._dispatch(happening)
+                for happening in receive(_attributed(message, event.request)):
+                    self._dispatch(happening, event.request)
             except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
                 _log.exception("could not handle %s", message.kind.name)
 
@@ -299,10 +365,13 @@ class Session:
         if len(self._strays) < 3 and message.raw.strip():
             self._strays.append(shorten(one_line(message.raw[:300].decode(errors="replace")), 120))
 
-    def _dispatch(self, event: Event) -> None:
+    def _dispatch(self, event: Event, carrier: RequestId | None = None) -> None:
         match event:
-            case Notified(notification):
-                self.notified.emit(notification)
+            case Notified():
+                self._on_notified(event.notification, carrier)
+            case Uninvited(request):
+                text = f"The server sent the request {request.method}; this revision lets servers send none."
+                self._recorder.note(RecordKind.LOCAL, text)
             case Answered(request, answer):
                 self._waiting.answered(request, answer)
             case Progressed():
@@ -311,6 +380,14 @@ class Session:
                 self._tasks.spawn(f"answer {request.method}", self._answer(request))
             case _:
                 pass  # withdrawn and orphaned ones are in the log; nobody waits for them
+
+    def _on_notified(self, notification: Message, carrier: RequestId | None) -> None:
+        """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
+        if not self._connection.dialect.takes_requests:
+            news = self.listening.receive(notification, carrier)
+            if news is not None and not isinstance(news, Ended) and news.problem:
+                self._recorder.note(RecordKind.LOCAL, f"{notification.method}: {news.problem}.")
+        self.notified.emit(notification)
 
     def _on_started(self, event: ProcessStarted) -> None:
         names = ", ".join(event.environment_names) or "none"
@@ -326,40 +403,22 @@ class Session:
         if self.state.status is Status.CONNECTED:
             self._tasks.spawn("lose the connection", self._lose(event))
 
-    # -------------------------------------------------------------- answering
-
     async def _answer(self, request: Message) -> None:
-        assert request.id is not None
-        try:
-            answer = await self._compose_answer(request, request.id)
-        except LocalProtocolError:
-            return  # the server took its request back meanwhile
-        await self._send_quietly(answer)
-
-    async def _compose_answer(self, request: Message, id: RequestId) -> Message:
-        answerer = self._answerers.get(request.method)
-        if answerer is None:
-            text = f"We do not offer {request.method}: no such capability was declared"
-            return self._connection.refuse(id, METHOD_NOT_FOUND, text)
-        try:
-            result = await answerer(request.params)
-        except RpcError as exc:
-            return self._connection.refuse(id, exc.code, exc.message, exc.data)
-        except JSONProblem as exc:
-            return self._connection.refuse(id, INVALID_PARAMS, f"The params cannot be read: {exc}")
-        except Exception:
-            _log.exception("could not answer %s", request.method)
-            return self._connection.refuse(id, INTERNAL_ERROR, "Internal error")
-        return self._connection.answer(id, result)
+        answer = await compose_answer(request, self._connection, self._answerers)
+        if answer is not None:
+            await self._send_quietly(answer)
 
 
 def _in_words(state: SessionState) -> str:
     return f"{state.status.value}: {state.reason or state.waits_for}".rstrip(": ")
 
 
+def _attributed(message: Message, request: RequestId | None) -> Message:
+    """An error without an id that came as the answer to one HTTP request belongs to that request."""
+    if message.kind is Kind.ERROR and message.id is None and request is not None:
+        return message._replace(id=request)
+    return message
+
+
 def _read_frame(frame: bytes | Overlong) -> Message:
     return read_overlong(frame.head, frame.size) if isinstance(frame, Overlong) else read(frame)
-
-
-async def _pong(params: JSONObject) -> JSONObject:
-    return {}

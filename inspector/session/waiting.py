@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,6 +22,9 @@ class Limits:
 
     idle: float
     total: float
+
+
+NO_LIMIT = Limits(math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,9 @@ class _Waiter:
         `sending` gives the request's row. Raises RequestTimedOut, and what sending and waiting raise.
         """
         try:
-            async with asyncio.timeout(self._limits.idle) as self._timeout:
+            async with asyncio.timeout(
+                None if self._limits is NO_LIMIT else self._limits.idle
+            ) as self._timeout:
                 return Exchange(self.request, row=await sending, answer=await self.answer)
         except TimeoutError:
             raise self._timed_out() from None

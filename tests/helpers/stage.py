@@ -13,13 +13,15 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.settings import Settings
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
-from inspector.session.session import Answerer, Session
+from inspector.session.route import Answerer, Route
+from inspector.session.session import Session
 from inspector.session.state import SessionState
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Record, RecordKind
 from tests.helpers.fakes import FakeClock, MemoryWire
 
+PROFILE = ClientProfile("lens", "Lens", "0", {})
 SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
 
 
@@ -32,19 +34,12 @@ class Stage:
         self.log = TrafficLog()
         self.states: list[SessionState] = []
         self.answerers: dict[str, Answerer] = {}
-        self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(
-            ClientProfile("lens", "Lens", "0", {})
-        )
+        self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(PROFILE)
         self.session = self._make_session()
 
     def _make_session(self) -> Session:
-        session = Session(
-            self._make_wire,
-            lambda: self.negotiation(),
-            Recorder(self.log, "srv", FakeClock()),
-            SETTINGS,
-            self.answerers,
-        )
+        route = Route(self._make_wire, lambda: self.negotiation(), PROFILE, is_process=True)
+        session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, self.answerers)
         session.state_changed.connect(self.states.append)
         return session
 

@@ -69,6 +69,6 @@ def state_words(view: ServerView) -> str:
             return f"connected · {view.agreement.revision}"
         case ServerStatus.CONNECTING:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
-        case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN:
+        case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
             return one_line(f"{view.status.value}: {view.reason}")
     return str(view.status.value)

@@ -29,6 +29,8 @@ def standing_of(view: ServerView) -> Standing | None:
         case ServerStatus.CONNECTING:
             sentence = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
             return Standing("loading", "Connecting", sentence, command="server.disconnect")
+        case ServerStatus.RESTARTING:
+            return Standing("loading", "The connection was lost", view.reason, command="server.disconnect")
         case ServerStatus.DISABLED:
             sentence = "This server is kept, but will not be connected until it is enabled."
             return Standing("empty", "Disabled", sentence, command="server.enable")

@@ -33,6 +33,7 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
     ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
     ServerStatus.FAILED: (DotShape.CROSS, "error"),
+    ServerStatus.RESTARTING: (DotShape.RING, "warn"),
 }
 _MENU = ("server.connect", "server.disconnect", "server.reconnect", "", "server.enable", "server.remove")
 

@@ -16,7 +16,7 @@ from inspector.qt.theme import Scheme
 if TYPE_CHECKING:
     from inspector.qt.window.mainwindow import MainWindow
 
-_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING)
+_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
 
 
 class Commands(QObject):

@@ -55,7 +55,7 @@ class Workspace(QWidget):
         self._title.setText(one_line(view.name))
         self._address.setText(_short(view.address))
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
-        is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING)
+        is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
         self._connect_button.setVisible(not is_up)
         self._disconnect_button.setVisible(is_up)
         self.overview.set_view(view)

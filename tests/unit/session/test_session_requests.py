@@ -13,7 +13,7 @@ from inspector.config.entries import StdioEntry
 from inspector.protocol.connection import Progressed
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
-from inspector.session.connect import make_answerers, make_negotiation
+from inspector.session.connect import make_answerers, make_profile
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
 from tests.helpers.stage import Stage
@@ -222,9 +222,9 @@ async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path
 
 def test_only_what_is_answered_is_declared() -> None:
     assert make_answerers(StdioEntry(name="a", command="x")) == {}
-    assert make_negotiation(StdioEntry(name="a", command="x")).first().params["capabilities"] == {}
-    with_roots = make_negotiation(StdioEntry(name="a", command="x", roots=("/",)))
-    assert with_roots.first().params["capabilities"] == {"roots": {}}
+    assert make_profile({}).capabilities == {}
+    with_roots = make_answerers(StdioEntry(name="a", command="x", roots=("/",)))
+    assert make_profile(with_roots).capabilities == {"roots": {}}
 
 
 @pytest.mark.parametrize(

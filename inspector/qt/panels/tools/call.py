@@ -153,7 +153,7 @@ class CallView(QWidget):
             arguments = self.arguments.arguments(anyway=anyway)
         except FormError:
             return
-        self._task = self._bridge.start(f"call {self._tool.name}", self._call(self._tool, arguments))
+        self._task = self._bridge.start(f"call {self._tool.name}", self._call(self._tool, arguments), self)
         self._started = time.monotonic_ns()
         self._running.begin()
         self._timer.start()

@@ -69,7 +69,7 @@ class ToolsPanel(QWidget):
         self._list_again = True
         if not self._is_listing:
             self._is_listing = True
-            self._bridge.start(f"list tools of {self._server}", self._refresh())
+            self._bridge.start(f"list tools of {self._server}", self._refresh(), self)
 
     def choose(self, name: str) -> bool:
         """Go to a tool by name."""

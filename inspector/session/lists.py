@@ -1,0 +1,50 @@
+"""Lists with all their pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
+
+from inspector.base.errors import RemoteProtocolError
+from inspector.base.jsonvalue import JSON, JSONObject, excerpt
+from inspector.protocol.types import Listing, Malformed, read_items
+from inspector.session.answers import result_of
+from inspector.session.session import Session
+
+Item = TypeVar("Item")
+
+
+async def list_all(
+    session: Session, method: str, member: str, read: Callable[[JSONObject], Item], most_pages: int
+) -> Listing[Item]:
+    """Every item of every page; what cannot be used is kept apart, and the rest is used."""
+    items: list[Item] = []
+    malformed: list[Malformed] = []
+    pages = 0
+    async for page in _pages(session, method, most_pages):
+        good, bad = read_items(page.get(member), read)
+        items += good
+        malformed += bad
+        pages += 1
+    return Listing(tuple(items), tuple(malformed), pages)
+
+
+async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterator[JSONObject]:
+    """Cursors are opaque, and an empty one is one: only absence ends the list."""
+    cursor: JSON = None
+    seen: set[str] = set()
+    for _ in range(most_pages):
+        params: JSONObject | None = None if cursor is None else {"cursor": cursor}
+        page = result_of((await session.request(method, params)).answer)
+        yield page
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return
+        if not isinstance(cursor, str):
+            raise RemoteProtocolError(f"{method} gives a cursor that is no string: {excerpt(cursor)}")
+        if cursor in seen:
+            raise RemoteProtocolError(
+                f"{method} gives the cursor {excerpt(cursor)!r} again and again; the list has no end"
+            )
+        seen.add(cursor)
+    raise RemoteProtocolError(f"{method} has more than {most_pages:,} pages")
