@@ -45,7 +45,16 @@ class EngineThread:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
+            self._loop.run_until_complete(_end_tasks())
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
         finally:
             self._loop.close()
+
+
+async def _end_tasks() -> None:
+    """What was cancelled by those who awaited it may still be tidying up: let it, before the loop closes."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
