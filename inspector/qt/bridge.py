@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
+import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.base.errors import UserError
@@ -87,9 +88,15 @@ class Bridge(QObject):
     def log(self) -> TrafficLog:
         return self._engine.log
 
-    def start(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
-        """Run a panel's coroutine on the window's loop; what it raises for the person is shown to them."""
-        task = self._tasks.spawn(name, self._shown(work))
+    def start(
+        self, name: str, work: Coroutine[Any, Any, object], owner: QObject | None = None
+    ) -> asyncio.Task[Any]:
+        """Run a panel's coroutine on the window's loop; what it raises for the person is shown to them.
+
+        Give the `owner` whose widgets the work touches, if that can be deleted before the window is: the work
+        may then end by finding them gone.
+        """
+        task = self._tasks.spawn(name, self._shown(work, owner))
         task.add_done_callback(lambda _: work.close())  # for one that was cancelled before it began
         return task
 
@@ -154,11 +161,14 @@ class Bridge(QObject):
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.wrap_future(self._thread.submit(work))
 
-    async def _shown(self, work: Coroutine[Any, Any, object]) -> None:
+    async def _shown(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:
         try:
             await work
         except UserError as exc:
             self.problem_found.emit(str(exc))
+        except RuntimeError:  # also what touching a deleted widget raises
+            if owner is None or shiboken6.isValid(owner):
+                raise
 
     # -------------------------------------------------------------- up
 
