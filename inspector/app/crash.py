@@ -15,6 +15,9 @@ def install_crash_report(tell: Callable[[str], None]) -> None:
     """From now on, an uncaught error and an error of a background task end in a file and in `tell`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):  # somebody's wish, not an error
+            sys.__excepthook__(kind, error, trace)
+            return
         tell(_write("".join(traceback.format_exception(kind, error, trace))))
 
     sys.excepthook = on_error
@@ -34,8 +37,9 @@ class _TaskErrors(logging.Handler):
 
 
 def _write(report: str) -> str:
-    with tempfile.NamedTemporaryFile("w", prefix="mcp-lens-", suffix=".txt", delete=False) as file:
-        file.write(report)
+    data = report.encode(errors="backslashreplace")  # a file name in it may hold what UTF-8 cannot
+    with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
+        file.write(data)
     return (
         f"Something went wrong inside MCP Lens. Your servers and traffic are kept. Details: {Path(file.name)}"
     )
