@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QColor
@@ -52,11 +52,15 @@ def focus_chain(lens: Lens, start: QWidget) -> list[QWidget]:
 
 
 def owner(window: QWidget, widget: QWidget) -> str:
-    names = []
-    while widget is not None and widget is not window:
-        names.append(type(widget).__name__)
-        widget = widget.parentWidget()
+    names = [type(each).__name__ for each in (widget, *ancestors(widget)) if each is not window]
     return " < ".join(names)
+
+
+def ancestors(widget: QWidget) -> Iterator[QWidget]:
+    parent: QWidget | None = widget.parentWidget()
+    while parent is not None:
+        yield parent
+        parent = parent.parentWidget()
 
 
 # ------------------------------------------------------------------ colours and layout
@@ -206,17 +210,13 @@ def test_every_control_has_a_name_for_those_who_cannot_see_it(lens: Lens) -> Non
 
 
 def spoken(widget: QWidget) -> str:
-    interface = QAccessible.queryAccessibleInterface(widget)
-    return interface.text(QAccessible.Text.Name) if interface is not None else widget.accessibleName()
+    """What a screen reader says: the accessible name, or what Qt makes of the control's text or buddy."""
+    return QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
 
 
 def is_part(widget: QWidget) -> bool:
     """Parts that Qt makes of a bigger control, which has the name; and what cannot be reached."""
     if isinstance(widget, QHeaderView) or widget.objectName().startswith("qt_"):
         return True
-    parent = widget.parentWidget()
-    while parent is not None:
-        if isinstance(parent, QComboBox | QAbstractSpinBox | QLineEdit | QAbstractItemView):
-            return True
-        parent = parent.parentWidget()
-    return False
+    whole = (QComboBox, QAbstractSpinBox, QLineEdit, QAbstractItemView)
+    return any(isinstance(each, whole) for each in ancestors(widget))
