@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hypothesis
 
-pytest_plugins = ["pytester", "tests.helpers.leaks", "tests.helpers.stage"]
+pytest_plugins = ["pytester", "tests.helpers.leaks", "tests.helpers.stage", "tests.helpers.servers"]
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 

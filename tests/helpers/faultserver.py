@@ -284,6 +284,8 @@ def serve(words: list[str]) -> None:
                 send(id=id, result=page(params.get("cursor")))
             case "tools/call":
                 _TOOLS[always or params["name"]](id, params.get("arguments", {}))
+            case str(method) if "id" in message:
+                send(id=id, error={"code": -32601, "message": f"Method not found: {method}"})
     if "stays" in words:
         while True:
             signal.pause()

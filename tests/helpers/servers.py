@@ -1,0 +1,113 @@
+"""Entries for servers that misbehave, and the questions that tests ask of an engine."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.config.entries import StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine.engine import Engine
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.traffic.records import Record, RecordKind
+
+FAULTSERVER = str(Path(__file__).parent / "faultserver.py")
+ARGV = (sys.executable, "-I", "-S", FAULTSERVER)
+
+
+def fault_entry(
+    *words: str, name: str = "srv", env: dict[str, str] | None = None, cwd: str = ""
+) -> StdioEntry:
+    """`faultserver.py` with these words."""
+    return StdioEntry(name=name, command=ARGV[0], args=(*ARGV[1:], *words), env=env or {}, cwd=cwd)
+
+
+def shell_entry(script: str, name: str = "srv") -> StdioEntry:
+    return StdioEntry(name=name, command="/bin/sh", args=("-c", script))
+
+
+class Lab:
+    """An engine under test."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.engine = Engine(settings=settings or Settings(connect_timeout=10, request_timeout=10))
+        self.views: list[ServerView] = []
+        self._changed = asyncio.Event()
+        self.engine.server_changed.connect(self._on_changed)
+
+    def _on_changed(self, view: ServerView) -> None:
+        self.views.append(view)
+        self._changed.set()
+
+    async def connect(self, *words: str, name: str = "srv") -> None:
+        self.engine.add(fault_entry(*words, name=name))
+        await self.engine.connect(name)
+
+    async def fails_to_connect(self, entry: StdioEntry) -> UserError:
+        """Connecting must fail, and the server's view must say the same."""
+        self.engine.add(entry)
+        with pytest.raises(UserError) as caught:
+            await self.engine.connect(entry.name)
+        view = self.view(entry.name)
+        assert view.status is ServerStatus.FAILED
+        assert (view.reason, view.next_step) == (caught.value.summary, caught.value.next_step)
+        return caught.value
+
+    async def call(self, tool: str, name: str = "srv", **arguments: str | int) -> CallOutcome:
+        return await self.engine.call_tool(name, tool, {**arguments})
+
+    async def text(self, tool: str, name: str = "srv", **arguments: str | int) -> str:
+        """Call a tool that answers with one text."""
+        outcome = await self.call(tool, name, **arguments)
+        assert outcome.kind is OutcomeKind.RESULT, outcome
+        (block,) = (await self.engine.digest(outcome.answer)).blocks
+        return block.text
+
+    def view(self, name: str = "srv") -> ServerView:
+        return next(view for view in self.engine.views() if view.name == name)
+
+    async def until(self, status: ServerStatus, name: str = "srv") -> ServerView:
+        while self.view(name).status is not status:
+            self._changed.clear()
+            await self._changed.wait()
+        return self.view(name)
+
+    def rows(self, *kinds: RecordKind, name: str = "srv") -> list[Record]:
+        return self.engine.log.find(name, *(kinds or RecordKind))
+
+    def stderr(self, name: str = "srv") -> list[bytes]:
+        return [row.raw for row in self.rows(RecordKind.STDERR, name=name)]
+
+    async def still_works(self) -> None:
+        """Whatever happened to one server: another one can be used."""
+        await self.connect(name="another")
+        assert await self.text("echo", name="another", text="hello") == "hello"
+        await self.engine.disconnect("another")
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    lab = Lab()
+    yield lab
+    await lab.engine.close()
+
+
+async def gone(*pids: int, within: float = 5.0) -> None:
+    """Wait until these processes are gone, or only wait to be buried. Nobody tells: look again and again."""
+    async with asyncio.timeout(within):
+        for pid in pids:
+            while is_alive(pid):  # noqa: ASYNC110 - the process table sends no events
+                await asyncio.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
