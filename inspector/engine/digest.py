@@ -52,7 +52,7 @@ class ResultDigest:
 
 def pretty_text(raw: bytes) -> PrettyText:
     """A frame laid out in lines when it is JSON, as it came when it is not."""
-    text = raw.decode(errors="replace")
+    text = raw.decode(errors="replace").removeprefix("\ufeff")
     try:
         parse(text)
     except JSONProblem as exc:
@@ -73,7 +73,10 @@ def digest_result(raw: bytes) -> ResultDigest:
 
 
 def _pretty(value: JSON) -> PrettyText:
-    text = pretty(value)
+    try:
+        text = pretty(value)
+    except RecursionError:  # reading it took less of the stack than writing it; the whole frame shows it
+        return PrettyText("…", 1, is_json=False, problem="nested too deeply to be shown by itself")
     return _shortened(text, len(text))
 
 
@@ -117,6 +120,8 @@ def _resource(resource: JSONObject) -> ContentBlock:
 
 def _binary(kind: str, item: JSONObject, member: str, uri: str = "") -> ContentBlock:
     mime_type = _string(item, "mimeType")
+    if not isinstance(item.get(member), str):
+        return ContentBlock(kind, mime_type=mime_type, uri=uri, problem="its data is missing")
     try:
         data = base64.b64decode(_string(item, member), validate=True)
     except (binascii.Error, ValueError) as exc:
@@ -125,8 +130,8 @@ def _binary(kind: str, item: JSONObject, member: str, uri: str = "") -> ContentB
 
 
 def _unknown(item: JSON, problem: str) -> ContentBlock:
-    text = pretty(item)
-    return ContentBlock("unknown", text[:HEAD], len(text), problem=problem)
+    shown = _pretty(item)
+    return ContentBlock("unknown", shown.text, shown.length, problem=shown.problem or problem)
 
 
 def _string(item: JSONObject, member: str) -> str:

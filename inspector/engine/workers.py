@@ -30,6 +30,12 @@ class Worker:
         self._time_limit = time_limit
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
+        self._is_closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the other process, while there is one."""
+        return self._process.pid if self._process else None
 
     async def run(self, function: Callable[[bytes], T], data: bytes) -> T:
         if len(data) <= AT_ONCE:
@@ -39,16 +45,21 @@ class Worker:
                 async with asyncio.timeout(self._time_limit):
                     return cast(T, await self._ask(f"{function.__module__}:{function.__name__}", data))
             except TimeoutError:
-                await self.close()
-                raise UserError(f"Reading the frame took more than {self._time_limit:.0f} s.") from None
+                await self._end()
+                raise UserError(f"Reading the frame took more than {self._time_limit:g} s.") from None
             except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
-                await self.close()
+                await self._end()
                 raise UserError("The process that reads big frames ended.", "Try again.") from exc
             except asyncio.CancelledError:
-                await self.close()  # its answer would be taken for that of the next one
+                await self._end()  # its answer would be taken for that of the next one
                 raise
 
     async def close(self) -> None:
+        """End the process, and start no other: whoever still waits for a turn is told so."""
+        self._is_closed = True
+        await self._end()
+
+    async def _end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
@@ -57,7 +68,7 @@ class Worker:
         await process.wait()
 
     async def _ask(self, function: str, data: bytes) -> object:
-        process = self._process = self._process or await _start()
+        process = await self._started()
         assert process.stdin is not None
         assert process.stdout is not None
         name = function.encode()
@@ -67,6 +78,14 @@ class Worker:
         (length,) = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))
         # Our own process, our own classes: what it pickles can be trusted.
         return pickle.loads(await process.stdout.readexactly(length))  # noqa: S301
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None and not self._is_closed:
+            self._process = await _start()
+        if self._is_closed or self._process is None:  # perhaps since the start began
+            await self._end()
+            raise UserError("Big frames are no longer read: the app is closing.")
+        return self._process
 
 
 async def _start() -> asyncio.subprocess.Process:

@@ -1,0 +1,84 @@
+"""Big frames are read in another process: within a limit, and without mixing answers up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import lzma
+import os
+import random
+import signal
+
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.engine.digest import pretty_text
+from inspector.engine.workers import AT_ONCE, Worker
+from tests.helpers.servers import gone
+
+BIG = b'["%s"]' % (b"x" * 2 * AT_ONCE)
+
+
+@pytest.fixture
+async def worker() -> object:
+    worker = Worker()
+    yield worker
+    await worker.close()
+
+
+async def test_a_small_frame_is_done_where_we_are(worker: Worker) -> None:
+    assert await worker.run(pretty_text, b"[1]") == pretty_text(b"[1]")
+    assert worker.pid is None
+
+
+async def test_a_big_frame_is_done_elsewhere_and_gives_the_same(worker: Worker) -> None:
+    assert await worker.run(pretty_text, BIG) == pretty_text(BIG)
+    assert worker.pid not in (None, os.getpid())
+
+
+async def test_one_process_does_one_thing_after_the_other(worker: Worker) -> None:
+    sizes = await asyncio.gather(*(worker.run(len, b"x" * (AT_ONCE + extra)) for extra in range(1, 6)))
+    assert sizes == [AT_ONCE + extra for extra in range(1, 6)]
+
+
+async def test_a_limit_ends_the_process_and_says_so() -> None:
+    worker = Worker(time_limit=0.01)  # less than it takes to start
+    with pytest.raises(UserError, match=r"Reading the frame took more than 0\.01 s"):
+        await worker.run(len, BIG)
+    assert worker.pid is None
+
+
+async def test_cancelling_ends_the_process_and_the_next_answer_is_the_next_ones(worker: Worker) -> None:
+    slow = random.Random(1).randbytes(8 * 2**20)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(worker.run(lzma.compress, slow), 0.3)
+    assert await worker.run(len, BIG) == len(BIG)
+
+
+async def test_a_process_that_fails_says_so_and_the_next_one_works(
+    worker: Worker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UserError, match="The process that reads big frames ended"):
+        await worker.run(json.loads, b"{" * 2 * AT_ONCE)
+    assert await worker.run(len, BIG) == len(BIG)
+
+
+async def test_a_process_that_was_killed_meanwhile_says_so_and_the_next_one_works(worker: Worker) -> None:
+    await worker.run(len, BIG)
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    await gone(worker.pid)
+    with pytest.raises(UserError, match="The process that reads big frames ended"):
+        await worker.run(len, BIG)
+    assert await worker.run(len, BIG) == len(BIG)
+
+
+async def test_after_the_close_nothing_is_started_any_more(worker: Worker) -> None:
+    waiting = [asyncio.get_running_loop().create_task(worker.run(len, BIG)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await worker.close()
+    for task in waiting:
+        with pytest.raises(UserError):
+            await task
+    assert worker.pid is None
+    assert await worker.run(len, b"small") == 5
