@@ -129,7 +129,11 @@ class Exchange:
         owner, request = self._owner, self._request
         size = int(request.headers.get("content-length", 0))
         headers = _texts(request.headers.raw)
-        owner.report(HttpRequested(self.number, request.method, self.url, headers, size, self._watch.started))
+        owner.report(
+            HttpRequested(
+                self.number, request.method, self.url, headers, size, self._watch.started, self._tag
+            )
+        )
         request.extensions["trace"] = self._watch.trace
         CURRENT.set(self._watch)
         try:

@@ -5,6 +5,7 @@ Libraries wrap the cause: the sentence is made from the innermost error that say
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -32,10 +33,14 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
     if name == "ConnectError":
         return ConnectionLost(f"Could not connect to {host}: {said}.", "Check the address and the network.")
     if name == "LocalProtocolError":
-        return ConnectionLost(
-            f"The request cannot be sent as it is: {said}.", "Check the configured headers."
-        )
+        return ConnectionLost(f"The request cannot be sent as it is: {said}.", "Check its headers.")
+    if name == "RemoteProtocolError" and not _CUT_SHORT.search(said):
+        return ConnectionLost(f"{host} sent what is not HTTP: {said}.", "Check the port: what listens there?")
     return _cut_short(host, said, answered)
+
+
+# How the library words a connection that ended too early; it has no type of its own for that.
+_CUT_SHORT = re.compile("disconnected|closed connection")
 
 
 def _cut_short(host: str, said: str, answered: bool) -> ConnectionLost:

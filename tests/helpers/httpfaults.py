@@ -1,0 +1,311 @@
+"""An HTTP server on loopback that misbehaves on order.
+
+Without orders it is a good MCP server of the handshake shape. `order("tools/call", fault, …)` makes it
+answer the next such requests with these faults, in turn; the key is the method of the posted message, or
+the HTTP method where there is none ("GET", "DELETE"). Every request is kept in `calls`.
+
+It writes its bytes by hand, so that it can stop in the middle of any of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import ssl
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeAlias
+
+JSON_TYPE = "application/json"
+SSE_TYPE = "text/event-stream"
+HTML = b"<html><body>Welcome to nginx!</body></html>"
+
+
+class Hangup(Exception):
+    """Raised by a fault that is done with the connection."""
+
+
+@dataclass
+class Call:
+    """One request as it arrived, and the wire to answer it on."""
+
+    server: FaultServer
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+    writer: asyncio.StreamWriter
+
+    @property
+    def message(self) -> dict[str, Any]:
+        value = json.loads(self.body) if self.body else {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def key(self) -> str:
+        return str(self.message.get("method") or ("answer" if self.message else self.method))
+
+    async def write(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def start(self, status: int, content_type: str = "", **headers: str) -> None:
+        """Status and headers; the body follows in chunks."""
+        given = {"Content-Type": content_type} if content_type else {}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        await self.write(_head(status, given | {"Transfer-Encoding": "chunked"}))
+
+    async def chunk(self, data: bytes) -> None:
+        await self.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    async def end(self) -> None:
+        await self.write(b"0\r\n\r\n")
+
+    async def reply(self, status: int, body: bytes = b"", content_type: str = "", **headers: str) -> None:
+        given = {"Content-Type": content_type} if content_type else {}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        await self.write(_head(status, given | {"Content-Length": str(len(body))}) + body)
+
+    def answer(self, text: str = "done", **members: Any) -> bytes:
+        """The right answer to the posted request, as JSON."""
+        result = {"content": [{"type": "text", "text": text}]}
+        return _json({"jsonrpc": "2.0", "id": self.message.get("id"), "result": result} | members)
+
+
+Fault: TypeAlias = Callable[[Call], Awaitable[None]]
+
+
+class FaultServer:
+    """An async context manager. `session` is the id that initialize gives out; none when it is empty."""
+
+    def __init__(self, *, session: str = "", tls: ssl.SSLContext | None = None) -> None:
+        self.session = session
+        self.calls: list[Call] = []
+        self._tls = tls
+        self._orders: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._news = asyncio.Event()
+        self.hung_up = asyncio.Event()  # a client closed its connection
+
+    def order(self, key: str, *faults: Fault) -> None:
+        self._orders[key].extend(faults)
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    def url(self, host: str = "127.0.0.1", path: str = "/mcp") -> str:
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}{path}"
+
+    def called(self, key: str) -> list[Call]:
+        return [call for call in self.calls if call.key == key]
+
+    async def wait_for(self, key: str, count: int = 1) -> Call:
+        """The call of this key and number, waited for."""
+        async with asyncio.timeout(20):
+            while len(self.called(key)) < count:
+                self._news.clear()
+                await self._news.wait()
+        return self.called(key)[count - 1]
+
+    async def __aenter__(self) -> FaultServer:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", ssl=self._tls)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Stop listening and break all connections: to a client it looks like a crash."""
+        if self._server is not None:
+            self._server.close()
+        tasks = list(self._connections)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --------------------------------------------------------------
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while (call := await self._read(reader, writer)) is not None:
+                self.calls.append(call)
+                self._news.set()
+                await self._answer(call)
+        except (Hangup, ConnectionError, ssl.SSLError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            self.hung_up.set()
+            writer.transport.abort() if self._tls else writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Call | None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        except asyncio.IncompleteReadError:
+            return None
+        first, *lines = head.rstrip().split("\r\n")
+        method, path, _ = first.split(" ")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        at = asyncio.get_running_loop().time()
+        return Call(self, method, path, headers, body, at, writer)
+
+    async def _answer(self, call: Call) -> None:
+        orders = self._orders[call.key]
+        fault = orders.popleft() if orders else good
+        await fault(call)
+
+
+def _head(status: int, headers: dict[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Something", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def event(data: bytes, *, id: str = "", retry: int | None = None, name: str = "") -> bytes:
+    """One server-sent event."""
+    lines = [b"event: " + name.encode()] if name else []
+    lines += [b"id: " + id.encode()] if id else []
+    lines += [b"retry: %d" % retry] if retry is not None else []
+    return b"\n".join([*lines, b"data: " + data, b"", b""])
+
+
+def notice(method: str = "notifications/message", **params: Any) -> bytes:
+    return _json({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def failure(call: Call, **error: Any) -> bytes:
+    """A JSON-RPC error in answer to the call."""
+    return _json({"jsonrpc": "2.0", "id": call.message.get("id"), "error": error})
+
+
+# ------------------------------------------------------------------ behaving
+
+
+async def good(call: Call) -> None:
+    """As the specification says."""
+    if call.method != "POST":
+        await call.reply(405 if call.method == "GET" else 200)
+    elif call.key == "initialize":
+        result = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "f", "version": "1"},
+        }
+        session = {"Mcp_Session_Id": call.server.session} if call.server.session else {}
+        await call.reply(200, call.answer(result=result), JSON_TYPE, **session)
+    elif "id" in call.message and "method" in call.message:
+        await call.reply(200, call.answer(), JSON_TYPE)
+    else:
+        await call.reply(202)
+
+
+def stream(*parts: bytes, answer: bool = True, clean: bool = True, **headers: str) -> Fault:
+    """An event stream of these bytes, then the answer; it ends cleanly, or breaks off."""
+
+    async def fault(call: Call) -> None:
+        await call.start(200, SSE_TYPE, **headers)
+        for part in parts:
+            await call.chunk(part)
+        if answer:
+            await call.chunk(event(call.answer()))
+        if not clean:
+            raise Hangup
+        await call.end()
+
+    return fault
+
+
+def held(until: asyncio.Event, *parts: bytes) -> Fault:
+    """An event stream that stays open after these bytes, until the test has seen enough."""
+
+    async def fault(call: Call) -> None:
+        await call.start(200, SSE_TYPE)
+        for part in parts:
+            await call.chunk(part)
+        await until.wait()
+        raise Hangup
+
+    return fault
+
+
+def after(gate: asyncio.Event) -> Fault:
+    """Slow: the answer comes when the gate opens."""
+
+    async def fault(call: Call) -> None:
+        await gate.wait()
+        await good(call)
+
+    return fault
+
+
+# ------------------------------------------------------------------ misbehaving
+
+
+def replies(status: int, body: bytes = b"", content_type: str = "", **headers: str) -> Fault:
+    async def fault(call: Call) -> None:
+        await call.reply(status, body, content_type, **headers)
+
+    return fault
+
+
+def replies_with(make: Callable[[Call], bytes], status: int = 200, content_type: str = JSON_TYPE) -> Fault:
+    """A body made from the call."""
+
+    async def fault(call: Call) -> None:
+        await call.reply(status, make(call), content_type)
+
+    return fault
+
+
+def drops(*parts: bytes) -> Fault:
+    """Writes these bytes as they are, and breaks the connection."""
+
+    async def fault(call: Call) -> None:
+        for part in parts:
+            await call.write(part)
+        raise Hangup
+
+    return fault
+
+
+async def bytewise(call: Call) -> None:
+    """Right, but every byte is a chunk of its own."""
+    await call.start(200, SSE_TYPE)
+    for byte in event(call.answer("Grüße 👋")):
+        await call.chunk(bytes([byte]))
+    await call.end()
+
+
+def packed(size: int = 0, encoding: str = "gzip") -> Fault:
+    """A gzipped answer; with a size, one that unpacks to so many bytes."""
+
+    async def fault(call: Call) -> None:
+        body = gzip.compress(call.answer("x" * size))
+        await call.reply(200, body, JSON_TYPE, Content_Encoding=encoding)
+
+    return fault
+
+
+async def endless_event(call: Call) -> None:
+    """An event that never ends, until the client hangs up."""
+    await call.start(200, SSE_TYPE)
+    await call.chunk(b"data: ")
+    while True:
+        await call.chunk(b"x" * 65536)

@@ -1,0 +1,316 @@
+"""Streamable HTTP against a server that misbehaves: each fault fails one request, in words, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.protocol.jsonrpc import error_of
+from inspector.transport.base import FramesReceived, HttpAnswered, HttpEnded, SseReceived
+from tests.helpers import httpfaults as faults
+from tests.helpers.httpfaults import HTML, JSON_TYPE, SSE_TYPE, Fault, FaultServer
+from tests.helpers.httpstage import Stage, streamable
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def stage(server: FaultServer) -> AsyncIterator[Stage]:
+    async with streamable(server, message_cap=MIB) as stage:
+        yield stage
+
+
+def nameless_error(code: int = -32600) -> bytes:
+    return b'{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"No."}}' % code
+
+
+BROKEN = [
+    # what it does, what the person reads, what the exchange says
+    (
+        faults.drops(),
+        r"broke the connection before it had answered \(Server disconnected.*\)\. It may have crashed",
+        "before it had answered",
+    ),
+    (
+        faults.drops(b"HTTP/1.1 200 OK\r\nContent-Ty"),
+        r"broke the connection before it had answered",
+        "before it had answered",
+    ),
+    (
+        faults.drops(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"),
+        r"broke the connection in the middle of its answer",
+        "in the middle of its answer",
+    ),
+    (
+        faults.drops(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+        r"sent what is not HTTP: illegal status line.*Check the port",
+        "illegal status line",
+    ),
+    (
+        faults.stream(b'data: {"jsonrpc":"2.', answer=False, clean=False),
+        r"broke the connection in the middle of its answer",
+        "in the middle of its answer",
+    ),
+    (
+        faults.stream(b'data: {"text":"gr\xc3', answer=False, clean=False),
+        r"broke the connection in the middle of its answer",
+        "in the middle of its answer",
+    ),
+    (
+        faults.stream(b'data: {"text":"gr\xc3', answer=False),
+        r"ended in the middle of an event \(18 bytes of it had come\)\. An event ends with an empty line",
+        "in the middle of an event",
+    ),
+    (
+        faults.endless_event,
+        r"cannot be used: an event of more than 1,048,576 bytes\. Make the server send less",
+        "an event of more than",
+    ),
+    (
+        faults.packed(64 * MIB),
+        r"The server's answer is larger than 1\.0 MiB\. Make the server send less, or raise the limit",
+        "larger than 1.0 MiB",
+    ),
+    (
+        faults.packed(encoding="br"),
+        r"cannot be used: it is packed with 'br', which was not asked for",
+        "packed with 'br'",
+    ),
+    (
+        faults.replies(200, b"plain all the same", JSON_TYPE, Content_Encoding="gzip"),
+        r"cannot be used: it cannot be unpacked",
+        "cannot be unpacked",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "sentence", "ending"), BROKEN)
+async def test_an_answer_that_breaks_off_or_bursts_the_bounds_fails_its_request_alone(
+    server: FaultServer, stage: Stage, fault: Fault, sentence: str, ending: str
+) -> None:
+    server.order("tools/call", fault)
+    assert re.search(sentence, await stage.fail())
+    assert ending in (await stage.log.ended(1)).error
+    await stage.call()
+
+
+REFUSED = [
+    (faults.replies(500, b"Traceback: boom"), r"with HTTP 500: Traceback: boom\. The server, or a proxy"),
+    (faults.replies(503), r"tools/call with HTTP 503\. The server, or a proxy before it, is out of order"),
+    (faults.replies(404, b"Not Found"), r"with HTTP 404: Not Found\. Check the path of the URL"),
+    (faults.replies(405), r"with HTTP 405\. It takes no POST there"),
+    (faults.replies(403, nameless_error(), JSON_TYPE), r"with HTTP 403: .*It refuses this origin"),
+    (
+        faults.replies(200, HTML, "text/html"),
+        r"HTTP 200 and text/html instead of a message: <html>.*endpoint\?",
+    ),
+    (faults.replies(200, b"ok"), r"HTTP 200 and something without a content type instead of a message: ok"),
+    (faults.replies(200, b'{"id": 1, ', JSON_TYPE), r"HTTP 200 and a body that is not valid JSON"),
+    (faults.replies(200), r"answered tools/call with HTTP 200\. Is this the URL of an MCP endpoint\?"),
+    (faults.replies(202), r"took the request like a notification \(HTTP 202\)"),
+    (faults.replies_with(lambda call: call.answer(id=77)), r"not its answer \(id 77 instead of 1\)"),
+    (faults.replies_with(lambda call: call.answer(id="1")), r"not its answer \(id '1' instead of 1\)"),
+    (faults.replies(200, faults.notice(), JSON_TYPE), r"a message that is not its answer \(no answer\)"),
+    (
+        faults.stream(faults.event(faults.notice()), answer=False),
+        r"ended before the answer, and its events had",
+    ),
+    (faults.stream(answer=False), r"The event stream of tools/call ended before the answer.*Call again"),
+]
+
+
+@pytest.mark.parametrize(("fault", "sentence"), REFUSED)
+async def test_an_answer_without_the_message_fails_its_request_alone(
+    server: FaultServer, stage: Stage, fault: Fault, sentence: str
+) -> None:
+    server.order("tools/call", fault)
+    assert re.search(sentence, await stage.fail())
+    assert (await stage.log.ended(1)).error == ""  # HTTP itself went well
+    await stage.call()
+
+
+async def test_a_refusal_keeps_status_and_body_for_the_verdict_on_the_era(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("server/discover", faults.replies(404, b"nothing here"))
+    error = await stage.log.failure(await stage.request("server/discover"))
+    assert isinstance(error, HttpRefused)
+    assert (error.status, error.body) == (404, b"nothing here")
+
+
+async def test_a_401_without_a_challenge_asks_for_a_login(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", faults.replies(401, nameless_error(), JSON_TYPE))
+    error = await stage.log.failure(await stage.request())
+    assert isinstance(error, NeedsLogin)
+    assert str(error) == "The server wants a login (HTTP 401). Give the server an Authorization header."
+    # The body is recorded, but is not given to the request as its answer.
+    assert [event.request for event in stage.log.all(FramesReceived)] == [None]
+
+
+@pytest.mark.parametrize("status", [400, 404, 200])
+async def test_an_error_without_an_id_belongs_to_the_request_it_was_posted_for(
+    server: FaultServer, stage: Stage, status: int
+) -> None:
+    server.order("tools/call", faults.replies(status, nameless_error(), JSON_TYPE))
+    answer = await stage.call()
+    assert error_of(answer).message == "No."
+    assert stage.log.all(FramesReceived)[0].request == 1
+
+
+async def test_an_html_page_is_kept_with_its_exchange(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", faults.replies(200, HTML, "text/html"))
+    await stage.fail()
+    assert (await stage.log.ended(1)).body == HTML
+    assert stage.log.frames() == []
+
+
+async def test_a_message_with_the_wrong_id_is_recorded_all_the_same(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("tools/call", faults.replies_with(lambda call: call.answer(id=77)))
+    await stage.fail()
+    assert b'"id": 77' in stage.log.frames()[0]
+
+
+async def test_what_came_of_a_broken_event_is_kept_with_its_exchange(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("tools/call", faults.stream(b'data: {"text":"gr\xc3', answer=False, clean=False))
+    await stage.fail()
+    assert (await stage.log.ended(1)).body == b'data: {"text":"gr\xc3'
+
+
+async def test_a_flood_in_one_body_is_kept_up_to_64_kib(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", faults.packed(64 * MIB))
+    await stage.fail()
+    assert len((await stage.log.ended(1)).body) == 64 * 1024
+
+
+TOLERATED = [
+    (faults.bytewise, "Grüße 👋"),
+    (faults.packed(1000), "x" * 1000),
+    (faults.replies_with(lambda call: call.answer(), content_type=SSE_TYPE), "done"),
+    (faults.replies_with(lambda call: faults.event(call.answer()), content_type=JSON_TYPE), "done"),
+    (faults.replies_with(lambda call: call.answer(), content_type="text/plain"), "done"),
+    (faults.replies_with(lambda call: call.answer(), status=500), "done"),
+    (faults.replies_with(lambda call: b"[" + call.answer() + b"]"), "done"),
+    (faults.stream(b": a comment\n\n", faults.event(faults.notice())), "done"),
+]
+
+
+@pytest.mark.parametrize(("fault", "text"), TOLERATED)
+async def test_an_answer_in_an_odd_shape_is_still_the_answer(
+    server: FaultServer, stage: Stage, fault: Fault, text: str
+) -> None:
+    server.order("tools/call", fault)
+    answer = await stage.call()
+    assert answer.result["content"] == [{"type": "text", "text": text}]
+    await stage.call()
+
+
+async def test_a_second_answer_is_recorded_and_disturbs_nothing(server: FaultServer, stage: Stage) -> None:
+    async def twice(call: faults.Call) -> None:
+        await call.start(200, SSE_TYPE)
+        await call.chunk(faults.event(call.answer("first")) + faults.event(call.answer("second")))
+        await call.end()
+
+    server.order("tools/call", twice)
+    await stage.call()
+    await stage.log.ended(1)
+    assert [b"first" in frame for frame in stage.log.frames()] == [True, False]
+    await stage.call()
+
+
+async def test_a_slow_server_does_not_hold_up_other_requests(server: FaultServer, stage: Stage) -> None:
+    gate = asyncio.Event()
+    server.order("tools/call", faults.after(gate))
+    slow = await stage.request()
+    await stage.call("tools/list")
+    gate.set()
+    await stage.log.answer(slow)
+
+
+async def test_many_requests_at_once_are_all_answered(server: FaultServer, stage: Stage) -> None:
+    gate = asyncio.Event()
+    server.order("tools/call", *[faults.after(gate)] * 150)
+    requests = [await stage.request() for _ in range(150)]
+    await server.wait_for("tools/call", 150)
+    gate.set()
+    for request in requests:
+        await stage.log.answer(request)
+
+
+async def test_a_server_that_is_not_there_is_named(server: FaultServer) -> None:
+    async with streamable(server) as stage:
+        port = server.port
+        await server.stop()
+        assert await stage.fail() == (
+            f"Nothing listens at 127.0.0.1:{port}. Check that the server runs, and the port."
+        )
+
+
+async def test_an_exchange_is_reported_part_by_part(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", faults.stream(faults.event(faults.notice(), id="7"), b": hm\n"))
+    await stage.call()
+    await stage.log.ended(1)
+    kinds = [type(event) for event in stage.log.events[1:]]
+    assert kinds[0] is HttpAnswered
+    assert kinds[-1] is HttpEnded
+    events = [(event.event, event.id, event.comment) for event in stage.log.all(SseReceived)]
+    assert events == [("message", "7", ""), ("", None, "hm"), ("message", None, "")]
+    assert {event.exchange for event in stage.log.all(FramesReceived)} == {1}
+    assert {event.request for event in stage.log.all(FramesReceived)} == {1}
+
+
+# ------------------------------------------------------------------ redirects
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_redirect_to_the_same_origin_that_keeps_the_method_is_followed(
+    server: FaultServer, stage: Stage, status: int
+) -> None:
+    server.order("tools/call", faults.replies(status, Location="/mcp/"))
+    await stage.call()
+    assert [call.path for call in server.calls] == ["/mcp", "/mcp/"]
+    assert server.calls[0].body == server.calls[1].body
+    assert [event.status for event in stage.log.all(HttpAnswered)] == [status, 200]
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        (307, "http://localhost:1/mcp"),
+        (308, "//elsewhere.example/mcp"),
+        (307, "https://127.0.0.1/mcp"),
+        (301, "/mcp/"),
+        (302, "/login"),
+        (307, ""),
+    ],
+)
+async def test_another_redirect_is_not_followed(
+    server: FaultServer, stage: Stage, status: int, location: str
+) -> None:
+    server.order("tools/call", faults.replies(status, Location=location))
+    where = re.escape(location) or "nowhere"
+    assert re.search(
+        rf"redirects to {where} \(HTTP {status}\); that is not followed\. .*use that URL", await stage.fail()
+    )
+    assert len(server.calls) == 1
+    await stage.call()
+
+
+async def test_a_circle_of_redirects_ends(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", *[faults.replies(307, Location="/mcp")] * 6)
+    assert "redirects in circles: after 5 redirects" in await stage.fail()
+    assert len(server.calls) == 6
+    await stage.call()

@@ -1,0 +1,383 @@
+"""Streamable HTTP in its handshake shape: sessions, the server's own stream, and taking up broken ones."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from inspector.base.errors import ConnectionLost, HttpRefused
+from inspector.protocol import jsonrpc
+from inspector.protocol.revisions import R5
+from inspector.transport.base import Closed, Envelope, FramesReceived, HttpEnded, HttpRequested, RequestFailed
+from tests.helpers import httpfaults as faults
+from tests.helpers.httpfaults import SSE_TYPE, Fault, FaultServer
+from tests.helpers.httpstage import Stage, streamable
+
+RETRY_MS = 40
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer(session="s-1") as server:
+        yield server
+
+
+@pytest.fixture
+async def stage(server: FaultServer) -> AsyncIterator[Stage]:
+    async with streamable(server, headers=(("X-Team", "blue"),)) as stage:
+        yield stage
+
+
+def primed(*parts: bytes, clean: bool = True, retry: int = RETRY_MS) -> Fault:
+    """A stream that begins with an id and a delay, and ends before the answer."""
+    return faults.stream(faults.event(b"", id="e-0", retry=retry), *parts, answer=False, clean=clean)
+
+
+def brings(text: bytes, *, id: str = "", clean: bool = True) -> Fault:
+    return faults.stream(faults.event(text, id=id), answer=False, clean=clean)
+
+
+ANSWER = b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'
+
+# ------------------------------------------------------------------ the session
+
+
+async def test_headers_say_the_session_and_the_revision_from_the_handshake_on(
+    server: FaultServer, stage: Stage
+) -> None:
+    await stage.handshake()
+    await stage.call()
+    first, *later = [call for call in server.calls if call.method == "POST"]
+    assert "mcp-session-id" not in first.headers
+    assert "mcp-protocol-version" not in first.headers
+    assert first.headers["accept"] == "application/json, text/event-stream"
+    assert first.headers["content-type"] == "application/json"
+    for call in later:
+        assert call.headers["mcp-session-id"] == "s-1"
+        assert call.headers["mcp-protocol-version"] == "2025-11-25"
+
+
+async def test_configured_headers_go_with_every_request(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    assert [call.headers["x-team"] for call in server.calls] == ["blue"] * 3
+
+
+async def test_a_configured_header_replaces_ours_of_the_same_name(server: FaultServer) -> None:
+    async with streamable(server, headers=(("accept", "application/json"), ("X-A", "grün"))) as stage:
+        await stage.call()
+    assert server.calls[0].headers["accept"] == "application/json"
+    assert server.calls[0].headers["x-a"].encode("latin-1").decode() == "grün"
+
+
+@pytest.mark.parametrize("header", [("X Y", "1"), ("X-Y", "one\r\ntwo"), ("Grün", "1")])
+async def test_a_header_that_http_cannot_carry_fails_the_request(
+    server: FaultServer, header: tuple[str, str]
+) -> None:
+    async with streamable(server, headers=(header,)) as stage:
+        failure = await stage.fail()
+    assert re.search(r"The request cannot be sent as it is: Illegal header .*Check its headers", failure)
+
+
+async def test_the_session_id_is_taken_from_an_initialize_answered_by_a_stream(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("initialize", faults.stream(Mcp_Session_Id="s-2"))
+    await stage.handshake()
+    assert server.calls[1].headers["mcp-session-id"] == "s-2"
+
+
+async def test_a_session_id_on_another_answer_is_not_taken(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    server.order("tools/call", faults.stream(Mcp_Session_Id="intruder"))
+    await stage.call()
+    await stage.call()
+    assert server.calls[-1].headers["mcp-session-id"] == "s-1"
+
+
+async def test_the_header_of_a_probe_does_not_leak_onto_initialize(server: FaultServer, stage: Stage) -> None:
+    probe = await stage.request("server/discover", Envelope(revision=R5))
+    await stage.log.answer(probe)
+    await stage.call("initialize")
+    assert server.calls[0].headers["mcp-protocol-version"] == "2026-07-28"
+    assert "mcp-protocol-version" not in server.calls[1].headers
+
+
+async def test_closing_deletes_the_session(server: FaultServer) -> None:
+    async with streamable(server) as stage:
+        await stage.handshake()
+    (call,) = server.called("DELETE")
+    assert call.headers["mcp-session-id"] == "s-1"
+    assert stage.log.all(HttpRequested)[-1].method == "DELETE"
+
+
+@pytest.mark.parametrize("fault", [faults.replies(405), faults.drops()])
+async def test_a_server_that_does_not_allow_it_is_left_all_the_same(
+    server: FaultServer, fault: Fault
+) -> None:
+    server.order("DELETE", fault)
+    async with streamable(server) as stage:
+        await stage.handshake()
+    assert len(server.called("DELETE")) == 1
+
+
+async def test_without_a_session_nothing_is_deleted() -> None:
+    async with FaultServer() as server:
+        async with streamable(server) as stage:
+            await stage.handshake()
+            await stage.call()
+        assert server.called("DELETE") == []
+        assert all("mcp-session-id" not in call.headers for call in server.calls)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b'{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}'],
+)
+async def test_a_lost_session_ends_the_conversation_once(
+    server: FaultServer, stage: Stage, body: bytes
+) -> None:
+    await stage.handshake()
+    gone = faults.replies(404, body, faults.JSON_TYPE)
+    server.order("tools/call", gone, gone)
+    requests = [await stage.request(), await stage.request()]
+    for request in requests:
+        assert "no longer knows this session (HTTP 404)" in str(await stage.log.failure(request))
+    (closed,) = stage.log.all(Closed)
+    assert closed.summary == "The server no longer knows this session (HTTP 404)."
+    assert closed.next_step.startswith("Connect again")
+    with pytest.raises(ConnectionLost, match="no longer knows this session"):
+        await stage.request()
+    await stage.transport.close()
+    assert server.called("DELETE") == []  # there is nothing left to delete
+
+
+# ------------------------------------------------------------------ what is not a request
+
+
+async def test_a_notification_has_been_accepted_when_send_returns(server: FaultServer, stage: Stage) -> None:
+    await stage.notify("notifications/roots/list_changed")
+    assert [call.key for call in server.calls] == ["notifications/roots/list_changed"]
+
+
+async def test_a_refused_notification_raises(server: FaultServer, stage: Stage) -> None:
+    server.order("notifications/x", faults.replies(400, b"what?"))
+    with pytest.raises(HttpRefused, match=r"answered notifications/x with HTTP 400: what\?"):
+        await stage.notify("notifications/x")
+    await stage.call()
+
+
+async def test_an_answer_of_ours_is_posted(server: FaultServer, stage: Stage) -> None:
+    await stage.transport.send(jsonrpc.result(5, {"roots": []}))
+    assert server.calls[0].message == {"jsonrpc": "2.0", "id": 5, "result": {"roots": []}}
+
+
+async def test_a_stream_in_return_for_a_notification_is_read_on_in_the_background(
+    server: FaultServer, stage: Stage
+) -> None:
+    enough = asyncio.Event()
+    server.order("notifications/x", faults.held(enough, faults.event(faults.notice())))
+    await stage.notify("notifications/x")
+    await stage.log.first(FramesReceived)
+    enough.set()
+
+
+async def test_a_lost_session_is_noticed_by_a_notification_too(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    server.order("notifications/x", faults.replies(404))
+    with pytest.raises(HttpRefused, match="no longer knows"):
+        await stage.notify("notifications/x")
+    await stage.log.first(Closed)
+
+
+# ------------------------------------------------------------------ the server's own stream
+
+
+async def test_the_stream_is_opened_after_the_handshake_and_brings_messages(
+    server: FaultServer, stage: Stage
+) -> None:
+    enough = asyncio.Event()
+    server.order("GET", faults.held(enough, faults.event(faults.notice())))
+    await stage.handshake()
+    frames = await stage.log.first(FramesReceived, lambda event: event.exchange == 3)
+    get = server.called("GET")[0]
+    assert server.calls.index(get) == 2
+    assert get.headers["accept"] == SSE_TYPE
+    assert get.headers["mcp-session-id"] == "s-1"
+    assert frames.request is None
+    enough.set()
+
+
+async def test_the_stream_is_opened_again_after_its_last_event(server: FaultServer, stage: Stage) -> None:
+    server.order("GET", primed(clean=False), primed())
+    await stage.handshake()
+    again = await server.wait_for("GET", 2)
+    assert again.headers["last-event-id"] == "e-0"
+    assert again.at - server.called("GET")[0].at >= RETRY_MS / 1000
+    await server.wait_for("GET", 3)
+    await stage.call()
+
+
+async def test_a_server_without_such_a_stream_is_asked_once(server: FaultServer, stage: Stage) -> None:
+    server.order("GET", faults.replies(405))
+    await stage.handshake()
+    await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
+    await stage.call()
+    assert len(server.called("GET")) == 1
+
+
+async def test_a_404_for_a_stream_that_never_was_is_no_lost_session(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("GET", faults.replies(404))
+    await stage.handshake()
+    await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
+    await stage.call()
+    assert stage.log.all(Closed) == []
+
+
+async def test_a_404_for_a_stream_that_was_open_is_a_lost_session(server: FaultServer, stage: Stage) -> None:
+    server.order("GET", primed(), faults.replies(404))
+    await stage.handshake()
+    closed = await stage.log.first(Closed)
+    assert "no longer knows this session" in closed.summary
+
+
+async def test_a_server_that_does_not_come_back_ends_the_conversation(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("GET", primed(retry=1))
+    await stage.handshake()
+    await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
+    await server.stop()
+    closed = await stage.log.first(Closed)
+    assert re.search(
+        r"The server's event stream could not be opened again: .*(Nothing listens|broke)", closed.summary
+    )
+
+
+# ------------------------------------------------------------------ taking up a stream
+
+
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_stream_with_ids_is_taken_up_after_the_delay_it_asked_for(
+    server: FaultServer, stage: Stage, clean: bool
+) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    server.order("tools/call", primed(clean=clean))
+    server.order("GET", brings(ANSWER))
+    answer = await stage.call()
+    assert answer.result == {"content": []}
+    get = server.called("GET")[-1]
+    assert get.headers["last-event-id"] == "e-0"
+    assert get.headers["mcp-session-id"] == "s-1"
+    assert get.at - server.called("tools/call")[0].at >= RETRY_MS / 1000
+    assert stage.log.all(FramesReceived)[-1].request == 2
+
+
+async def test_polling_goes_on_for_as_long_as_the_server_ends_cleanly(
+    server: FaultServer, stage: Stage
+) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    server.order("tools/call", primed(retry=1))
+    nothing = faults.stream(answer=False)
+    server.order("GET", *[nothing] * 5, brings(faults.notice(), id="e-1"), nothing, brings(ANSWER))
+    await stage.call()
+    ids = [call.headers.get("last-event-id") for call in server.called("GET")[1:]]
+    assert ids == ["e-0"] * 6 + ["e-1"] * 2
+
+
+async def test_an_event_that_was_cut_is_asked_for_again(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    server.order("tools/call", primed(b"id: e-1\ndata: {", clean=False))
+    server.order("GET", brings(ANSWER))
+    await stage.call()
+    assert server.called("GET")[-1].headers["last-event-id"] == "e-0"
+
+
+async def test_a_server_that_cannot_take_it_up_fails_the_request(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    server.order("tools/call", primed(retry=1))
+    server.order("GET", faults.replies(405))
+    assert "answered a GET for its event stream with HTTP 405" in await stage.fail()
+    await stage.call()
+
+
+async def test_taking_up_is_given_up_after_three_broken_attempts(server: FaultServer, stage: Stage) -> None:
+    await stage.handshake()
+    await server.wait_for("GET")
+    server.order("tools/call", primed(retry=1))
+    server.order("GET", *[faults.drops()] * 3)
+    assert "broke the connection before it had answered" in await stage.fail()
+    assert len(server.called("GET")) == 4
+    await stage.call()
+
+
+async def test_an_answered_request_is_done_although_its_stream_breaks_later(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), clean=False))
+    await stage.call()
+    await stage.log.ended(1)
+    await stage.call()
+    assert server.called("GET") == []
+    assert stage.log.all(RequestFailed) == []
+
+
+async def test_forgetting_a_request_ends_its_polling(server: FaultServer, stage: Stage) -> None:
+    server.order("tools/call", primed(retry=60_000))
+    request = await stage.request()
+    await stage.log.ended(1)
+    stage.transport.forget(request)
+    await stage.call()
+    assert stage.log.all(RequestFailed) == []
+
+
+# ------------------------------------------------------------------ pace
+
+
+async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: Stage) -> None:
+    enough = asyncio.Event()
+    more = asyncio.Event()
+
+    async def two_parts(call: faults.Call) -> None:
+        await call.start(200, SSE_TYPE)
+        await call.chunk(faults.event(faults.notice()))
+        await more.wait()
+        await call.chunk(faults.event(call.answer()))
+        await call.end()
+        enough.set()
+
+    server.order("tools/call", two_parts)
+    request = await stage.request()
+    await stage.log.first(FramesReceived)
+    stage.transport.pause()
+    more.set()
+    await enough.wait()
+    await stage.notify("notifications/x")  # a whole exchange later the rest has arrived, and waits
+    assert len(stage.log.frames()) == 1
+    stage.transport.resume()
+    await stage.log.answer(request)
+
+
+async def test_after_closing_nothing_is_sent(server: FaultServer, stage: Stage) -> None:
+    await stage.transport.close()
+    await stage.transport.close()
+    with pytest.raises(ConnectionLost, match=r"The connection is closed\. Connect again\."):
+        await stage.request()
+
+
+async def test_closing_ends_a_request_that_still_waits(server: FaultServer) -> None:
+    gate = asyncio.Event()
+    server.order("tools/call", faults.after(gate))
+    async with streamable(server) as stage:
+        await stage.request()
+        await server.wait_for("tools/call")
+    assert (await stage.log.ended(1)).error == "We closed it: nobody waited for it any more."
