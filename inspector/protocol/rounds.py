@@ -97,9 +97,8 @@ class Rounds:
         if self._asked is None:
             raise LocalProtocolError("the server has asked for nothing")
         if responses.keys() != self._asked.requests.keys():
-            raise LocalProtocolError(
-                f"the server asked for {sorted(self._asked.requests)}, no more and no less"
-            )
+            asked = ", ".join(sorted(self._asked.requests)) or "nothing"
+            raise LocalProtocolError(f"every question must be answered, and no other: {asked}")
         params = dict(self._params)
         if responses:
             params["inputResponses"] = dict(responses)

@@ -75,7 +75,7 @@ def test_a_property_name_with_a_dot_is_one_step() -> None:
     assert headers.headers_for({"a.b": "yes", "a": {"b": "no"}}) == (("Mcp-Param-Region", "yes"),)
 
 
-# ------------------------------------------------------------------ the ten bad tools of the conformance suite
+# --------------------------------------------------------------- the ten bad tools of the conformance suite
 
 
 @pytest.mark.parametrize(
