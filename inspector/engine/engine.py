@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock, SystemClock
@@ -19,6 +20,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.types import Listing, Prompt, Resource, Tool
+from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Status as TrafficStatus
@@ -33,7 +35,7 @@ _LIST_CHANGES = {
 
 
 class Engine:
-    """Owns the servers, their traffic and the worker process.
+    """Owns the servers, their traffic and the worker process. `answerers` answer what servers ask.
 
     Signals:
         server_changed: A server was added or stands differently; carries its ServerView.
@@ -48,6 +50,7 @@ class Engine:
         settings: Settings | None = None,
         clock: Clock | None = None,
         log: TrafficLog | None = None,
+        answerers: Mapping[str, Answerer] | None = None,
     ) -> None:
         self.log = log or TrafficLog()
         self.server_changed: Signal[ServerView] = Signal()
@@ -57,6 +60,7 @@ class Engine:
         self._catalogue = catalogue
         self._settings = settings or Settings()
         self._clock = clock or SystemClock()
+        self._answerers = answerers or {}
         self._servers: dict[str, Server] = {}
         self._guard = OrphanGuard()
         self._worker = Worker()
@@ -86,6 +90,7 @@ class Engine:
             self._clock,
             is_kept=keep,
             on_change=self.server_changed.emit,
+            answerers=self._answerers,
         )
         server.session.notified.connect(lambda message: self._on_notified(entry.name, message))
         self._servers[entry.name] = server
