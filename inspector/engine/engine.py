@@ -52,7 +52,7 @@ class Engine:
         log: TrafficLog | None = None,
         answerers: Mapping[str, Answerer] | None = None,
     ) -> None:
-        self.log = log or TrafficLog()
+        self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
         self.list_changed: Signal[str, str] = Signal()
@@ -80,8 +80,7 @@ class Engine:
 
     def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
         """A server for this run; with `keep` it is one of the catalogue's."""
-        if entry.name in self._servers:
-            raise ConfigError(f"There is a server {entry.name!r} already.", "Choose another name.")
+        self._require_new(entry.name)
         server = Server(
             entry,
             self.log,
@@ -98,11 +97,11 @@ class Engine:
         return server.view
 
     def save(self, entry: Entry) -> ServerView:
-        """Add a server and write it into the catalogue."""
-        view = self.add(entry, keep=self._catalogue is not None)
+        """Add a server and write it into the catalogue. Not added when it cannot be written."""
+        self._require_new(entry.name)
         if self._catalogue is not None:
             self._catalogue.save(entry)
-        return view
+        return self.add(entry, keep=self._catalogue is not None)
 
     def unique_name(self, name: str) -> str:
         """The name, or the name with a number, that no server has."""
@@ -194,6 +193,10 @@ class Engine:
         return await self._worker.run(digest_result, answer)
 
     # --------------------------------------------------------------
+
+    def _require_new(self, name: str) -> None:
+        if name in self._servers:
+            raise ConfigError(f"There is a server {name!r} already.", "Choose another name.")
 
     def _server(self, name: str) -> Server:
         try:

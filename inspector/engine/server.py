@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import LensError, UserError
+from inspector.base.errors import LensError, RequestCancelled, UserError
 from inspector.config.entries import Entry
 from inspector.config.settings import Settings
 from inspector.engine.backoff import TRIES, delays
@@ -51,6 +51,7 @@ class Server:
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
+        self._wish = 0
         self._restarting: asyncio.Task[None] | None = None
         self._restart_words = ""
         self._was_connected = False
@@ -62,18 +63,30 @@ class Server:
         return ServerView.of(self.entry, self.session.state, self.is_kept, self._restart_words)
 
     async def connect(self) -> None:
-        """Connect, or connect anew. Raises UserError when that fails."""
+        """Connect, or connect anew. Raises UserError when that fails, or when somebody wanted otherwise."""
+        wish = self._make_wish()
         self._stop_restarting()
         await self._stop_connecting()
-        self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
-        await asyncio.shield(self._connecting)
+        if wish != self._wish:
+            raise RequestCancelled("Connecting was stopped.")
+        task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
+        await asyncio.wait([task])  # whoever waits may give up: the connecting goes on
+        if task.cancelled():
+            raise RequestCancelled("Connecting was stopped.")
         if self._failure is not None:
             raise self._failure
 
     async def disconnect(self) -> None:
+        wish = self._make_wish()
         self._stop_restarting()
         await self._stop_connecting()
-        await self.session.close()
+        if wish == self._wish:
+            await self.session.close()
+
+    def _make_wish(self) -> int:
+        """Number what the person wants: a call that finds a later one when it goes on leaves it to that."""
+        self._wish += 1
+        return self._wish
 
     def announce(self) -> None:
         self._on_change(self.view)

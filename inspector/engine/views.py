@@ -59,7 +59,7 @@ class ServerView:
 
 
 def _status(entry: Entry, state: SessionState) -> ServerStatus:
-    if state.status is Status.STOPPED and not entry.enabled:
+    if not entry.enabled and state.status not in (Status.CONNECTING, Status.CONNECTED):
         return ServerStatus.DISABLED
     return ServerStatus(state.status.value)
 

@@ -205,6 +205,11 @@ def floods(id: int, args: Args) -> None:
     answer(id)
 
 
+def notifies(id: int, args: Args) -> None:
+    send(method=args["method"], params={})
+    answer(id)
+
+
 def asks(id: int, args: Args) -> None:
     """Ask the client something; tell what it said."""
     send(id="mine-1", method=args["method"])
@@ -255,7 +260,18 @@ _TOOLS = {
     tool.__name__.replace("_", "-"): tool
     for tool in (
         *(echo, half_lines, half_line_then_exit, bad_utf8, long_line, deep, deep_answer, duplicate_id),
-        *(unknown_id, wrong_id_type, to_nothing, dies, closes_stdout, closes_stdin, never, floods, asks),
+        *(
+            unknown_id,
+            wrong_id_type,
+            to_nothing,
+            dies,
+            closes_stdout,
+            closes_stdin,
+            never,
+            floods,
+            notifies,
+            asks,
+        ),
         *(progresses, batch, environment, about, writes_after_stdin),
     )
 }
