@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision, is_between
+from inspector.protocol.revisions import R1, R2, R3, R4, R5, Era, Revision, is_between
+
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 class Side(Flag):
@@ -54,7 +56,7 @@ METHODS = {
         Method("subscriptions/listen", _C, R5, R5),
         Method("tasks/get", _B, R4, R5, "tasks"),
         Method("tasks/result", _B, R4, R4, "tasks"),
-        Method("tasks/cancel", _B, R4, R5, "tasks"),
+        Method("tasks/cancel", _B, R4, R5, "tasks.cancel"),
         Method("tasks/list", _B, R4, R4, "tasks.list"),
         Method("tasks/update", _C, R5, R5, "tasks"),
         Method("sampling/createMessage", _S, R1, R4, "sampling"),
@@ -85,6 +87,10 @@ def missing_capability(name: str, offered: JSONObject, revision: Revision) -> st
     method = METHODS.get(name)
     if method is None or not method.capability:
         return ""
+    if revision.era is Era.STATELESS and method.capability.startswith("tasks"):
+        extensions = offered.get("extensions")
+        is_there = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
+        return "" if is_there else f"extensions.{TASKS_EXTENSION}"
     # 2024-11-05 has no `completions` capability: such a server may answer completion/complete all the same.
     if name == "completion/complete" and not is_between(revision, R2, R5):
         return ""

@@ -35,7 +35,7 @@ from inspector.protocol.httprules import error_in
 from inspector.protocol.jsonrpc import ErrorObject, Kind, error_of
 from inspector.protocol.revisions import Era, Revision, find_revision
 
-PROBE_TIMEOUT = 10.0  # seconds of silence after which a process is taken to be of the handshake era
+PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is taken to be of the handshake era
 
 
 class Search(Enum):

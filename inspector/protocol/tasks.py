@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias
 
 from inspector.base.jsonvalue import JSON, JSONObject, excerpt
 from inspector.base.plaintext import one_line
+from inspector.protocol.methods import TASKS_EXTENSION
 from inspector.protocol.revisions import R4, Era, Revision
 from inspector.protocol.types import InputRequest, read_input_requests
 
-EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED_TASK_KEY = "io.modelcontextprotocol/related-task"
 
 _POLL_MS = 1_000
@@ -161,7 +161,7 @@ class ExtensionTasks:
     notification = "notifications/tasks"
 
     def is_offered(self, capabilities: JSONObject) -> bool:
-        return _declares(capabilities, "extensions", EXTENSION)
+        return _declares(capabilities, "extensions", TASKS_EXTENSION)
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
         return params  # the capability is the wish; the server decides

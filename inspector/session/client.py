@@ -37,6 +37,7 @@ from inspector.session.waiting import Exchange, OnProgress
 from inspector.transport.base import Headers
 
 _HEADER_MISMATCH = -32020
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream of changes is opened again
 
 
 class Client:
@@ -97,7 +98,7 @@ class Client:
         self._require("tools/call")
         params: JSONObject = {"name": name, "arguments": arguments}
         if as_task:
-            params = self._tasks().augment(params)
+            params = self._task_design().augment(params)
         done = await self._operate("tools/call", params, timeout, on_progress, self._headers(name, arguments))
         if self._mirrors_arguments and _is_header_mismatch(done.exchange):
             # "Rebuild the map and retry once": the server's schema may have changed since it was listed.
@@ -184,9 +185,16 @@ class Client:
         if self._agreement.era is Era.HANDSHAKE:
             return
         wanted, before = self._wanted(), self._stream
-        self._stream = self._session.spawn("listen", self._session.listen(wanted)) if wanted else None
+        self._stream = self._session.spawn("listen", self._keep_listening(wanted)) if wanted else None
         if before is not None:
             before.cancel()
+
+    async def _keep_listening(self, wanted: Filter) -> None:
+        """A stream that breaks off is opened again, a few times; one that the server ends is over."""
+        for pause in _PAUSES:
+            if await self._session.listen(wanted):
+                return
+            await asyncio.sleep(pause)
 
     def _wanted(self) -> Filter:
         offered = self._agreement.capabilities
@@ -255,6 +263,12 @@ class Client:
         if design is None:
             revision = self._agreement.revision
             raise NotOffered(f"Revision {revision} has no tasks.", "Nothing was sent.")
+        return design
+
+    def _task_design(self) -> TaskDesign:
+        design = self._tasks()
+        if not design.is_offered(self._agreement.capabilities):
+            raise NotOffered("The server does not offer to run tools as tasks.", "Nothing was sent.")
         return design
 
     def _with_task(self, done: Concluded) -> Concluded:

@@ -254,22 +254,27 @@ class Session:
             )
         return await self._exchange(method, params, timeout, on_progress, Envelope(headers=headers))
 
-    async def listen(self, filter: Filter) -> None:
-        """Hear of changes in the stateless era, until the server or the connection ends it."""
+    async def listen(self, filter: Filter) -> bool:
+        """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
         request = self._connection.request("subscriptions/listen", listen_params(filter))
         assert request.id is not None
         self.listening.open(request.id, filter)
         waiter = self._waiting.enter(request, NO_LIMIT, None)
         try:
             exchange = await waiter.wait(self._send(request))
-            ended = self.listening.answered(request.id, exchange.answer)
-            self._recorder.note(RecordKind.STATE, f"listening ended: {ended.how.value if ended else ''}")
         except (UserError, asyncio.CancelledError) as exc:
             self.listening.close(request.id)
             self._give_up(request, exc)
-            raise
+            if isinstance(exc, asyncio.CancelledError):
+                raise
+            return False
         finally:
             self._waiting.leave(request)
+        if (ended := self.listening.answered(request.id, exchange.answer)) is not None:
+            self._recorder.note(
+                RecordKind.STATE, f"no longer listening: {ended.how.value} {ended.reason}".strip()
+            )
+        return True
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Work that belongs to this connection and ends with it."""

@@ -171,7 +171,8 @@ class Exchange:
         """Remember why the exchange ended early; an error of the library comes back in our words."""
         import httpx2
 
-        if isinstance(error, httpx2.HTTPError | httpx2.StreamError):
+        # An alert that comes after the handshake leaves the library as it is.
+        if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
             error = explain(error, self.url, answered=self.status != 0)
         elif isinstance(error, EventTooLarge | BadEncoding):
             error = UserError(f"The server's answer cannot be used: {error}.", _BOUNDS_HINT)

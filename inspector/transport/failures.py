@@ -36,18 +36,19 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
         return ConnectionLost(f"The request cannot be sent as it is: {said}.", "Check its headers.")
     if name == "RemoteProtocolError" and not _CUT_SHORT.search(said):
         return ConnectionLost(f"{host} sent what is not HTTP: {said}.", "Check the port: what listens there?")
-    return _cut_short(host, said, answered)
+    return _cut_short(host, said, answered, is_secure=url.startswith(("https:", "wss:")))
 
 
 # How the library words a connection that ended too early; it has no type of its own for that.
 _CUT_SHORT = re.compile("disconnected|closed connection")
 
 
-def _cut_short(host: str, said: str, answered: bool) -> ConnectionLost:
+def _cut_short(host: str, said: str, answered: bool, is_secure: bool) -> ConnectionLost:
     where = "in the middle of its answer" if answered else "before it had answered"
+    # Some servers hang up on a client without a certificate, where they should say what is missing.
+    maybe = "It may have crashed, or want a client certificate" if is_secure else "It may have crashed"
     return ConnectionLost(
-        f"{host} broke the connection {where} ({said}).",
-        "It may have crashed: look at its log, then try again.",
+        f"{host} broke the connection {where} ({said}).", f"{maybe}: look at its log, then try again."
     )
 
 
@@ -62,7 +63,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _explain_cause(cause: BaseException, host: str) -> tuple[str, str] | None:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _explain_certificate(cause, host)
-    if isinstance(cause, ssl.SSLError):
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLWantReadError):
         return _explain_tls(cause, host)
     if isinstance(cause, socket.gaierror):
         name = host.rpartition(":")[0] or host

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectFailed, ConnectionLost, HttpRefused, UserError
+from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import ServerSentEvent
@@ -23,10 +23,12 @@ from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.network import Network
 from inspector.transport.redirects import run_exchange
 from inspector.transport.tasks import TaskScope
+from inspector.transport.verdict import no_stream
 
 _POSTED: Headers = (("Content-Type", "application/json"),)
 _LISTENING: Headers = (("Accept", "text/event-stream"),)
 _ENDPOINT_LIMIT = 10.0
+_NO_STREAM = "Check the URL: servers of this transport often listen at /sse."
 
 
 class LegacySseTransport:
@@ -101,7 +103,7 @@ class LegacySseTransport:
         async def take(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != "text/event-stream":
                 exchange.keep(body := await exchange.read_body())
-                raise _no_stream(exchange, body)
+                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
 
             def on_events(events: list[ServerSentEvent], at: int) -> None:
                 self._on_events(exchange, events, at, endpoint)
@@ -183,18 +185,6 @@ class LegacySseTransport:
         if self._http is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         return self._http
-
-
-def _no_stream(exchange: Exchange, body: bytes) -> HttpRefused:
-    what = f"HTTP {exchange.status}"
-    if exchange.is_success:
-        what += f" and {exchange.content_type or 'no content type'}"
-    return HttpRefused(
-        f"The server answered the GET for its event stream with {what}.",
-        "Check the URL: servers of this transport often listen at /sse.",
-        exchange.status,
-        body,
-    )
 
 
 def _nobody(event: object) -> None:

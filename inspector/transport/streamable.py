@@ -27,7 +27,7 @@ from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.network import Network
 from inspector.transport.redirects import run_exchange
 from inspector.transport.tasks import TaskScope
-from inspector.transport.verdict import judge
+from inspector.transport.verdict import judge, no_stream
 
 _POSTED: Headers = (
     ("Content-Type", "application/json"),
@@ -275,7 +275,7 @@ class StreamableHttpTransport:
         async def take(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != _EVENT_STREAM:
                 exchange.keep(body := await exchange.read_body())
-                raise _no_stream(exchange, body)
+                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
             stream.is_open = True
             await self._read(exchange, stream)
 
@@ -311,6 +311,8 @@ _SESSION_LOST = (
     "Connect again: a new session will be begun. Nothing is sent again by itself.",
 )
 
+_NO_STREAM = "It offers no such stream; what came before is in the Traffic view."
+
 
 def _can_resume(post: _Post, stream: StreamPosition) -> bool:
     """Events need ids for that. The stateless era has no way to take up a stream."""
@@ -322,18 +324,6 @@ def _lost(post: _Post) -> ConnectionLost:
     return ConnectionLost(
         f"The event stream of {post.message.method} ended before the answer{why}.",
         "Call again; the server may have done the work already.",
-    )
-
-
-def _no_stream(exchange: Exchange, body: bytes) -> HttpRefused:
-    what = f"HTTP {exchange.status}"
-    if exchange.is_success:
-        what += f" and {exchange.content_type or 'no content type'}"
-    return HttpRefused(
-        f"The server answered a GET for its event stream with {what}.",
-        "It offers no such stream; what was sent on it so far is in the Traffic view.",
-        exchange.status,
-        body,
     )
 
 

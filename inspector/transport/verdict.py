@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inspector.base.errors import HttpRefused, UserError
+from inspector.base.errors import HttpRefused, NeedsLogin, UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.httprules import Meaning, may_answer, meaning_of, refusal
@@ -63,3 +63,14 @@ def _not_the_answer(
         status,
         body,
     )
+
+
+def no_stream(status: int, content_type: str, body: bytes, next_step: str) -> HttpRefused | NeedsLogin:
+    """The error for a GET that was to open an event stream, and did not."""
+    if status == 401:
+        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
+    what = f"HTTP {status}"
+    if status < 300:
+        what += f" and {content_type or 'no content type'}"
+    summary = f"The server answered the GET for its event stream with {what}."
+    return HttpRefused(summary, next_step, status, body)

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from inspector.base.errors import LensError
+from inspector.base.errors import LensError, NotOffered
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.entries import HttpEntry
 from inspector.engine.engine import Engine
@@ -98,6 +98,9 @@ async def run(url: str) -> int:
         listing = await engine.list_tools(SERVER)
         outcomes = [await engine.call_tool(SERVER, name, args) for name, args in calls_for(listing.items)]
         return max((report(outcome) for outcome in outcomes), default=0)
+    except NotOffered as exc:  # a server without tools has nothing to be called
+        print(exc)
+        return 0
     except LensError as exc:
         print(exc, file=sys.stderr)
         return 1

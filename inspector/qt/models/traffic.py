@@ -165,9 +165,17 @@ class TrafficModel(LogRowsModel):
             return "stray"
         if self._log.problem(number):
             return "problem"
+        if kind == RecordKind.HTTP:
+            return self._http_status(number)
         if kind > _LAST_FRAME:
             return RecordKind(kind).name.lower()
         return STATUS_WORDS[self._log.status(number)]
+
+    def _http_status(self, number: int) -> str:
+        exchange = self._log.http(number)
+        if exchange is None or exchange.status is None:
+            return "failed" if exchange is not None and exchange.is_over else "waiting"
+        return str(exchange.status)
 
     def _id_text(self, number: int) -> str:
         id = self._log.id(number)
@@ -175,6 +183,8 @@ class TrafficModel(LogRowsModel):
 
     def _duration_text(self, number: int) -> str:
         nanoseconds = self._log.duration_ns(number)
+        if self._log.kind(number) == RecordKind.HTTP and (exchange := self._log.http(number)) is not None:
+            nanoseconds = exchange.total_ns
         return "" if nanoseconds is None else duration(nanoseconds)
 
     def _color(self, number: int, column: int) -> QColor | None:

@@ -10,6 +10,7 @@ from inspector.base.plaintext import one_line
 from inspector.base.units import duration, full_time, size
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic import STATUS_TONES, STATUS_WORDS
+from inspector.qt.panels.traffic.http import HttpView
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.emptystate import EmptyState
@@ -38,6 +39,7 @@ class DetailView(QWidget):
         self.message = JsonView(theme, "Message")
         self.text = JsonView(theme, "Text as it came")
         self.bytes = JsonView(theme, "Bytes")
+        self.http = HttpView(theme)
         self.facts = KeyValueList(theme)
         self.tabs = QTabWidget()
         self._empty = EmptyState(theme)
@@ -72,7 +74,9 @@ class DetailView(QWidget):
 
     def refresh(self) -> None:
         """The log grew: a waiting request may have its answer now."""
-        if self._number is not None and self._status is Status.PENDING:
+        exchange = self._bridge.log.http(self._number) if self._number is not None else None
+        is_open = self._status is Status.PENDING or (exchange is not None and not exchange.is_over)
+        if self._number is not None and is_open:
             self._show_head(self._bridge.log.record(self._number))
 
     async def _show_pretty(self, number: int) -> None:
@@ -95,10 +99,15 @@ class DetailView(QWidget):
         self._problem.setText(record.problem)
         self._problem.setVisible(bool(record.problem))
         self.facts.set_facts(_facts(record))
+        exchange = self._bridge.log.http(record.number)
+        self.tabs.setTabVisible(self._http_tab, exchange is not None)
+        if exchange is not None:
+            self.http.show_exchange(exchange)
 
     def _lay_out(self) -> None:
         for words, view in (("Message", self.message), ("Text", self.text), ("Bytes", self.bytes)):
             self.tabs.addTab(view, words)
+        self._http_tab = self.tabs.addTab(self.http, "HTTP")
         self.tabs.addTab(self._padded(self.facts), "About")
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
