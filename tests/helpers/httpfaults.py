@@ -17,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 JSON_TYPE = "application/json"
 SSE_TYPE = "text/event-stream"
@@ -115,7 +115,7 @@ class FaultServer:
                 await self._news.wait()
         return self.called(key)[count - 1]
 
-    async def __aenter__(self) -> FaultServer:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", ssl=self._tls)
         return self
 

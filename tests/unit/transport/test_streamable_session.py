@@ -306,7 +306,7 @@ async def test_a_server_that_cannot_take_it_up_fails_the_request(server: FaultSe
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
     server.order("GET", faults.replies(405))
-    assert "answered a GET for its event stream with HTTP 405" in await stage.fail()
+    assert "answered the GET for its event stream with HTTP 405" in await stage.fail()
     await stage.call()
 
 

@@ -1,0 +1,229 @@
+"""WebSocket: one message a text frame. The peer is the library's own server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
+from inspector.protocol import jsonrpc
+from inspector.transport.base import Closed, FramesReceived, HttpAnswered, HttpEnded, HttpRequested
+from inspector.transport.network import Network
+from inspector.transport.websocket import WebSocketTransport
+from tests.helpers.certificates import Authority
+from tests.helpers.httpstage import Stage, on_stage
+
+Talk = Callable[[ServerConnection], Awaitable[None]]
+
+
+async def good(connection: ServerConnection) -> None:
+    async for frame in connection:
+        assert isinstance(frame, str), "a message must be a text frame"
+        request = jsonrpc.read(frame.encode())
+        if request.id is not None:
+            await connection.send(jsonrpc.result(request.id, {}).raw.decode())
+
+
+@asynccontextmanager
+async def peer(talk: Talk = good, scheme: str = "ws", **options: Any) -> AsyncIterator[str]:
+    options.setdefault("subprotocols", [Subprotocol("mcp")])
+    async with serve(talk, "127.0.0.1", 0, **options) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        yield f"{scheme}://127.0.0.1:{port}/ws"
+
+
+@asynccontextmanager
+async def connected(url: str, **network: Any) -> AsyncIterator[Stage]:
+    async with on_stage(WebSocketTransport(url, Network(**network), SystemClock())) as stage:
+        yield stage
+
+
+async def refusal(url: str, **network: Any) -> UserError:
+    with pytest.raises(UserError) as caught:
+        async with connected(url, **network):
+            pytest.fail("it opened")
+    return caught.value
+
+
+def answering(status: HTTPStatus, **headers: str) -> Callable[[ServerConnection, Request], Response]:
+    def process(connection: ServerConnection, request: Request) -> Response:
+        response = connection.respond(status, "no")
+        for name, value in headers.items():
+            response.headers[name] = value
+        return response
+
+    return process
+
+
+# ------------------------------------------------------------------ talking
+
+
+async def test_messages_go_and_come_as_text_frames() -> None:
+    async with peer() as url, connected(url) as stage:
+        await stage.call()
+        await stage.call(text="Grüße 👋")
+
+
+async def test_the_handshake_is_reported_as_an_exchange_and_frames_ride_on_it() -> None:
+    async with peer() as url, connected(url, headers=(("X-Team", "blue"),)) as stage:
+        await stage.call()
+    requested, answered = stage.log.events[:2]
+    assert isinstance(requested, HttpRequested)
+    assert isinstance(answered, HttpAnswered)
+    assert (requested.method, requested.url) == ("GET", url)
+    assert ("X-Team", "blue") in requested.headers
+    assert ("Sec-WebSocket-Protocol", "mcp") in requested.headers
+    assert answered.status == 101
+    assert ("Sec-WebSocket-Protocol", "mcp") in answered.headers
+    assert stage.log.all(FramesReceived)[0].exchange == requested.exchange
+    assert stage.log.all(HttpEnded)[0].error == ""
+
+
+async def test_a_server_that_does_not_name_the_subprotocol_is_spoken_to() -> None:
+    async with peer(subprotocols=None) as url, connected(url) as stage:
+        await stage.call()
+
+
+async def test_a_binary_frame_is_taken_as_well() -> None:
+    async def talk(connection: ServerConnection) -> None:
+        await connection.send(b'{"jsonrpc":"2.0","method":"x"}')
+        await connection.wait_closed()
+
+    async with peer(talk) as url, connected(url) as stage:
+        frames = await stage.log.first(FramesReceived)
+        assert frames.frames == [b'{"jsonrpc":"2.0","method":"x"}']
+
+
+async def test_nothing_is_reported_while_it_is_paused() -> None:
+    async with peer() as url, connected(url) as stage:
+        await stage.call()
+        stage.transport.pause()
+        first, second = await stage.request(), await stage.request()
+        await stage.log.answer(first)  # was being waited for already
+        stage.transport.resume()
+        await stage.log.answer(second)
+
+
+# ------------------------------------------------------------------ the end
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "sentence"),
+    [
+        (1000, "", r"The server closed the connection \(code 1000\)\. Connect again\."),
+        (1001, "", r"\(code 1001\): it is going away\."),
+        (1011, "out of memory", r"\(code 1011\): out of memory\."),
+    ],
+)
+async def test_a_close_frame_ends_the_conversation_with_its_reason(
+    code: int, reason: str, sentence: str
+) -> None:
+    async def talk(connection: ServerConnection) -> None:
+        await connection.recv()
+        await connection.close(code, reason)
+
+    async with peer(talk) as url, connected(url) as stage:
+        await stage.request()
+        closed = await stage.log.first(Closed)
+        assert re.search(sentence, f"{closed.summary} {closed.next_step}")
+        with pytest.raises(ConnectionLost, match=f"code {code}"):
+            await stage.request()
+
+
+async def test_a_connection_that_breaks_ends_the_conversation() -> None:
+    async def talk(connection: ServerConnection) -> None:
+        await connection.recv()
+        connection.transport.abort()
+
+    async with peer(talk) as url, connected(url) as stage:
+        await stage.request()
+        closed = await stage.log.first(Closed)
+        assert closed.summary == "The connection to the server broke."
+        assert stage.log.all(HttpEnded)[0].error == closed.summary
+
+
+async def test_a_message_beyond_the_limit_ends_the_conversation_and_is_named() -> None:
+    async def talk(connection: ServerConnection) -> None:
+        await connection.send("x" * 2000)
+        await connection.wait_closed()
+
+    async with peer(talk) as url, connected(url, message_cap=1000) as stage:
+        closed = await stage.log.first(Closed)
+        assert "larger than the limit" in closed.summary
+
+
+async def test_after_closing_nothing_is_sent() -> None:
+    async with peer() as url, connected(url) as stage:
+        await stage.transport.close()
+        await stage.transport.close()
+        with pytest.raises(ConnectionLost, match="closed"):
+            await stage.request()
+
+
+# ------------------------------------------------------------------ not connecting
+
+
+async def test_a_refused_handshake_names_the_status_and_is_recorded() -> None:
+    async with peer(process_request=answering(HTTPStatus.NOT_FOUND)) as url:
+        transport = WebSocketTransport(url, Network(), SystemClock())
+        events: list[object] = []
+        with pytest.raises(ConnectFailed, match="WebSocket handshake with HTTP 404 instead of 101"):
+            await transport.open(events.append)
+    assert [type(event) for event in events] == [HttpRequested, HttpAnswered, HttpEnded]
+
+
+async def test_a_401_asks_for_a_login() -> None:
+    async with peer(process_request=answering(HTTPStatus.UNAUTHORIZED)) as url:
+        assert isinstance(await refusal(url), NeedsLogin)
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    async with peer() as good_url:
+        moved = answering(HTTPStatus.FOUND, Location=good_url)
+        async with peer(process_request=moved) as url:
+            assert "HTTP 302 instead of 101" in str(await refusal(url))
+
+
+async def test_a_server_that_is_not_there_is_named() -> None:
+    async with peer() as url:
+        pass
+    assert re.search(
+        r"Nothing listens at 127\.0\.0\.1:\d+\. Check that the server runs", str(await refusal(url))
+    )
+
+
+async def test_a_url_of_another_kind_is_refused() -> None:
+    assert isinstance(await refusal("http://127.0.0.1/"), ConfigError)
+
+
+async def test_a_server_that_never_answers_is_given_up_at_the_limit() -> None:
+    enough = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await enough.wait()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    assert "did not accept a connection in time" in str(await refusal(url, connect_timeout=0.05))
+    enough.set()
+    server.close()
+
+
+async def test_tls_is_checked_as_over_http(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    async with peer(scheme="wss", ssl=authority.server("127.0.0.1")) as url:
+        assert "not signed by an authority that is trusted here" in str(await refusal(url))
+        async with connected(url, ca_file=authority.ca_file) as stage:
+            await stage.call()
