@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Result:
-    with connected_engine(options.command) as thread:
+    with connected_engine(options) as thread:
         raw, lens = asyncio.run(_rounds(thread, options))
         recorded = _recorded(thread.engine)
     # A first round of each warms up and is not counted, but its calls were recorded too.
@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> Result:
         "calls",
         {
             "command": options.command,
+            "era": options.era,
             "tool": options.tool,
             "calls": made,
             "recorded": recorded,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,16 +15,16 @@ SERVER = "bench"
 
 
 @contextmanager
-def connected_engine(command: str) -> Iterator[EngineThread]:
+def connected_engine(options: argparse.Namespace) -> Iterator[EngineThread]:
     thread = EngineThread(Engine())
     thread.start()
     try:
-        thread.submit(_add(thread.engine, command)).result()
+        thread.submit(_add(thread.engine, options)).result()
         thread.submit(thread.engine.connect(SERVER)).result()
         yield thread
     finally:
         thread.stop()
 
 
-async def _add(engine: Engine, command: str) -> ServerView:
-    return engine.add(entry(command))
+async def _add(engine: Engine, options: argparse.Namespace) -> ServerView:
+    return engine.add(entry(options))

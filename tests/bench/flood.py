@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> Result:
     async def measure(app: App) -> Result:
         return await _flood(app, options)
 
-    return in_window(options.command, measure)
+    return in_window(options, measure)
 
 
 async def _flood(app: App, options: argparse.Namespace) -> Result:
@@ -55,6 +55,7 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
         "flood",
         {
             "command": options.command,
+            "era": options.era,
             "sent": sent,
             "recorded": recorded,
             "shown": app.window.traffic.model.rowCount(),

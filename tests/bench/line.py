@@ -23,13 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Result:
-    with connected_engine(options.command) as thread:
+    with connected_engine(options) as thread:
         raw, lens, size = asyncio.run(_rounds(thread, options))
     ratio = statistics.median(ours / floor for ours, floor in zip(lens, raw, strict=True))
     return Result(
         "line",
         {
             "command": options.command,
+            "era": options.era,
             "bytes": size,
             "lens_s": round(statistics.median(lens), 3),
             "raw_s": round(statistics.median(raw), 3),

@@ -18,11 +18,14 @@ def add_options(parser: argparse.ArgumentParser, command: str, tool: str, argume
     parser.add_argument("--command", default=command, help="a stdio MCP server (default: %(default)s)")
     parser.add_argument("--tool", default=tool, help="the tool to call (default: %(default)s)")
     parser.add_argument("--args", type=_json_object, default=arguments, metavar="JSON", help="its arguments")
+    # The raw client shakes hands: ours does too, so that both are given the same work. In the stateless era a
+    # server may also keep its log messages to itself, and then there is no flood.
+    parser.add_argument("--era", default="legacy-first", help="auto, legacy-first, or a revision's date")
 
 
-def entry(command: str) -> StdioEntry:
-    program, *args = shlex.split(command)
-    return StdioEntry(name="bench", command=program, args=tuple(args))
+def entry(options: argparse.Namespace) -> StdioEntry:
+    program, *args = shlex.split(options.command)
+    return StdioEntry(name="bench", command=program, args=tuple(args), era=options.era)
 
 
 def _json_object(text: str) -> dict[str, Any]:

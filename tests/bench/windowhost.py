@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -22,7 +23,7 @@ T = TypeVar("T")
 _REST_S = 0.5
 
 
-def in_window(command: str, measure: Callable[[App], Awaitable[T]]) -> T:
+def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
     """Build the app as `mcp-lens` does, show it, connect the server, and measure on the window's loop."""
     with sandbox() as env:
         os.environ.update(env)
@@ -31,21 +32,21 @@ def in_window(command: str, measure: Callable[[App], Awaitable[T]]) -> T:
         app = build(None, Path(env["HOME"], "layout.ini"))
         tune_interpreter()
         with contextlib.closing(app.loop):
-            return app.loop.run_until_complete(_measure(app, command, measure))
+            return app.loop.run_until_complete(_measure(app, options, measure))
 
 
-async def _measure(app: App, command: str, measure: Callable[[App], Awaitable[T]]) -> T:
+async def _measure(app: App, options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
     from inspector.app.main import shut_down
 
     app.window.show()
     try:
-        await _connect(app, command)
+        await _connect(app, options)
         return await measure(app)
     finally:
         await shut_down(app)
 
 
-async def _connect(app: App, command: str) -> None:
+async def _connect(app: App, options: argparse.Namespace) -> None:
     """Wait until the server is connected and its tools are listed: the window has come to rest."""
     from inspector.engine.views import ServerStatus
 
@@ -56,7 +57,7 @@ async def _connect(app: App, command: str) -> None:
             ended.set_result(view)
 
     app.bridge.server_changed.connect(on_changed)
-    await app.bridge.add_server(entry(command))
+    await app.bridge.add_server(entry(options))
     app.bridge.connect_server(SERVER)
     view = await ended
     if view.status is ServerStatus.FAILED:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.numbers import read_number
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
 from inspector.qt.forms.form import SchemaForm
 from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
 from inspector.schema.jsontext import read, same, write
-from inspector.schema.numbers import read_number
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 few_widgets = settings(

@@ -169,7 +169,10 @@ class TrafficModel(LogRowsModel):
             return self._http_status(number)
         if kind > _LAST_FRAME:
             return RecordKind(kind).name.lower()
-        return STATUS_WORDS[self._log.status(number)]
+        status = self._log.status(number)
+        if status is Status.PENDING and self._log.method(number) == "subscriptions/listen":
+            return "listening"  # a stream, not a call that waits
+        return STATUS_WORDS[status]
 
     def _http_status(self, number: int) -> str:
         exchange = self._log.http(number)

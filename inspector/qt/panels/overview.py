@@ -104,8 +104,9 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
         Fact("Transport", view.transport),
         Fact("Command" if view.transport == "stdio" else "URL", view.address, mono=True),
     ]
-    if agreement.supported_versions:
-        facts.insert(3, Fact("Also speaks", ", ".join(agreement.supported_versions), mono=True))
+    others = [date for date in agreement.supported_versions if date != agreement.revision.date]
+    if others:
+        facts.insert(3, Fact("Also speaks", ", ".join(others), mono=True))
     if not view.is_verified:
         facts.append(Fact("TLS", "the certificate is not checked", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
