@@ -171,7 +171,8 @@ def _parse(raw: bytes) -> Message:
         value = parse(text)
     except JSONProblem as exc:
         scanned = _scan(raw)
-        return _with_problem(scanned, f"not valid JSON: {exc}") if scanned else _unreadable(raw, str(exc))
+        reason = str(exc) if exc.is_too_deep else f"not valid JSON: {exc}"
+        return _with_problem(scanned, reason) if scanned else _unreadable(raw, reason)
     if type(value) is list:
         return Message(Kind.BATCH, raw, problem=damage or ("" if value else "an empty batch"))
     message = _from_value(value, raw)
@@ -191,7 +192,7 @@ def _decode(raw: bytes) -> tuple[str, str]:
 
 def _unreadable(raw: bytes, reason: str) -> Message:
     if raw.lstrip()[:1] in (b"{", b"["):
-        return Message(Kind.INVALID, raw, problem=f"not valid JSON: {reason}")
+        return Message(Kind.INVALID, raw, problem=reason)
     return Message(Kind.TEXT, raw, problem="not a JSON-RPC message" if raw.strip() else "a blank line")
 
 
