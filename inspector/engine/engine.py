@@ -10,6 +10,7 @@ from dataclasses import replace
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, LensError, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.base.plaintext import visible
 from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
@@ -222,7 +223,9 @@ def _outcome(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
     try:
         if answer.kind is Kind.ERROR:
             error = error_of(answer)
-            kind, summary = OutcomeKind.RPC_ERROR, f"{error.message} ({error.code})"
+            kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
+        elif answer.parsed is None and answer.problem:
+            answer.body()  # something is wrong with it, and it was not read at arrival: can it be at all?
     except JSONProblem as exc:
-        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {exc}"
+        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
     return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)

@@ -210,6 +210,10 @@ def notifies(id: int, args: Args) -> None:
     answer(id)
 
 
+def refuses(id: int, args: Args) -> None:
+    send(id=id, error={"code": -32000, "message": args["message"]})
+
+
 def asks(id: int, args: Args) -> None:
     """Ask the client something; tell what it said."""
     send(id="mine-1", method=args["method"])
@@ -260,19 +264,8 @@ _TOOLS = {
     tool.__name__.replace("_", "-"): tool
     for tool in (
         *(echo, half_lines, half_line_then_exit, bad_utf8, long_line, deep, deep_answer, duplicate_id),
-        *(
-            unknown_id,
-            wrong_id_type,
-            to_nothing,
-            dies,
-            closes_stdout,
-            closes_stdin,
-            never,
-            floods,
-            notifies,
-            asks,
-        ),
-        *(progresses, batch, environment, about, writes_after_stdin),
+        *(unknown_id, wrong_id_type, to_nothing, dies, closes_stdout, closes_stdin, never, floods, notifies),
+        *(refuses, asks, progresses, batch, environment, about, writes_after_stdin),
     )
 }
 

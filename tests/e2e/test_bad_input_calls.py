@@ -1,0 +1,248 @@
+"""Servers that break the rules in a call: a readable outcome, every frame recorded, the engine unharmed."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from inspector.base.errors import RemoteProtocolError
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.settings import Settings
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.protocol.connection import Progressed
+from inspector.traffic.records import Direction, Record, RecordKind, Status
+from tests.helpers.servers import Lab
+
+
+@pytest.fixture
+async def connected(lab: Lab) -> Lab:
+    await lab.connect()
+    return lab
+
+
+def arrived(lab: Lab) -> list[Record]:
+    """Every frame from the server since the answers to the first handshake."""
+    frames = [row for row in lab.rows() if row.kind.is_frame and row.direction is Direction.IN]
+    first_call = next(row.number for row in lab.rows(RecordKind.REQUEST) if row.method == "tools/call")
+    return [row for row in frames if row.number > first_call]
+
+
+# ------------------------------------------------------------------ bytes
+
+
+async def test_half_lines_are_put_together(connected: Lab) -> None:
+    outcome = await connected.call("half-lines")
+    assert outcome.kind is OutcomeKind.RESULT
+    assert [row.problem for row in arrived(connected)] == [""]
+    await connected.still_works()
+
+
+async def test_half_a_line_at_the_end_is_kept(connected: Lab) -> None:
+    outcome = await connected.call("half-line-then-exit")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary == "The server exited with code 0."
+    (half,) = arrived(connected)
+    assert half.kind is RecordKind.INVALID
+    assert half.raw.endswith(b'"result":{"con')
+    await connected.still_works()
+
+
+async def test_invalid_utf8_is_named_and_the_call_goes_on(connected: Lab) -> None:
+    assert await connected.text("bad-utf8") == "done"
+    bad, good = arrived(connected)
+    assert b"\xff\xfe" in bad.raw
+    assert bad.problem.startswith("not valid UTF-8 at byte ")
+    assert bad.kind is RecordKind.NOTIFICATION
+    assert good.problem == ""
+    await connected.still_works()
+
+
+@pytest.mark.parametrize("depth", [500, 990, 10_000])
+async def test_deep_json_is_kept_and_the_call_goes_on(connected: Lab, depth: int) -> None:
+    assert await connected.text("deep", depth=depth) == "done"
+    deep, _ = arrived(connected)
+    assert deep.raw.count(b"{") == depth + 2
+    assert deep.method == "notifications/message"
+    shown = await connected.engine.pretty(deep.number)
+    assert shown.is_json
+    if depth == 10_000:
+        assert "nested too deeply to be read" in deep.problem
+    await connected.still_works()
+
+
+async def test_an_answer_too_deep_to_be_read_is_told_as_such(connected: Lab) -> None:
+    outcome = await connected.call("deep-answer", depth=10_000)
+    assert outcome.kind is OutcomeKind.RPC_ERROR
+    assert outcome.summary == "The answer cannot be read: nested too deeply to be read"
+    assert outcome.answer == arrived(connected)[0].raw
+    digest = await connected.engine.digest(outcome.answer)
+    assert digest.whole.is_json
+    await connected.still_works()
+
+
+async def test_a_line_of_100_megabytes_arrives_whole_and_soon(connected: Lab) -> None:
+    started = time.monotonic()
+    outcome = await connected.call("long-line", megabytes=100)
+    took = time.monotonic() - started
+    assert outcome.kind is OutcomeKind.RESULT
+    assert len(outcome.answer) > 100 * 2**20
+    (row,) = arrived(connected)
+    assert row.raw is outcome.answer
+    assert row.problem == ""
+    assert took < 5
+    await connected.still_works()
+
+
+# ------------------------------------------------------------------ ids
+
+
+async def test_a_second_answer_is_recorded_as_one(connected: Lab) -> None:
+    assert await connected.text("duplicate-id") == "first"
+    await connected.text("echo", text="so that the second one has come")
+    first, second, _ = arrived(connected)
+    assert (first.status, first.problem) == (Status.OK, "")
+    assert second.problem.startswith("answers a request that was answered before (id ")
+    await connected.still_works()
+
+
+async def test_answers_with_other_ids_answer_nothing(connected: Lab) -> None:
+    assert await connected.text("unknown-id") == "done"
+    assert await connected.text("wrong-id-type") == "done"
+    unknown, _, other_type, _ = arrived(connected)
+    assert unknown.problem == "answers no request that was sent (id 'never-used')"
+    assert other_type.problem.startswith("answers no request that was sent (id '")
+    await connected.still_works()
+
+
+async def test_answers_to_nothing_are_recorded(connected: Lab) -> None:
+    assert await connected.text("to-nothing") == "done"
+    without, null, _ = arrived(connected)
+    assert without.problem == null.problem == '"id" must be a string or an integer'
+    await connected.still_works()
+
+
+async def test_a_batch_answers_its_call(connected: Lab) -> None:
+    outcome = await connected.call("batch")
+    assert outcome.kind is OutcomeKind.RESULT
+    (batch,) = arrived(connected)
+    assert batch.kind is RecordKind.BATCH
+    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.OK
+    await connected.still_works()
+
+
+# ------------------------------------------------------------------ endings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "summary"),
+    [
+        ({"code": 9}, "The server exited with code 9."),
+        ({"signal": "SIGKILL"}, "The server was ended by signal SIGKILL."),
+        ({"signal": "SIGSEGV"}, "The server was ended by signal SIGSEGV."),
+    ],
+)
+async def test_a_server_that_dies_in_a_call_fails_it_with_its_last_words(
+    connected: Lab, arguments: JSONObject, summary: str
+) -> None:
+    await connected.text("echo", text="before")
+    outcome = await connected.engine.call_tool("srv", "dies", arguments)
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.FAILED, summary)
+    assert outcome.next_step == "Its last lines on stderr:\nFatal: lost the database.\nGiving up."
+    view = await connected.until(ServerStatus.FAILED)
+    assert (view.reason, view.next_step) == (outcome.summary, outcome.next_step)
+    assert connected.stderr() == [b"Fatal: lost the database.", b"Giving up."]
+    statuses = [row.status for row in connected.rows(RecordKind.REQUEST) if row.method == "tools/call"]
+    assert statuses == [Status.OK, Status.GIVEN_UP]
+    await connected.still_works()
+
+
+async def test_a_server_that_died_can_be_connected_again_and_its_history_stays(connected: Lab) -> None:
+    await connected.call("dies")
+    await connected.until(ServerStatus.FAILED)
+    before = [row.raw for row in connected.rows()]
+    await connected.engine.connect("srv")
+    assert await connected.text("echo", text="again") == "again"
+    assert [row.raw for row in connected.rows()][: len(before)] == before
+
+
+async def test_a_server_that_closes_its_output_but_lives_on_has_ended_the_conversation(
+    connected: Lab,
+) -> None:
+    pid = connected.view().pid
+    outcome = await connected.call("closes-stdout")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary == "The server closed its output, but its process is still running."
+    assert outcome.next_step == "Its last lines on stderr:\nClosing stdout; I live on."
+    await connected.until(ServerStatus.FAILED)
+    await connected.engine.disconnect("srv")  # waits for the process to be stopped
+    assert connected.rows(RecordKind.PROCESS)[-1].raw.startswith(b"Process %d " % (pid or 0))
+    await connected.still_works()
+
+
+async def test_a_server_that_never_answers_a_call_is_given_up(connected: Lab) -> None:
+    outcome = await connected.engine.call_tool("srv", "never", {}, timeout=0.2)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary.startswith("The server did not answer tools/call within 2")
+    assert await connected.text("echo", text="still here") == "still here"
+    assert connected.rows(RecordKind.NOTIFICATION)[-1].method == "notifications/cancelled"
+
+
+# ------------------------------------------------------------------ more than was asked for
+
+
+async def test_a_flood_is_recorded_to_the_last_message(connected: Lab) -> None:
+    assert await connected.text("floods", count=20_000) == "done"
+    assert len(connected.rows(RecordKind.NOTIFICATION)) >= 20_000
+    frames = arrived(connected)
+    assert len(frames) == 20_001
+    assert frames[-1].kind is RecordKind.RESULT
+
+
+async def test_progress_is_passed_on_while_the_call_runs(connected: Lab) -> None:
+    seen: list[Progressed] = []
+    await connected.engine.call_tool("srv", "progresses", {"steps": 3}, on_progress=seen.append)
+    assert [(event.progress, event.total) for event in seen] == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("method", "member"), [("ping", "result"), ("roots/list", "error"), ("vendor/unheard-of", "error")]
+)
+async def test_what_the_server_asks_is_answered_or_refused(connected: Lab, method: str, member: str) -> None:
+    reply = json.loads(await connected.text("asks", method=method))
+    assert member in reply
+    if member == "error":
+        assert reply["error"]["code"] == -32601
+
+
+async def test_a_list_without_an_end_is_ended(lab: Lab) -> None:
+    await lab.connect("list-loops")
+    with pytest.raises(RemoteProtocolError, match="tools/list gives the cursor 'round' again and again"):
+        await lab.engine.list_tools("srv")
+    assert await lab.text("echo", text="works") == "works"
+
+
+async def test_a_list_with_malformed_items_gives_the_others(lab: Lab) -> None:
+    await lab.connect("list-malformed")
+    listing = await lab.engine.list_tools("srv")
+    assert [tool.name for tool in listing.items] == ["good"]
+    assert len(listing.malformed) == 3
+
+
+async def test_an_answer_over_the_limit_is_told_as_such_and_its_head_is_kept(lab: Lab) -> None:
+    small = Lab(Settings(line_cap=2**20))
+    await small.connect()
+    outcome = await small.call("long-line", megabytes=2)
+    await small.engine.close()
+    assert outcome.kind is OutcomeKind.RPC_ERROR
+    assert outcome.summary.startswith("The answer cannot be read: a line of 2,097,")
+    (row,) = arrived(small)
+    assert row.size > 2 * 2**20
+    assert row.problem.startswith("a line of 2,097,")
+    assert row.problem.endswith("is over the limit; only its first 65,536 bytes were kept")
+
+
+async def test_words_of_an_error_cannot_paint_on_the_screen(connected: Lab) -> None:
+    outcome = await connected.call("refuses", message="\x1b[2Jgone")
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "␛[2Jgone (-32000)")

@@ -1,0 +1,90 @@
+"""Servers that never get as far as a conversation: each says why, and costs nobody else anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from inspector.config.entries import StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine.views import ServerStatus
+from inspector.traffic.records import RecordKind
+from tests.helpers.servers import Lab, fault_entry, shell_entry
+
+
+async def test_a_command_that_is_not_there(lab: Lab) -> None:
+    error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
+    assert error.summary == "The command 'no-such-command-17' was not found on the PATH."
+    assert error.next_step == "Check the spelling, install it, or give its full path."
+    await lab.still_works()
+
+
+async def test_a_file_that_is_not_executable(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    file.write_text("print('hello')\n")
+    error = await lab.fails_to_connect(StdioEntry(name="srv", command=str(file)))
+    assert error.summary == f"The file '{file}' is not executable."
+    assert error.next_step.startswith("Make it executable (chmod +x server.py)")
+    await lab.still_works()
+
+
+async def test_a_server_that_exits_at_once_is_shown_with_its_last_words(lab: Lab) -> None:
+    error = await lab.fails_to_connect(fault_entry("exit=3"))
+    assert error.summary == "The server exited with code 3."
+    assert (
+        error.next_step == "Its last lines on stderr:\nError: API_TOKEN is not set.\nSet it and start again."
+    )
+    assert lab.stderr()[-2:] == [b"Error: API_TOKEN is not set.", b"Set it and start again."]
+    assert re.fullmatch(r"Process \d+ exited with code 3\.", lab.rows(RecordKind.PROCESS)[-1].raw.decode())
+    await lab.still_works()
+
+
+async def test_a_server_that_exits_at_once_without_a_word(lab: Lab) -> None:
+    error = await lab.fails_to_connect(shell_entry("exit 0"))
+    assert (error.summary, error.next_step) == (
+        "The server exited with code 0.",
+        "It wrote nothing to stderr.",
+    )
+
+
+@pytest.fixture
+async def hasty_lab(lab: Lab) -> object:
+    """As `lab`, but it gives up connecting after 0.3 s instead of 15."""
+    hasty = Lab(Settings(connect_timeout=0.3))
+    yield hasty
+    await hasty.engine.close()
+
+
+async def test_a_server_that_never_answers_says_what_was_waited_for(hasty_lab: Lab) -> None:
+    error = await hasty_lab.fails_to_connect(fault_entry("silent"))
+    assert re.fullmatch(r"Gave up after 0\.3 s waiting for the answer to \S+\.", error.summary)
+    assert error.next_step.startswith("Its process runs but sent no message. Is this an MCP server")
+    assert hasty_lab.view().pid is None
+
+
+async def test_a_program_that_is_no_server_is_told_by_what_it_printed(hasty_lab: Lab) -> None:
+    error = await hasty_lab.fails_to_connect(shell_entry("echo 'Usage: tool [options]'; cat >/dev/null"))
+    assert error.next_step.startswith("It printed text that is no message: “Usage: tool [options]”.")
+    assert [row.raw for row in hasty_lab.rows(RecordKind.TEXT)] == [b"Usage: tool [options]"]
+
+
+async def test_a_server_that_echoes_what_it_gets_is_no_server(hasty_lab: Lab) -> None:
+    """Our own request comes back as a request of theirs, which we refuse, which comes back …"""
+    error = await hasty_lab.fails_to_connect(StdioEntry(name="srv", command="/bin/cat"))
+    assert error.summary
+
+
+@pytest.mark.parametrize("words", [("banner",), ("bom",)])
+async def test_what_stands_before_the_first_message_is_shown_and_read_over(
+    lab: Lab, words: tuple[str, ...]
+) -> None:
+    await lab.connect(*words)
+    assert lab.view().status is ServerStatus.CONNECTED
+    assert await lab.text("echo", text="works") == "works"
+    if words == ("banner",):
+        lines = [row.raw for row in lab.rows(RecordKind.TEXT)]
+        assert lines == [b"*** My Server 1.0 ***", b"", b"Listening on stdin"]
+    else:
+        assert any(row.problem == "begins with a byte order mark" for row in lab.rows())
