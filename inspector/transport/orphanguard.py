@@ -1,9 +1,9 @@
 """No server outlives us, not even when we are killed with SIGKILL.
 
 A tiny `sh` sits in its own session and reads process groups to watch from a pipe that only we hold. When
-that pipe ends, because we closed it or because we are gone, it ends every group that it still watches:
-TERM, a second later KILL. A parent-death signal would reach the direct child only; servers started by
-`npx` or `uv` are grandchildren.
+that pipe ends, because we closed it or because we are gone, it ends every group that it still watches,
+and the descendants that left it: TERM, a second later KILL. A parent-death signal would reach the direct
+child only; servers started by `npx` or `uv` are grandchildren.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import subprocess
 
 # `kill -s`, because dash takes the `--` of `kill -TERM --` for a number, and then ends nothing.
+# Who left the group is found through the parents, in /proc, or with ps where there is none.
 _SCRIPT = """
 groups=
 while read -r verb group; do
@@ -22,9 +23,34 @@ while read -r verb group; do
   [ "$verb" = watch ] && groups="$groups $group"
 done
 [ -z "$groups" ] && exit 0
-for group in $groups; do kill -s TERM -- "-$group"; done
+
+processes() {
+  [ -e /proc/self/stat ] || { ps -A -o pid= -o ppid=; return; }
+  for file in /proc/[0-9]*/stat; do
+    read -r line <"$file" || continue
+    set -- ${line##*) }
+    echo "${line%% *} $2"
+  done
+}
+table=$(processes)
+family=" $groups "
+while
+  before=$family
+  while read -r process parent; do
+    case $family in *" $process "*) ;; *" $parent "*) family="$family$process " ;; esac
+  done <<END
+$table
+END
+  [ "$family" != "$before" ]
+do :; done
+
+end() {
+  for group in $groups; do kill -s "$1" -- "-$group"; done
+  for process in $family; do kill -s "$1" "$process"; done
+}
+end TERM
 sleep 1
-for group in $groups; do kill -s KILL -- "-$group"; done
+end KILL
 """
 
 
