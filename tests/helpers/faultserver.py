@@ -184,6 +184,11 @@ def dies(id: int, args: Args) -> None:
     os._exit(args.get("code", 9))
 
 
+def shouts_and_dies(id: int, args: Args) -> None:
+    os.write(2, b"".join(b"line %d\n" % number for number in range(args["lines"])))
+    os._exit(7)
+
+
 def closes_stdout(id: int, args: Args) -> None:
     log("Closing stdout; I live on.")
     os.close(1)
@@ -265,7 +270,7 @@ _TOOLS = {
     for tool in (
         *(echo, half_lines, half_line_then_exit, bad_utf8, long_line, deep, deep_answer, duplicate_id),
         *(unknown_id, wrong_id_type, to_nothing, dies, closes_stdout, closes_stdin, never, floods, notifies),
-        *(refuses, asks, progresses, batch, environment, about, writes_after_stdin),
+        *(refuses, asks, progresses, batch, environment, about, writes_after_stdin, shouts_and_dies),
     )
 }
 

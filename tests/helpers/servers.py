@@ -74,9 +74,13 @@ class Lab:
 
     async def until(self, status: ServerStatus, name: str = "srv") -> ServerView:
         while self.view(name).status is not status:
-            self._changed.clear()
-            await self._changed.wait()
+            await self.changed()
         return self.view(name)
+
+    async def changed(self) -> None:
+        """Until any server stands differently."""
+        self._changed.clear()
+        await self._changed.wait()
 
     def rows(self, *kinds: RecordKind, name: str = "srv") -> list[Record]:
         return self.engine.log.find(name, *(kinds or RecordKind))

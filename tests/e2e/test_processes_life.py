@@ -1,0 +1,165 @@
+"""The process behind a server: what it is given, and how it is ended with everything that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.traffic.records import RecordKind
+from tests.helpers.servers import Lab, fault_entry, gone, is_alive
+
+
+async def grandchildren(lab: Lab, count: int) -> list[int]:
+    """The pids that the server wrote to stderr; a call makes sure that all have been read."""
+    await lab.text("echo", text="")
+    pids = [int(match[1]) for line in lab.stderr() if (match := re.match(rb"grandchild (\d+)", line))]
+    assert len(pids) == count
+    assert all(is_alive(pid) for pid in pids)
+    return pids
+
+
+async def seconds_to_disconnect(lab: Lab) -> float:
+    started = time.monotonic()
+    await lab.engine.disconnect("srv")
+    return time.monotonic() - started
+
+
+# ------------------------------------------------------------------ what it is given
+
+
+async def test_a_server_leads_a_session_and_a_group_of_its_own(lab: Lab) -> None:
+    await lab.connect()
+    about = json.loads(await lab.text("about"))
+    assert about["pid"] == about["group"] == about["session"] == lab.view().pid
+    assert about["session"] != os.getsid(0)
+
+
+async def test_a_server_sees_no_secret_of_ours_and_what_was_configured_for_it(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_SECRET_TOKEN", "hunter2")
+    lab.engine.add(fault_entry(env={"THEIR_TOKEN": "swordfish"}))
+    await lab.engine.connect("srv")
+    environment = json.loads(await lab.text("environment"))
+    assert environment["THEIR_TOKEN"] == "swordfish"
+    assert environment["PATH"] == os.environ["PATH"]
+    assert "OUR_SECRET_TOKEN" not in environment
+    assert "hunter2" not in json.dumps(environment)
+    (started, *_) = lab.rows(RecordKind.PROCESS)
+    assert b"THEIR_TOKEN" in started.raw  # which were configured is shown, what they hold is not
+    assert b"swordfish" not in started.raw
+
+
+async def test_a_server_runs_in_the_configured_folder(lab: Lab, tmp_path: Path) -> None:
+    lab.engine.add(fault_entry(cwd=str(tmp_path)))
+    await lab.engine.connect("srv")
+    assert json.loads(await lab.text("about"))["cwd"] == str(tmp_path)
+
+
+# ------------------------------------------------------------------ how long stopping takes
+
+
+async def test_a_good_server_is_stopped_at_once(lab: Lab) -> None:
+    await lab.connect()
+    assert await seconds_to_disconnect(lab) < 0.5
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
+
+
+async def test_a_server_that_stays_is_asked_to_go_after_half_a_second(lab: Lab) -> None:
+    await lab.connect("stays")
+    assert 0.4 < await seconds_to_disconnect(lab) < 1.5
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGTERM.")
+
+
+async def test_a_server_that_will_not_go_is_killed_after_three_seconds(lab: Lab) -> None:
+    await lab.connect("stays", "ignores-term")
+    assert 2.8 < await seconds_to_disconnect(lab) < 4.5
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGKILL.")
+
+
+async def test_stopping_one_server_does_not_hold_up_another(lab: Lab) -> None:
+    await lab.connect("stays")
+    stopping = asyncio.get_running_loop().create_task(lab.engine.disconnect("srv"))
+    started = time.monotonic()
+    await lab.still_works()
+    assert not stopping.done() or time.monotonic() - started > 0.4
+    await stopping
+
+
+# ------------------------------------------------------------------ the whole tree
+
+
+@pytest.mark.parametrize("words", [("grandchild",), ("grandchild=own",), ("grandchild=holds",)])
+async def test_what_a_server_started_ends_with_it(lab: Lab, words: tuple[str, ...]) -> None:
+    await lab.connect(*words)
+    pids = await grandchildren(lab, 1)
+    await lab.engine.disconnect("srv")
+    await gone(*pids)
+
+
+async def test_what_a_server_started_ends_with_one_that_had_to_be_killed(lab: Lab) -> None:
+    await lab.connect("stays", "ignores-term", "grandchild", "grandchild=own")
+    pids = await grandchildren(lab, 2)
+    await lab.engine.disconnect("srv")
+    await gone(*pids)
+
+
+async def test_what_a_server_started_ends_when_it_dies_by_itself(lab: Lab) -> None:
+    await lab.connect("grandchild", "grandchild=holds")
+    pids = await grandchildren(lab, 2)
+    started = time.monotonic()
+    outcome = await lab.call("dies")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary == "The server exited with code 9."
+    assert time.monotonic() - started < 3  # though a grandchild holds its output open
+    await lab.until(ServerStatus.FAILED)
+    await gone(*pids)
+
+
+async def test_closing_the_engine_ends_everything_that_it_started(lab: Lab) -> None:
+    for number in range(3):
+        await lab.connect("grandchild", name=f"srv {number}")
+    before = psutil.Process().children(recursive=True)
+    assert len(before) >= 6
+    await lab.engine.close()
+    await gone(*(process.pid for process in before))
+
+
+async def test_a_connect_that_is_stopped_leaves_no_process(lab: Lab) -> None:
+    lab.engine.add(fault_entry("grandchild", "silent"))
+    lab.engine.connect_soon("srv")
+    while (pid := lab.view().pid) is None:
+        await lab.changed()
+    await lab.engine.disconnect("srv")
+    await gone(pid)
+
+
+# ------------------------------------------------------------------ nothing that was written is lost
+
+
+async def test_all_of_stderr_is_recorded_before_the_exit(lab: Lab) -> None:
+    await lab.connect()
+    outcome = await lab.call("shouts-and-dies", lines=5000)
+    assert outcome.kind is OutcomeKind.FAILED
+    await lab.until(ServerStatus.FAILED)
+    rows = lab.rows(RecordKind.STDERR, RecordKind.PROCESS)
+    assert [row.raw for row in rows if row.kind is RecordKind.STDERR] == [b"line %d" % n for n in range(5000)]
+    exits = [index for index, row in enumerate(rows) if row.raw.endswith(b"exited with code 7.")]
+    assert exits == [len(rows) - 1]
+    assert outcome.next_step.endswith("line 4998\nline 4999")
+
+
+async def test_what_a_server_says_while_it_is_stopped_is_recorded(lab: Lab) -> None:
+    await lab.connect()
+    await lab.call("writes-after-stdin")
+    await lab.engine.disconnect("srv")
+    assert b"last words" in lab.rows(RecordKind.NOTIFICATION)[-1].raw
+    assert lab.stderr() == [b"last line without its end"]
