@@ -71,6 +71,8 @@ class Server:
                 send(id=message["id"], result=self.page(params.get("cursor")))
             elif method == "tools/call":
                 self.call(message["id"], params["name"], params.get("arguments", {}))
+            elif "id" in message and "method" in message:
+                send(id=message["id"], error={"code": -32601, "message": f"Method not found: {method}"})
 
     def initialize(self, params: Params) -> Params:
         result: Params = {
