@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from inspector import __version__
 from inspector.base import units
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectionLost, UserError
+from inspector.base.errors import ConfigError, ConnectionLost, UserError
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.transport.base import (
     PLAIN,
@@ -70,19 +70,25 @@ class Exchanges:
     def _make_request(self, method: str, url: str, headers: Headers, content: bytes) -> httpx2.Request:
         import httpx2
 
-        parsed = self._urls.get(url)
-        if parsed is None:
-            parsed = self._urls[url] = httpx2.URL(url)
-        sent = [
-            (name.encode(), value.encode())
-            for name, value in (*_DEFAULTS, *headers)
-            if name.lower() not in self._overridden
-        ]
-        sent += [(name.encode(), value.encode()) for name, value in self._configured]
-        request = httpx2.Request(method, parsed, headers=sent, content=content or None)
+        ours = [pair for pair in (*_DEFAULTS, *headers) if pair[0].lower() not in self._overridden]
+        try:
+            sent = [(name.encode(), value.encode()) for name, value in (*ours, *self._configured)]
+            request = httpx2.Request(method, self._parse(url), headers=sent, content=content or None)
+        except (httpx2.InvalidURL, ValueError) as exc:
+            raise ConfigError(
+                f"No request to {url} can be made: {exc}.", "Check the URL and headers."
+            ) from exc
         if self.client.cookies:
             self.client.cookies.set_cookie_header(request)
         return request
+
+    def _parse(self, url: str) -> httpx2.URL:
+        import httpx2
+
+        parsed = self._urls.get(url)
+        if parsed is None:
+            parsed = self._urls[url] = httpx2.URL(url)
+        return parsed
 
 
 class Exchange:

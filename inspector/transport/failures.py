@@ -28,12 +28,14 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
         return ConnectionLost(
             f"{host} did not accept a connection in time.", "Check the address, the network and the proxy."
         )
-    if name == "ProxyError":
+    if name in ("ProxyError", "InvalidProxyStatus", "InvalidProxyMessage"):
         return ConnectionLost(f"The proxy refused the connection to {host}: {said}.", "Check the proxy.")
     if name == "ConnectError":
         return ConnectionLost(f"Could not connect to {host}: {said}.", "Check the address and the network.")
     if name == "LocalProtocolError":
         return ConnectionLost(f"The request cannot be sent as it is: {said}.", "Check its headers.")
+    if name == "UnsupportedProtocol":
+        return ConnectionLost(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
     if name == "RemoteProtocolError" and not _CUT_SHORT.search(said):
         return ConnectionLost(f"{host} sent what is not HTTP: {said}.", "Check the port: what listens there?")
     return _cut_short(host, said, answered, is_secure=url.startswith(("https:", "wss:")))

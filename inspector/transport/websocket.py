@@ -122,7 +122,7 @@ class WebSocketTransport:
 
     def _refused(self, error: Exception) -> UserError:
         """Why there is no connection; a handshake that was answered is reported as the exchange it was."""
-        from websockets.exceptions import InvalidStatus, InvalidURI
+        from websockets.exceptions import InvalidProxy, InvalidStatus, InvalidURI
 
         if isinstance(error, InvalidURI):
             return ConfigError(f"{self._url} is no WebSocket URL.", "Write it as ws://host:port/path.")
@@ -130,7 +130,11 @@ class WebSocketTransport:
             return self._refused_with(error.response)
         if isinstance(error, ImportError):
             return ConfigError(f"The proxy needs a package that is not installed: {error}.", "Install it.")
+        if isinstance(error, InvalidProxy):
+            return ConfigError(f"The proxy cannot be used: {error}.", "Write it as http://host:port.")
         failure = explain(error, self._url)
+        self._report_handshake(None, None)
+        self._end_exchange(failure.summary)
         return ConnectFailed(failure.summary, failure.next_step)
 
     def _refused_with(self, response: Response) -> UserError:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.clock import SystemClock
-from inspector.base.errors import ConnectionLost, UserError
+from inspector.base.errors import ConfigError, ConnectionLost, UserError
 from inspector.protocol.eventstream import ServerSentEvent
 from inspector.transport.base import HttpAnswered, HttpEnded, HttpRequested
 from inspector.transport.exchange import Exchanges
@@ -135,6 +135,18 @@ async def test_a_mistake_of_ours_inside_an_exchange_is_not_taken_for_the_wires(
         async with http.begin("GET", server.url(), ()):
             _ = 1 / 0
     assert log.all(HttpEnded)[0].error == ""
+
+
+@pytest.mark.parametrize("url", ["http://host:port/", "http://x/\x00"])
+async def test_a_request_that_cannot_be_made_is_refused(http: Exchanges, url: str) -> None:
+    with pytest.raises(ConfigError, match="can be made"):
+        http.begin("GET", url, ())
+
+
+async def test_a_url_of_another_kind_is_refused(http: Exchanges) -> None:
+    with pytest.raises(ConnectionLost, match=r"ftp://x/ is no HTTP URL"):
+        async with http.begin("GET", "ftp://x/", ()):
+            pytest.fail("there was no answer")
 
 
 # ------------------------------------------------------------------ unpacking

@@ -18,11 +18,13 @@ import pytest
 
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError
+from inspector.transport.base import HttpAnswered
 from inspector.transport.dialling import Dialler
 from inspector.transport.network import Network, make_tls_context, proxy_for
 from inspector.transport.streamable import StreamableHttpTransport
 from tests.helpers import httpfaults as faults
 from tests.helpers.certificates import Authority
+from tests.helpers.http2server import Http2Server
 from tests.helpers.httpfaults import FaultServer
 from tests.helpers.httpstage import on_stage
 
@@ -387,6 +389,18 @@ async def test_a_cookie_goes_back_to_its_server_and_to_no_other() -> None:
                 await stage.call()
     assert [call.headers.get("cookie") for call in one.calls] == [None, "node=7"]
     assert [call.headers.get("cookie") for call in other.calls] == [None, None]
+
+
+async def test_http2_is_spoken_where_it_was_asked_for(authority: Authority) -> None:
+    context = authority.server("127.0.0.1")
+    context.set_alpn_protocols(["h2"])
+    async with Http2Server(context) as url:
+        network = Network(ca_file=authority.ca_file, http2=True)
+        async with on_stage(StreamableHttpTransport(url, network, SystemClock())) as stage:
+            await asyncio.gather(*[stage.call() for _ in range(3)])
+            (answered, *_) = stage.log.all(HttpAnswered)
+            assert answered.http_version == "HTTP/2"
+            assert (await stage.log.ended(1)).timings.first_byte is not None
 
 
 async def test_asking_for_http2_does_not_exclude_a_server_without_it() -> None:

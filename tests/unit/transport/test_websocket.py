@@ -110,7 +110,11 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
         await stage.call()
         stage.transport.pause()
         first, second = await stage.request(), await stage.request()
-        await stage.log.answer(first)  # was being waited for already
+        await stage.log.answer(first)  # this one was being waited for already
+        assert isinstance(stage.transport, WebSocketTransport)
+        assert stage.transport._connection is not None
+        await (await stage.transport._connection.ping())  # what was sent before the pong has arrived
+        assert len(stage.log.frames()) == 2
         stage.transport.resume()
         await stage.log.answer(second)
 
@@ -201,6 +205,23 @@ async def test_a_server_that_is_not_there_is_named() -> None:
     assert re.search(
         r"Nothing listens at 127\.0\.0\.1:\d+\. Check that the server runs", str(await refusal(url))
     )
+
+
+async def test_a_failed_handshake_is_recorded_with_its_reason() -> None:
+    async with peer() as url:
+        pass
+    events: list[object] = []
+    with pytest.raises(ConnectFailed):
+        await WebSocketTransport(url, Network(), SystemClock()).open(events.append)
+    requested, ended = events
+    assert isinstance(requested, HttpRequested)
+    assert isinstance(ended, HttpEnded)
+    assert ended.error.startswith("Nothing listens at")
+
+
+async def test_a_proxy_that_is_none_is_refused() -> None:
+    error = await refusal("ws://127.0.0.1/", proxy="ftp://proxy.example")
+    assert isinstance(error, ConfigError)
 
 
 async def test_a_url_of_another_kind_is_refused() -> None:
