@@ -7,11 +7,15 @@ letter.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
+# "+" after a "*" takes no step back: remembering the steps through megabytes of text costs gigabytes.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\."
+)
+_LONGEST_ESCAPE = len(r"\ud83d\ude00")  # of one letter
 _DEEPEST_MARGIN = 60  # else the margins of a deep value would grow with the square of its depth
 
 
@@ -19,7 +23,7 @@ def reindent(text: str, limit: int | None = None) -> str:
     """Lay a JSON text out in lines, two spaces a level; stop soon after `limit` characters."""
     pieces: list[str] = []
     size = 0
-    for piece in _pieces(text):
+    for piece in _pieces(text, len(text) if limit is None else limit):
         pieces.append(piece)
         size += len(piece)
         if limit is not None and size > limit:
@@ -27,9 +31,11 @@ def reindent(text: str, limit: int | None = None) -> str:
     return "".join(pieces)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    """A piece that is longer than the limit may be cut behind it."""
     level = 0
     is_opened = False  # right after a bracket: an empty container stays on one line
+    value_end = -1  # of a word or a string: where no comma follows, the white space is kept
     for match in _TOKEN.finditer(text):
         piece = match[0]
         if piece in "]}":
@@ -49,7 +55,10 @@ def _pieces(text: str) -> Iterator[str]:
         elif piece == ":":
             yield ": "
         else:
-            yield _readable(piece) if "\\u" in piece else piece
+            if 0 <= value_end < match.start() and text[value_end : match.start()].isspace():
+                yield " "
+            value_end = match.end()
+            yield _readable(piece[: (limit + 1) * _LONGEST_ESCAPE]) if "\\u" in piece else piece
 
 
 def _margin(level: int) -> str:
@@ -57,10 +66,16 @@ def _margin(level: int) -> str:
 
 
 def _readable(piece: str) -> str:
-    """A string whose letters were escaped. Control characters and half pairs stay escapes."""
-    try:
-        shown = json.dumps(json.loads(piece), ensure_ascii=False)
-        shown.encode()
-    except (ValueError, UnicodeEncodeError):
-        return piece
-    return shown
+    """A string with its letters for their escapes. What could not be seen as a letter stays an escape."""
+    return _ESCAPE.sub(_letter, piece)
+
+
+def _letter(escape: re.Match[str]) -> str:
+    high, low, single = escape.groups()
+    if high is not None:
+        letter = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
+    elif single is not None:
+        letter = chr(int(single, 16))
+    else:
+        return escape[0]
+    return letter if letter.isprintable() and letter not in '"\\' else escape[0]

@@ -1,0 +1,145 @@
+"""JSON laid out for reading, and written for the wire: the same value, the same spelling of numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.jsonpretty import reindent
+from inspector.base.jsonvalue import JSON, JSONProblem, pretty, to_wire
+from inspector.base.numbers import ExactNumber, read_number
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    max_leaves=20,
+)
+layouts = st.sampled_from([None, 0, 1, "\t"])
+numbers = st.from_regex(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,4})?", fullmatch=True)
+
+
+def without_spaces(text: str) -> str:
+    """The text without the white space between its tokens."""
+    return re.sub(r'("(?:[^"\\]|\\.)*")|\s', lambda match: match[1] or "", text, flags=re.DOTALL)
+
+
+# ------------------------------------------------------------------ laid out for reading
+
+
+@given(values, st.booleans(), layouts)
+def test_laid_out_text_is_the_same_value(value: Any, is_ascii: bool, indent: int | str | None) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
+    assert json.loads(reindent(text)) == json.loads(text)
+
+
+@given(values, layouts)
+def test_without_escapes_only_white_space_changes(value: Any, indent: int | str | None) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if "\\u" not in text:
+        assert without_spaces(reindent(text)) == without_spaces(text)
+
+
+@given(st.text())
+def test_any_text_keeps_everything_but_white_space_and_escapes(text: str) -> None:
+    if "\\u" not in text:
+        assert "".join(reindent(text).split()) == "".join(text.split())
+
+
+@given(values)
+def test_the_layout_is_the_one_of_pretty(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if "\\u" not in text:
+        assert reindent(text) == pretty(value)
+
+
+@given(st.text(), st.integers(0, 50))
+def test_what_is_shown_up_to_the_limit_is_the_beginning_of_the_whole(text: str, limit: int) -> None:
+    encoded = json.dumps([text, 1])
+    whole, shown = reindent(encoded), reindent(encoded, limit)
+    assert whole[: limit + 1] == shown[: limit + 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r'"\u00e9\u4e2d"', '"é中"'),
+        (r'"\ud83d\ude00"', '"😀"'),
+        (r'"\u0041\/\n\t"', r'"A\/\n\t"'),
+        (r'"\ud83d"', r'"\ud83d"'),  # half a pair
+        (r'"\ude00\ud83d"', r'"\ude00\ud83d"'),
+        (r'"\\u0041"', r'"\\u0041"'),  # an escaped backslash, and then letters
+        (r'"\u0022\u005c"', r'"\u0022\u005c"'),  # would end the string, or begin an escape
+        (r'"\u0000\u001b\u007f\u0085"', r'"\u0000\u001b\u007f\u0085"'),
+        (r'"\u202e\u2066\u200b\u2028"', r'"\u202e\u2066\u200b\u2028"'),  # would turn or hide the text
+        (r'"\u00zz"', r'"\u00zz"'),
+    ],
+)
+def test_letters_are_shown_for_their_escapes_and_what_is_no_letter_stays_one(text: str, shown: str) -> None:
+    assert reindent(text) == shown
+
+
+@pytest.mark.parametrize("number", ["1.10", "1e400", "-0", "1E+2", "0.1234567890123456789", "9" * 5000])
+def test_numbers_keep_their_spelling(number: str) -> None:
+    assert reindent(f"[{number}]") == f"[\n  {number}\n]"
+
+
+def test_repeated_keys_stay() -> None:
+    assert reindent('{"a":1,"a":2}') == '{\n  "a": 1,\n  "a": 2\n}'
+
+
+def test_mistakes_are_not_healed_by_the_layout() -> None:
+    """Two words that were apart stay apart: `12 34` is not 1234."""
+    assert reindent("[12 34, tru e]") == "[\n  12 34,\n  tru e\n]"
+    assert reindent('{"a" "b"}') == '{\n  "a" "b"\n}'
+    assert reindent('"open') == '"open'
+    assert reindent("]]") == "\n]\n]"
+
+
+@pytest.mark.parametrize("part", ["x", r"line\n", r"\u4e2d"])
+def test_a_string_of_megabytes_is_read_in_one_go(part: str) -> None:
+    """Each was many seconds and gigabytes once; pytest's own limit is far above what is needed."""
+    text = f'"{part * 500_000}"'
+    assert reindent(text, 1000)[:6] == reindent(f'"{part * 10}"')[:6]
+
+
+def test_depth_costs_no_stack() -> None:
+    assert reindent("[" * 100_000).count("[") == 100_000
+
+
+# ------------------------------------------------------------------ written for the wire
+
+
+@given(numbers)
+def test_a_number_is_sent_as_it_was_written(text: str) -> None:
+    number = read_number(text)
+    assert number is not None
+    assert to_wire({"a": [number, {"b": number}]}).decode() == f'{{"a":[{text},{{"b":{text}}}]}}'
+
+
+@given(values)
+def test_what_is_sent_reads_as_the_value(value: Any) -> None:
+    assert json.loads(to_wire(value)) == value
+
+
+@given(values)
+def test_an_exact_number_beside_a_value_changes_nothing_about_it(value: JSON) -> None:
+    assert to_wire([value, ExactNumber("1.10")]) == b"[" + to_wire(value) + b",1.10]"
+
+
+def test_half_a_surrogate_pair_beside_an_exact_number_goes_as_an_escape() -> None:
+    assert to_wire({"\ud83d": ["\udead", ExactNumber("-0")]}) == rb'{"\ud83d":["\udead",-0]}'
+
+
+def test_what_is_nested_too_deeply_to_be_written_is_refused_with_a_sentence() -> None:
+    deep: JSON = ExactNumber("1.10")
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(JSONProblem, match="nested too deeply to be written"):
+        to_wire(deep)
+    while isinstance(deep, list):  # taken apart by hand: so is its memory
+        deep = deep.pop()
