@@ -56,7 +56,6 @@ def test_the_name_is_that_of_the_server_not_of_what_runs_it(text: str, name: str
         ("python 'server.py", "The command line cannot be read: No closing quotation."),
         ("python \\", "The command line cannot be read: No escaped character."),
         ("ftp://example.com", "We cannot speak to a ftp URL."),
-        ("ftp://example.com", "We cannot speak to a ftp URL."),
         ("http://", "'http://' names no host."),
         ("http:///path", "names no host"),
         ("http://host:99999/", "is not a valid URL: Port out of range"),
