@@ -14,7 +14,8 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.app.main import App, build, shut_down
+from inspector.app.behind import App, shut_down
+from inspector.app.main import build
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, StdioEntry
 from inspector.engine.views import CallOutcome, ServerStatus, ServerView
@@ -36,12 +37,13 @@ def scripted(name: str = "scripted", **script: Any) -> StdioEntry:
     """A server that does as it is told: see `scripted_server.py` for what can be said."""
     argument = json.dumps(script)
     args = ("-I", "-S", str(_HERE / "scripted_server.py"), argument)
-    return StdioEntry(name=name, command=sys.executable, args=args)
+    return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
 
 def faulty(name: str, *words: str) -> StdioEntry:
     """A server that misbehaves as the words say."""
-    return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(FAULTS), *words))
+    args = ("-I", "-S", str(FAULTS), *words)
+    return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
 
 def words_on(widget: QWidget) -> str:
