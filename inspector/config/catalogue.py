@@ -16,7 +16,18 @@ from typing import cast
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
-from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry, check_url, is_websocket
+from inspector.config.entries import (
+    Entry,
+    HttpEntry,
+    NetworkSettings,
+    StdioEntry,
+    Timeouts,
+    WebSocketEntry,
+    check_era,
+    check_timeouts,
+    check_url,
+    is_websocket,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,8 @@ def read_entry(name: str, value: JSON) -> Entry:
         raise ConfigError("it must be an object.", 'Give it "command" or "url".')
     kind = _kind(value)
     known = {field: value[_member(field)] for field in _fields(kind) if _member(field) in value}
+    if known.get("type") in _OTHER_WORDS_FOR_HTTP:
+        known["type"] = "http"
     if "disabled" in value:
         if not isinstance(value["disabled"], bool):
             raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
@@ -140,7 +153,11 @@ def read_entry(name: str, value: JSON) -> Entry:
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(_member(str(part)) for part in first["loc"])
-        raise ConfigError(f"{place}: {first['msg'].lower()}.", 'A server needs "command" or "url".') from exc
+        is_address = place in ("command", "url")
+        next_step = 'A server needs "command" or "url".' if is_address else "Correct it in the file."
+        raise ConfigError(f"{place}: {first['msg'].lower()}.", next_step) from exc
+    check_era(entry.era)
+    check_timeouts(entry.timeouts)
     if not isinstance(entry, StdioEntry):
         check_url(entry.url)
     return entry
@@ -166,11 +183,15 @@ def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
     defaults = _defaults(kind)
     for field in _fields(kind):
         content = _content(getattr(entry, field))
+        if field in _NESTED:
+            content = _with_unknown(field, content, value.get(_member(field)))
         if content != defaults.get(field) or field in ("command", "args", "url") or _member(field) in value:
             value[_member(field)] = content
     return value
 
 
+_OTHER_WORDS_FOR_HTTP = ("streamable-http", "streamableHttp", "streamable_http")  # of other clients
+_NESTED = {"network": NetworkSettings, "timeouts": Timeouts}
 _KINDS: tuple[type[Entry], ...] = (StdioEntry, HttpEntry, WebSocketEntry)
 
 
@@ -199,6 +220,14 @@ def _content(value: object) -> JSON:
     return cast(JSON, list(value) if isinstance(value, tuple) else value)
 
 
+def _with_unknown(field: str, content: JSON, before: JSON) -> JSON:
+    """Settings as they are written, with those members of before that we do not know."""
+    ours = {_member(own.name) for own in fields(_NESTED[field])}
+    known = content if isinstance(content, dict) else {}
+    members = before if isinstance(before, dict) else {}
+    return {**{name: item for name, item in members.items() if name not in ours}, **known}
+
+
 def _member(field: str) -> str:
     """`auto_restart` is `autoRestart` in the file."""
     first, *rest = field.split("_")
@@ -209,7 +238,7 @@ def _snake_cased(value: JSONObject) -> JSONObject:
     """The members of `network` and `timeouts` under the names of their fields."""
     return {
         name: {re.sub("([A-Z])", r"_\1", key).lower(): item for key, item in content.items()}
-        if name in ("network", "timeouts") and isinstance(content, dict)
+        if name in _NESTED and isinstance(content, dict)
         else content
         for name, content in value.items()
     }

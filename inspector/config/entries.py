@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
+from inspector.protocol.probe import read_era_choice
+from inspector.protocol.revisions import REVISIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +19,7 @@ class Timeouts:
     """In seconds; None leaves it to the settings of the app.
 
     `request` counts from the request or its last progress, `total` in any case. Every `keep_alive`
-    seconds the server is asked whether it is still there.
+    seconds the server is asked whether it is still there; 0 is never.
     """
 
     connect: float | None = None
@@ -151,8 +154,28 @@ def check_url(url: str) -> str:
     return url
 
 
+def check_era(era: str) -> str:
+    """The era, when it is one to choose from. Raises ConfigError."""
+    if read_era_choice(era) is None:
+        dates = ", ".join(revision.date for revision in REVISIONS)
+        raise ConfigError(
+            f"era: there is no {era!r}.", f"Give “auto”, “legacy-first”, or the date of a revision: {dates}."
+        )
+    return era
+
+
+def check_timeouts(timeouts: Timeouts) -> Timeouts:
+    """The timeouts, when one can wait that long. Raises ConfigError."""
+    for name in ("connect", "request", "total", "keep_alive"):
+        seconds = getattr(timeouts, name)
+        is_never = name == "keep_alive" and seconds == 0
+        if seconds is not None and not is_never and not 0 < seconds < math.inf:
+            raise ConfigError(f"timeouts: {seconds} is no number of seconds to wait.", "Give more than 0.")
+    return timeouts
+
+
 def is_websocket(url: str) -> bool:
-    return urlsplit(url).scheme.lower() in ("ws", "wss")
+    return url[:6].lower().startswith(("ws://", "wss://"))
 
 
 def name_from_argv(argv: list[str]) -> str:
