@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 TRIES = 5
+STEADY = 60.0  # seconds after which a connection counts as good, and its loss as a new one
 _FIRST = 1.0
 _LONGEST = 30.0
 
@@ -16,3 +17,8 @@ def delays(tries: int = TRIES, chance: random.Random | None = None) -> Iterator[
     for number in range(tries):
         full = min(_FIRST * 2**number, _LONGEST)
         yield full * source.uniform(0.5, 1.0)
+
+
+def restarts() -> Iterator[tuple[int, float]]:
+    """The tries of one series, numbered, each with its wait."""
+    return enumerate(delays(), 1)

@@ -20,6 +20,7 @@ from inspector.engine.server import Server
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Kind, Message, error_of
+from inspector.protocol.listen import Filter
 from inspector.protocol.types import Listing, Prompt, Resource, Tool
 from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
@@ -74,15 +75,30 @@ class Engine:
         if self._catalogue is None:
             return
         loaded = self._catalogue.load()
+        problems = list(loaded.problems)
         for entry in loaded.entries:
-            self.add(entry, keep=True)
-        for problem in loaded.problems:
+            try:
+                self.add(entry, keep=True)
+            except ConfigError as exc:  # the others are none the worse for it
+                problems.append(str(exc))
+        for problem in problems:
             self.problem_found.emit(problem)
 
     def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
-        """A server for this run; with `keep` it is one of the catalogue's."""
+        """A server for this run; with `keep` it is one of the catalogue's. Raises ConfigError."""
+        return self._admit(self._make_server(entry, keep))
+
+    def save(self, entry: Entry) -> ServerView:
+        """Add a server and write it into the catalogue. Not added when it cannot be written, nor written
+        when it cannot be added."""
+        server = self._make_server(entry, keep=self._catalogue is not None)
+        if self._catalogue is not None:
+            self._catalogue.save(entry)
+        return self._admit(server)
+
+    def _make_server(self, entry: Entry, keep: bool) -> Server:
         self._require_new(entry.name)
-        server = Server(
+        return Server(
             entry,
             self.log,
             self._guard,
@@ -92,17 +108,14 @@ class Engine:
             on_change=self.server_changed.emit,
             answerers=self._answerers,
         )
-        server.session.notified.connect(lambda message: self._on_notified(entry.name, message))
-        self._servers[entry.name] = server
+
+    def _admit(self, server: Server) -> ServerView:
+        name = server.entry.name
+        server.session.notified.connect(lambda message: self._on_notified(name, message))
+        server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
+        self._servers[name] = server
         server.announce()
         return server.view
-
-    def save(self, entry: Entry) -> ServerView:
-        """Add a server and write it into the catalogue. Not added when it cannot be written."""
-        self._require_new(entry.name)
-        if self._catalogue is not None:
-            self._catalogue.save(entry)
-        return self.add(entry, keep=self._catalogue is not None)
 
     def unique_name(self, name: str) -> str:
         """The name, or the name with a number, that no server has."""
@@ -213,6 +226,16 @@ class Engine:
         changed = _LIST_CHANGES.get(notification.method)
         if changed is not None:
             self.list_changed.emit(server, changed)
+
+    def _on_missed(self, server: str, filter: Filter) -> None:
+        """Nothing is told twice: whatever may have changed is taken to have."""
+        for kind, is_heard_of in (
+            ("tools", filter.tools),
+            ("resources", filter.resources),
+            ("prompts", filter.prompts),
+        ):
+            if is_heard_of:
+                self.list_changed.emit(server, kind)
 
     def _since(self, started: int) -> int:
         return self._clock.monotonic_ns() - started

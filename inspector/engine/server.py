@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import LensError, RequestCancelled, UserError
-from inspector.config.entries import Entry
+from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
+from inspector.config.entries import Entry, StdioEntry
 from inspector.config.settings import Settings
-from inspector.engine.backoff import TRIES, delays
-from inspector.engine.views import ServerView
+from inspector.engine.backoff import STEADY, TRIES, restarts
+from inspector.engine.views import ServerStatus, ServerView
 from inspector.session.client import Client
 from inspector.session.connect import make_answerers, make_profile, make_routes
 from inspector.session.route import Answerer
@@ -54,13 +54,15 @@ class Server:
         self._wish = 0
         self._restarting: asyncio.Task[None] | None = None
         self._restart_words = ""
+        self._tries = restarts()
+        self._connected_at = 0.0
         self._was_connected = False
         self._keep_alive = settings.keep_alive
         self.session.state_changed.connect(self._on_state_changed)
 
     @property
     def view(self) -> ServerView:
-        return ServerView.of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        return view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
 
     async def connect(self) -> None:
         """Connect, or connect anew. Raises UserError when that fails, or when somebody wanted otherwise."""
@@ -112,11 +114,12 @@ class Server:
         if self._was_connected:
             self._on_connected()
         if is_lost and self.entry.auto_restart and self._restarting is None:
-            self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
+            self._begin_restarting()
         self.announce()
 
     def _on_connected(self) -> None:
-        self.client.listen()
+        self._connected_at = asyncio.get_running_loop().time()
+        self.client.resume()
         if self._keep_alive > 0:
             self.session.spawn("keep alive", self._stay_in_touch())
 
@@ -129,35 +132,70 @@ class Server:
 
     # -------------------------------------------------------------- connecting again by itself
 
+    def _begin_restarting(self) -> None:
+        """A server that falls over as soon as it stands has no more tries than one that does not come up."""
+        if asyncio.get_running_loop().time() - self._connected_at >= STEADY:
+            self._tries = restarts()
+        self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
+
     async def _restart(self) -> None:
         """A lost connection is made again: five tries, each after a longer wait."""
         try:
-            for number, delay in enumerate(delays(), 1):
+            for number, delay in self._tries:
                 self._say_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
                 await asyncio.sleep(delay)
                 self._say_restarting(f"connecting again, try {number} of {TRIES}")
                 await self._connect_quietly()
-                if self._failure is None:
+                if self._failure is None or isinstance(self._failure, NeedsLogin):
                     break
         finally:
-            self._restarting = None
-            self._say_restarting("")
+            if self._restarting is asyncio.current_task():
+                self._restarting = None
+                self._say_restarting("")
 
     def _say_restarting(self, words: str) -> None:
         self._restart_words = words
         self.announce()
 
     def _stop_restarting(self) -> None:
-        if self._restarting is not None:
-            self._restarting.cancel()
+        """The person decides: it starts with all its tries the next time."""
+        task, self._restarting = self._restarting, None
+        self._tries = restarts()
+        if task is not None:
+            task.cancel()
+            self._say_restarting("")
+
+
+def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
+    """A server as a person sees it."""
+    return ServerView(
+        name=entry.name,
+        transport=entry.transport,
+        address=entry.address,
+        status=ServerStatus.RESTARTING if restarting else _status(entry, state),
+        reason=restarting or state.reason,
+        next_step=state.next_step,
+        waits_for=state.waits_for,
+        agreement=state.agreement,
+        pid=state.pid,
+        is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
+        is_kept=is_kept,
+    )
+
+
+def _status(entry: Entry, state: SessionState) -> ServerStatus:
+    if not entry.enabled and state.status not in (Status.CONNECTING, Status.CONNECTED):
+        return ServerStatus.DISABLED
+    return ServerStatus(state.status.value)
 
 
 def _with_own_timeouts(settings: Settings, entry: Entry) -> Settings:
     own = entry.timeouts
+    longest = own.total or settings.longest_request
     return replace(
         settings,
         connect_timeout=own.connect or settings.connect_timeout,
-        request_timeout=own.request or settings.request_timeout,
-        longest_request=own.total or settings.longest_request,
-        keep_alive=own.keep_alive or settings.keep_alive,
+        request_timeout=min(own.request or settings.request_timeout, longest),
+        longest_request=longest,
+        keep_alive=settings.keep_alive if own.keep_alive is None else own.keep_alive,
     )

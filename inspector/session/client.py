@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 from collections.abc import Callable, Mapping
 
-from inspector.base.errors import ConnectionLost, NotOffered, RpcError
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.errors import (
+    ConnectionLost,
+    LensError,
+    NotOffered,
+    RemoteProtocolError,
+    RequestCancelled,
+    RpcError,
+)
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.protocol.handshake import Agreement
-from inspector.protocol.jsonrpc import Kind, error_of
+from inspector.protocol.jsonrpc import INTERNAL_ERROR, Kind, error_of
 from inspector.protocol.listen import Filter
-from inspector.protocol.methods import missing_capability
+from inspector.protocol.methods import TASKS_EXTENSION, missing_capability
 from inspector.protocol.paramheaders import ParamHeaders, read_param_headers
 from inspector.protocol.revisions import Era
-from inspector.protocol.rounds import Rounds
-from inspector.protocol.tasks import Call, Task, TaskDesign, TaskWatch, tasks_of
+from inspector.protocol.rounds import Rounds, fault_of
+from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, TaskWatch, tasks_of
 from inspector.protocol.types import (
     Completion,
     InputRequest,
@@ -29,6 +38,7 @@ from inspector.protocol.types import (
     read_items,
 )
 from inspector.session.answers import result_of
+from inspector.session.changes import Changes
 from inspector.session.lists import list_all
 from inspector.session.rounds import Concluded, answer_all, run_rounds
 from inspector.session.route import Answerer
@@ -37,7 +47,6 @@ from inspector.session.waiting import Exchange, OnProgress
 from inspector.transport.base import Headers
 
 _HEADER_MISMATCH = -32020
-_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream of changes is opened again
 
 
 class Client:
@@ -59,7 +68,8 @@ class Client:
         self._most_pages = most_pages
         self._param_headers: dict[str, ParamHeaders] = {}
         self._subscribed: dict[str, None] = {}
-        self._stream: asyncio.Task[None] | None = None
+        self._log_level = ""
+        self.changes = Changes(session)
 
     # -------------------------------------------------------------- lists
 
@@ -98,14 +108,18 @@ class Client:
         self._require("tools/call")
         params: JSONObject = {"name": name, "arguments": arguments}
         if as_task:
-            params = self._task_design().augment(params)
-        done = await self._operate("tools/call", params, timeout, on_progress, self._headers(name, arguments))
+            params = self._design_for_calls().augment(params)
+
+        async def call() -> Concluded:
+            headers = self._headers(name, arguments)
+            return await self._operate("tools/call", params, timeout, on_progress, headers, as_task)
+
+        done = await call()
         if self._mirrors_arguments and _is_header_mismatch(done.exchange):
             # "Rebuild the map and retry once": the server's schema may have changed since it was listed.
             await self.list_tools()
-            headers = self._headers(name, arguments)
-            done = await self._operate("tools/call", params, timeout, on_progress, headers)
-        return done if done.task is not None or not as_task else self._with_task(done)
+            done = await call()
+        return self._with_task(done) if as_task else done
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
         self._require("resources/read")
@@ -127,15 +141,24 @@ class Client:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         headers: Headers = (),
+        as_task: bool = False,
     ) -> Concluded:
+        capabilities = self._with_tasks_declared() if as_task else self._capabilities
+
         async def send(params: JSONObject | None) -> Exchange:
             return await self._session.request(
-                method, params, timeout=timeout, on_progress=on_progress, headers=headers
+                method,
+                params,
+                timeout=timeout,
+                on_progress=on_progress,
+                headers=headers,
+                capabilities=capabilities,
+                log_level=self._log_level,
             )
 
         if self._agreement.era is Era.HANDSHAKE:
             return Concluded(await send(params))
-        return await run_rounds(Rounds(method, params, self._capabilities), params, send, self._answerers)
+        return await run_rounds(Rounds(method, params, capabilities), params, send, self._answerers)
 
     # -------------------------------------------------------------- small things
 
@@ -149,8 +172,12 @@ class Client:
         return Completion.read(await self._ask("completion/complete", params))
 
     async def set_level(self, level: str) -> None:
-        """How much the server logs. The stateless era says that with each request instead."""
-        await self._ask("logging/setLevel", {"level": level})
+        """How much the server logs. The stateless era says that with each call, from now on, instead."""
+        if self._agreement.era is Era.HANDSHAKE:
+            await self._ask("logging/setLevel", {"level": level})
+        else:
+            self._require("logging/setLevel")
+            self._log_level = level
 
     async def ping(self) -> None:
         """Is the server still there? The stateless era has no ping; `server/discover` tells as much."""
@@ -159,42 +186,47 @@ class Client:
 
     async def roots_changed(self) -> None:
         """Tell the server that our folders are others now, where the revision has a word for that."""
-        if self._agreement.era is Era.HANDSHAKE:
-            await self._session.notify("notifications/roots/list_changed")
+        method, agreement = "notifications/roots/list_changed", self._agreement
+        if agreement.era is Era.STATELESS:
+            return
+        missing = missing_capability(method, self._capabilities, agreement.revision)
+        if missing:
+            raise NotOffered(f"We did not declare the capability “{missing}”.", "Nothing was sent.")
+        await self._session.notify(method)
 
     # -------------------------------------------------------------- hearing of changes
 
     async def subscribe(self, uri: str) -> None:
-        """Hear of changes of one resource."""
-        if self._agreement.era is Era.HANDSHAKE:
-            await self._ask("resources/subscribe", {"uri": uri})
+        """Hear of changes of one resource; also after connecting again."""
+        await self._ask_for_updates("resources/subscribe", uri)
         self._subscribed[uri] = None
-        self.listen()
+        self._listen()
 
     async def unsubscribe(self, uri: str) -> None:
-        if self._agreement.era is Era.HANDSHAKE:
-            await self._ask("resources/unsubscribe", {"uri": uri})
+        await self._ask_for_updates("resources/unsubscribe", uri)
         self._subscribed.pop(uri, None)
-        self.listen()
+        self._listen()
 
-    def listen(self) -> None:
-        """In the stateless era, open the stream of changes for all that is wanted now; then close the old.
+    def resume(self) -> None:
+        """The connection is new: hear of changes again, of those too that were subscribed to before."""
+        if self._agreement.era is Era.HANDSHAKE and self._subscribed:
+            self._session.spawn("subscribe again", self._subscribe_again())
+        self._listen()
 
-        In the handshake era the server tells of changes by itself, and there is nothing to open.
-        """
+    async def _ask_for_updates(self, method: str, uri: str) -> None:
+        self._require(method)
         if self._agreement.era is Era.HANDSHAKE:
-            return
-        wanted, before = self._wanted(), self._stream
-        self._stream = self._session.spawn("listen", self._keep_listening(wanted)) if wanted else None
-        if before is not None:
-            before.cancel()
+            await self._ask(method, {"uri": uri})
 
-    async def _keep_listening(self, wanted: Filter) -> None:
-        """A stream that breaks off is opened again, a few times; one that the server ends is over."""
-        for pause in _PAUSES:
-            if await self._session.listen(wanted):
-                return
-            await asyncio.sleep(pause)
+    async def _subscribe_again(self) -> None:
+        for uri in tuple(self._subscribed):
+            with contextlib.suppress(LensError):  # the traffic shows it
+                await self._ask("resources/subscribe", {"uri": uri})
+
+    def _listen(self) -> None:
+        """In the stateless era a stream must be asked for; before, the server told of changes by itself."""
+        if self._agreement.era is Era.STATELESS:
+            self.changes.want(self._wanted())
 
     def _wanted(self) -> Filter:
         offered = self._agreement.capabilities
@@ -208,76 +240,100 @@ class Client:
     # -------------------------------------------------------------- tasks
 
     async def get_task(self, id: str) -> Task:
-        return Task.read(await self._run(self._tasks().get(id)))
+        return _read_task(await self._run(self._design_for("tasks/get").get(id)))
 
     async def list_tasks(self) -> Listing[Task]:
         """The server's tasks, where the design has a list."""
-        call = self._tasks().list(self._agreement.capabilities)
+        call = self._design_for("tasks/list").list(self._agreement.capabilities)
         if call is None:
-            raise NotOffered("The server has no list of its tasks.", "Only tasks of this session are known.")
+            revision = self._agreement.revision
+            raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
         return await list_all(self._session, call[0], "tasks", Task.read, self._most_pages)
 
     async def cancel_task(self, id: str) -> None:
-        call = self._tasks().cancel(id, self._agreement.capabilities)
-        if call is None:
-            raise NotOffered("The server does not let tasks be cancelled.", "It declares no tasks.cancel.")
+        call = self._design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
+        assert call is not None, "the capability is there"
         await self._run(call)
 
     async def finish_task(self, task: Task, on_news: Callable[[Task], None] | None = None) -> JSONObject:
         """Poll as often as the server wishes, answer what it asks, and give the outcome.
 
-        Raises RpcError when the task failed.
+        Raises RpcError when the task failed, RequestCancelled when it was cancelled.
         """
-        design, watch = self._tasks(), TaskWatch(task)
+        design, watch = self._design_for("tasks/get"), TaskWatch(task)
+        problems: set[str] = set()
         while not watch.task.status.is_terminal:
             outcome = design.outcome(task.id)
-            if outcome is not None and watch.task.status.value == "input_required":
-                return await self._run(outcome)  # the server asks while this waits
+            if outcome is not None and watch.task.status is TaskStatus.INPUT_REQUIRED:
+                # The server asks while this waits, and the person may take their time.
+                return await self._run(outcome, timeout=math.inf)
             await asyncio.sleep(watch.task.next_poll_ms / 1000)
             news = watch.receive(await self.get_task(task.id))
+            for problem in set(news.problems) - problems:
+                self._session.remark(problem)
+            problems.update(news.problems)
             if on_news is not None:
                 on_news(news.task)
-            update = (
-                design.update(task.id, await answer_all(news.asked, self._answerers)) if news.asked else None
-            )
-            if update is not None:
-                await self._run(update)
+            await self._answer_task(design, task.id, news.asked)
         return await self._outcome(design, watch.task)
 
     async def _answer_task(self, design: TaskDesign, id: str, asked: Mapping[str, InputRequest]) -> None:
-        update = design.update(id, await answer_all(asked, self._answerers))
+        """The same rules as for what is asked in a call's own result."""
+        faults = (fault_of(request, self._capabilities) for request in asked.values())
+        if fault := next(filter(None, faults), ""):
+            raise RemoteProtocolError(f"the task cannot go on: {fault}")
+        update = design.update(id, await answer_all(asked, self._answerers)) if asked else None
         if update is not None:
             await self._run(update)
 
     async def _outcome(self, design: TaskDesign, task: Task) -> JSONObject:
+        if task.status is TaskStatus.CANCELLED:
+            raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
         call = design.outcome(task.id)
         if call is not None:
             return await self._run(call)
-        if task.error is not None:
-            code, message = task.error.get("code"), task.error.get("message")
-            raise RpcError(code if isinstance(code, int) else 0, str(message), task.error.get("data"))
+        if task.status is TaskStatus.FAILED:
+            raise _task_error(task)
         return task.result or {}
 
-    def _tasks(self) -> TaskDesign:
+    def _design_for(self, method: str) -> TaskDesign:
+        """The design of tasks, when this method of it may be called."""
         design = tasks_of(self._agreement.revision)
         if design is None:
-            revision = self._agreement.revision
-            raise NotOffered(f"Revision {revision} has no tasks.", "Nothing was sent.")
+            raise NotOffered(f"Revision {self._agreement.revision} has no tasks.", "Nothing was sent.")
+        self._require(method)
         return design
 
-    def _task_design(self) -> TaskDesign:
-        design = self._tasks()
+    def _design_for_calls(self) -> TaskDesign:
+        design = self._design_for("tasks/get")
         if not design.is_offered(self._agreement.capabilities):
-            raise NotOffered("The server does not offer to run tools as tasks.", "Nothing was sent.")
+            raise NotOffered(
+                "The server does not offer to run tools as tasks: "
+                "it did not declare the capability “tasks.requests.tools.call”.",
+                "Nothing was sent.",
+            )
         return design
+
+    def _with_tasks_declared(self) -> JSONObject:
+        """Said only where a task is wanted: a server may make one of any call that says so."""
+        extensions = self._capabilities.get("extensions")
+        own = extensions if isinstance(extensions, dict) else {}
+        return {**self._capabilities, "extensions": {**own, TASKS_EXTENSION: {}}}
 
     def _with_task(self, done: Concluded) -> Concluded:
-        task = self._tasks().created(result_of(done.exchange.answer))
+        if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
+            return done
+        try:
+            task = self._design_for_calls().created(result_of(done.exchange.answer))
+        except ValueError as exc:
+            raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
         return Concluded(done.exchange, done.rounds, task)
 
-    async def _run(self, call: Call) -> JSONObject:
+    async def _run(self, call: Call, timeout: float | None = None) -> JSONObject:
         method, params = call
-        return result_of((await self._session.request(method, params)).answer)
+        capabilities = self._with_tasks_declared()
+        exchange = await self._session.request(method, params, timeout=timeout, capabilities=capabilities)
+        return result_of(exchange.answer)
 
     # -------------------------------------------------------------- what may be sent
 
@@ -333,4 +389,21 @@ def _tells_of_changes(capability: JSON) -> bool:
 
 
 def _is_header_mismatch(exchange: Exchange) -> bool:
-    return exchange.answer.kind is Kind.ERROR and error_of(exchange.answer).code == _HEADER_MISMATCH
+    try:
+        return exchange.answer.kind is Kind.ERROR and error_of(exchange.answer).code == _HEADER_MISMATCH
+    except JSONProblem:
+        return False
+
+
+def _read_task(result: JSONObject) -> Task:
+    try:
+        return Task.read(result)
+    except ValueError as exc:
+        raise RemoteProtocolError(f"the task cannot be read: {exc}") from exc
+
+
+def _task_error(task: Task) -> RpcError:
+    error = task.error or {}
+    code, message = error.get("code"), error.get("message")
+    text = message if isinstance(message, str) and message else task.message or "The task failed"
+    return RpcError(code if type(code) is int else INTERNAL_ERROR, text, error.get("data"))

@@ -14,6 +14,7 @@ from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntr
 from inspector.config.settings import Settings
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
+from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
 from inspector.session.route import Answerer, Route
 from inspector.transport.legacysse import LegacySseTransport
 from inspector.transport.network import Network
@@ -54,14 +55,22 @@ def make_routes(
                 profile,
             ),
         )
+    if entry.type == "sse" and isinstance(choice, Revision) and choice.era is Era.STATELESS:
+        raise ConfigError(
+            f"Server {entry.name!r} is to speak {choice} over HTTP+SSE, which that revision does not have.",
+            "Choose another era, or Streamable HTTP (“http”).",
+        )
     streamable = Route(
         partial(StreamableHttpTransport, entry.url, network, clock),
         lambda: probing(over_http=True),
         profile,
         closes_to_cancel=True,
     )
+    pinned = choice if isinstance(choice, Revision) else NEWEST_HANDSHAKE
     old_sse = Route(
-        partial(LegacySseTransport, entry.url, network, clock), lambda: InitializeHandshake(profile), profile
+        partial(LegacySseTransport, entry.url, network, clock),
+        lambda: InitializeHandshake(profile, pinned),
+        profile,
     )
     return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
 

@@ -44,8 +44,8 @@ def _record_end(recorder: Recorder, event: HttpEnded) -> None:
 
 
 def _event_text(event: SseReceived) -> str:
-    if event.comment:
-        return f": {event.comment}"
+    if not event.event:  # a comment; an empty one keeps the stream alive
+        return f": {event.comment}".rstrip()
     parts = [f"event: {event.event}"]
     if event.id is not None:
         parts.append(f"id: {event.id}")

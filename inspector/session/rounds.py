@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from inspector.protocol.types import InputRequest
 from inspector.session.answers import result_of
 from inspector.session.route import Answerer
 from inspector.session.waiting import Exchange
+
+_log = logging.getLogger(__name__)
 
 # A server that only wants to be asked again gets a moment to get on with it.
 _PAUSE = 0.1
@@ -68,9 +71,15 @@ def may_ask(answer: Message) -> bool:
 async def answer_all(
     requests: Mapping[str, InputRequest], answerers: Mapping[str, Answerer]
 ) -> dict[str, JSONObject]:
-    """The answers to what a server asks inside a result, all together. There is no way to say no to one."""
-    answers = await asyncio.gather(*(_answer(request, answerers) for request in requests.values()))
-    return dict(zip(requests, answers, strict=True))
+    """The answers to what a server asks inside a result, all together. There is no way to say no to one:
+    the first that is refused ends the others. Raises RequestCancelled.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = {key: group.create_task(_answer(asked, answerers)) for key, asked in requests.items()}
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return {key: task.result() for key, task in tasks.items()}
 
 
 async def _answer(request: InputRequest, answerers: Mapping[str, Answerer]) -> JSONObject:
@@ -80,4 +89,10 @@ async def _answer(request: InputRequest, answerers: Mapping[str, Answerer]) -> J
         raise RequestCancelled(
             f"The server asked for {request.method}, and that was refused: {exc.message}.",
             "The call was not repeated.",
+        ) from exc
+    except Exception as exc:  # a bug of ours: whoever waits for the call must hear of it all the same
+        _log.exception("could not answer %s", request.method)
+        raise RequestCancelled(
+            f"The server asked for {request.method}, and we could not answer: {exc!r}.",
+            "This is a mistake of ours: report it. The call was not repeated.",
         ) from exc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
     NeedsLogin,
+    RequestCancelled,
     RequestTimedOut,
     UserError,
 )
@@ -29,11 +30,12 @@ from inspector.protocol.connection import (
     Uninvited,
 )
 from inspector.protocol.dialect import dialect_for
-from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import Agreement, Ask
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, read, read_overlong
-from inspector.protocol.listen import Ended, Filter, Listening, listen_params
+from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.protocol.listen import Filter, listen_params
 from inspector.session.answering import compose_answer
+from inspector.session.frames import read_frame, sizes_of
+from inspector.session.hearing import Hearing
 from inspector.session.httpevents import record_http
 from inspector.session.negotiator import Negotiator, WrongRoute
 from inspector.session.route import Answerer, Route
@@ -91,7 +93,7 @@ class Session:
         self._tasks = TaskScope()
         self._notices = TaskScope()
         self._strays: list[str] = []
-        self.listening = Listening()
+        self._hearing = Hearing(recorder)
         self._life = asyncio.Lock()  # connecting and ending never overlap
 
     @property
@@ -135,7 +137,7 @@ class Session:
         self._recorder.new_conversation()
         self._connection = Connection()
         self._waiting = WaitingRoom()
-        self.listening = Listening()
+        self._hearing = Hearing(self._recorder)
         self._strays = []
         self._route = route
         self._transport = route.make_transport()
@@ -183,8 +185,9 @@ class Session:
     async def _ask(self, ask: Ask) -> Message:
         waits_for = f"the answer to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
+        request = self._connection.request(ask.method, ask.params)
         envelope = Envelope(revision=ask.revision)
-        return (await self._exchange(ask.method, ask.params, ask.timeout, envelope=envelope)).answer
+        return (await self._exchange(request, ask.timeout, envelope=envelope)).answer
 
     async def _restart(self) -> None:
         """Start the process anew: the one before did not survive the question."""
@@ -243,38 +246,46 @@ class Session:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         headers: Headers = (),
+        capabilities: JSONObject | None = None,
+        log_level: str = "",
     ) -> Exchange:
         """Send a request and wait for its answer, a result or an error. `headers` are for HTTP.
 
+        `capabilities` and `log_level` are said about this request alone, where the era allows that.
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
         """
         if self.state.status is not Status.CONNECTED:
             raise ConnectionLost(
                 f"The server is not connected ({self.state.status.value}).", "Connect first."
             )
-        return await self._exchange(method, params, timeout, on_progress, Envelope(headers=headers))
+        request = self._connection.request(
+            method,
+            params,
+            progress=on_progress is not None,
+            capabilities=capabilities,
+            log_level=log_level,
+        )
+        return await self._exchange(request, timeout, on_progress, Envelope(headers=headers))
 
-    async def listen(self, filter: Filter) -> bool:
+    async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
         """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
         request = self._connection.request("subscriptions/listen", listen_params(filter))
         assert request.id is not None
-        self.listening.open(request.id, filter)
-        waiter = self._waiting.enter(request, NO_LIMIT, None)
+        hearing, waiting = self._hearing, self._waiting  # of this conversation; the next has its own
+        hearing.open(request.id, filter, on_open)
+        waiter = waiting.enter(request, NO_LIMIT, None)
         try:
-            exchange = await waiter.wait(self._send(request))
-        except (UserError, asyncio.CancelledError) as exc:
-            self.listening.close(request.id)
+            hearing.answered(request.id, (await waiter.wait(self._send(request))).answer)
+            return True
+        except UserError as exc:
             self._give_up(request, exc)
-            if isinstance(exc, asyncio.CancelledError):
-                raise
-            return False
+            return isinstance(exc, RequestCancelled)
+        except asyncio.CancelledError as exc:
+            self._give_up(request, exc)
+            raise
         finally:
-            self._waiting.leave(request)
-        if (ended := self.listening.answered(request.id, exchange.answer)) is not None:
-            self._recorder.note(
-                RecordKind.STATE, f"no longer listening: {ended.how.value} {ended.reason}".strip()
-            )
-        return True
+            hearing.close(request.id)
+            waiting.leave(request)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Work that belongs to this connection and ends with it."""
@@ -283,15 +294,17 @@ class Session:
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
         await self._send(self._connection.notify(method, params))
 
+    def remark(self, text: str) -> None:
+        """Put a sentence of ours into the log."""
+        self._recorder.note(RecordKind.LOCAL, text)
+
     async def _exchange(
         self,
-        method: str,
-        params: JSONObject | None,
+        request: Message,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         envelope: Envelope = PLAIN,
     ) -> Exchange:
-        request = self._connection.request(method, params, progress=on_progress is not None)
         idle = timeout or self._settings.request_timeout
         limits = Limits(idle, max(idle, self._settings.longest_request))
         waiter = self._waiting.enter(request, limits, on_progress)
@@ -343,25 +356,22 @@ class Session:
                 self._recorder.note(RecordKind.PROCESS, f"Process {event.pid} {event.status}.")
             case RequestFailed():
                 self._recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
-                self._waiting.failed(event.request, event.error)
+                self._waiting.failed(event.request.id, event.error)
             case Closed():
                 self._on_closed(event)
             case _:
                 record_http(self._recorder, event)
 
     def _on_frames(self, event: FramesReceived) -> None:
-        messages = [_read_frame(frame) for frame in event.frames]
-        sizes = None
-        if Overlong in map(type, event.frames):
-            sizes = [frame.size if isinstance(frame, Overlong) else len(frame) for frame in event.frames]
-        self._recorder.received(messages, event.at, sizes, event.exchange)
+        messages = [read_frame(frame, event.request) for frame in event.frames]
+        self._recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
         is_connecting = self.state.status is Status.CONNECTING
         receive = self._connection.receive
         for message in messages:
             if is_connecting and message.kind is Kind.TEXT:
                 self._remember_stray(message)
             try:
-                for happening in receive(_attributed(message, event.request)):
+                for happening in receive(message):
                     self._dispatch(happening, event.request)
             except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
                 _log.exception("could not handle %s", message.kind.name)
@@ -389,9 +399,9 @@ class Session:
     def _on_notified(self, notification: Message, carrier: RequestId | None) -> None:
         """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
         if not self._connection.dialect.takes_requests:
-            news = self.listening.receive(notification, carrier)
-            if news is not None and not isinstance(news, Ended) and news.problem:
-                self._recorder.note(RecordKind.LOCAL, f"{notification.method}: {news.problem}.")
+            ended = self._hearing.receive(notification, carrier)
+            if ended is not None:
+                self._waiting.failed(ended.id, RequestCancelled("The server ended the stream."))
         self.notified.emit(notification)
 
     def _on_started(self, event: ProcessStarted) -> None:
@@ -416,14 +426,3 @@ class Session:
 
 def _in_words(state: SessionState) -> str:
     return f"{state.status.value}: {state.reason or state.waits_for}".rstrip(": ")
-
-
-def _attributed(message: Message, request: RequestId | None) -> Message:
-    """An error without an id that came as the answer to one HTTP request belongs to that request."""
-    if message.kind is Kind.ERROR and message.id is None and request is not None:
-        return message._replace(id=request)
-    return message
-
-
-def _read_frame(frame: bytes | Overlong) -> Message:
-    return read_overlong(frame.head, frame.size) if isinstance(frame, Overlong) else read(frame)

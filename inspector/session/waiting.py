@@ -104,8 +104,8 @@ class WaitingRoom:
         if waiter is not None:
             waiter.progressed(event)
 
-    def failed(self, request: Message, error: LensError) -> None:
-        waiter = self._waiters.get(request.id) if request.id is not None else None
+    def failed(self, id: RequestId | None, error: LensError) -> None:
+        waiter = self._waiters.get(id) if id is not None else None
         if waiter is not None and not waiter.answer.done():
             waiter.answer.set_exception(error)
 

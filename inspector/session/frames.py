@@ -1,0 +1,29 @@
+"""Frames as they came off the wire, read as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from inspector.protocol.framing import Overlong
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read, read_overlong
+
+
+def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Message:
+    """`request` is the one that the frame's HTTP exchange answers.
+
+    An error without an id belongs to that one: a server that could not read a request names none.
+    """
+    if isinstance(frame, Overlong):
+        return read_overlong(frame.head, frame.size)
+    message = read(frame)
+    if message.kind is Kind.ERROR and message.id is None and request is not None:
+        problem = message.problem or "the error names no request; it came as the answer to this one"
+        return message._replace(id=request, problem=problem)
+    return message
+
+
+def sizes_of(frames: Sequence[bytes | Overlong]) -> list[int] | None:
+    """How big each was on the wire; None when all were kept whole."""
+    if Overlong not in map(type, frames):
+        return None
+    return [frame.size if isinstance(frame, Overlong) else len(frame) for frame in frames]
