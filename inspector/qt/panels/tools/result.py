@@ -111,6 +111,8 @@ class ResultView(QWidget):
             tabs[self.structured] = "Structured"
         self.whole.set_text(digest.whole.text, "json" if digest.whole.is_json else "text")
         self._show_tabs(tabs)
+        if _is_cut(digest):
+            self._facts.setText(f"{self._facts.text()} · only its head is shown; Save… writes it all")
 
     def _show_tabs(self, tabs: dict[JsonView, str]) -> None:
         """Show these tabs, with these words, and go to the first of them."""
@@ -139,6 +141,11 @@ class ResultView(QWidget):
 
     def _on_save_requested(self) -> None:
         save_bytes(self, "Save the whole answer", "answer.json", self._answer)
+
+
+def _is_cut(digest: ResultDigest) -> bool:
+    texts = [(block.text, block.length) for block in digest.blocks if block.text]
+    return any(len(text) < length for text, length in (*texts, (digest.whole.text, digest.whole.length)))
 
 
 def _content_text(blocks: tuple[ContentBlock, ...]) -> str:
