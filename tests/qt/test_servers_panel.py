@@ -74,10 +74,8 @@ def test_failed_server_says_why(lens: Lens) -> None:
     assert state_words(view).startswith("failed: ")
     assert "3" in view.reason
     assert lens.actions["server.connect"].isEnabled()
-
-
-def test_command_that_is_not_there_fails_with_its_name(lens: Lens) -> None:
     lens.add(StdioEntry(name="missing", command="no-such-program-anywhere"))
+    lens.choose("missing")
     lens.do("server.connect")
     assert "no-such-program-anywhere" in lens.wait_for("missing", STATES.FAILED).reason
 
