@@ -1,0 +1,109 @@
+"""Public packages, installed once into a cache folder that later runs use again.
+
+The folder is `mcp-lens-tests` among the caches of the person who runs the tests, or the one that the variable
+MCP_LENS_TEST_CACHE names. Versions are pinned: a test that fails has found a change of ours, not of theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import platformdirs
+
+_LIMIT_S = 200
+
+
+class Unavailable(Exception):
+    """It cannot be installed here; the text says why."""
+
+
+def npm_packages(*specs: str) -> Path:
+    """The `node_modules` folder with these packages. Raises Unavailable."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        raise Unavailable("Node and npm are not installed")
+
+    def install(folder: Path) -> None:
+        _run([npm, "install", "--no-fund", "--no-audit", "--prefix", str(folder), *specs])
+
+    return _installed("npm", specs, install) / "node_modules"
+
+
+def python_packages(*specs: str) -> Path:
+    """The interpreter of a virtual environment with these packages. Raises Unavailable.
+
+    Run what is in it with `-m`: the scripts beside it name the folder in which they were installed.
+    """
+
+    def install(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", str(folder)])
+        pip = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "--only-binary", ":all:", *specs])
+
+    return _python(_installed("python", specs, install))
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _installed(kind: str, specs: Sequence[str], install: Callable[[Path], None]) -> Path:
+    """A folder that is there is whole: it is filled under another name, then moved into its place."""
+    words = (kind, sys.version, *specs)
+    folder = cache_folder() / f"{kind}-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:12]}"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="installing-") as work:
+        unfinished = Path(work, "packages")
+        unfinished.mkdir()
+        install(unfinished)
+        if not folder.is_dir():  # another run may have been quicker
+            unfinished.rename(folder)
+    return folder
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(
+            command, env=_own_environment(), capture_output=True, text=True, timeout=_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise Unavailable(f"could not install: {exc}") from exc
+    if done.returncode:
+        raise Unavailable(f"could not install: {' '.join(command)}: {done.stderr.strip()[-500:]}")
+
+
+# ------------------------------------------------------------------ the person's own folders
+
+
+def cache_folder() -> Path:
+    chosen = os.environ.get("MCP_LENS_TEST_CACHE")
+    return Path(chosen) if chosen else _home_cache() / "mcp-lens-tests"
+
+
+def _home_cache() -> Path:
+    """Tests have a home of their own, which ends with the run; packages are to stay."""
+    home = _home()
+    return Path(home, ".cache") if home else platformdirs.user_cache_path()
+
+
+def _home() -> str:
+    if sys.platform == "win32":
+        return ""
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def _own_environment() -> dict[str, str]:
+    """With the settings of npm and pip that the person has: perhaps a registry of their own."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    return {**env, "HOME": home} if (home := _home()) else env

@@ -1,0 +1,57 @@
+"""A server that listens on a port of its own, in a child process of the test run."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+
+@contextmanager
+def listening(
+    command: Sequence[str], announcement: str, env: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Start it and wait for the announcement on its stderr; gives what the pattern's group matched.
+
+    The child ends when the block does. Its output is read all the time, so that it never waits for us.
+    """
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        reader = threading.Thread(target=process.stderr.read, name="stderr of a peer", daemon=True)
+        try:
+            found = _await(process, announcement)
+            reader.start()
+            yield found
+        finally:
+            process.kill()
+            if reader.ident is not None:
+                reader.join()
+
+
+def _await(process: subprocess.Popen[str], announcement: str) -> str:
+    assert process.stderr is not None
+    said: list[str] = []
+    for line in process.stderr:
+        if match := re.search(announcement, line):
+            return match[1]
+        said.append(line)
+    raise AssertionError(f"{process.args!r} ended without saying where it listens: {''.join(said)[-2000:]}")
+
+
+def free_port() -> int:
+    """For servers that cannot choose one themselves."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

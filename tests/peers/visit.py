@@ -1,0 +1,172 @@
+"""A connection to a peer: an engine with one server, asked as a person would ask it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import psutil
+
+from inspector.base.jsonvalue import JSON, JSONObject, parse
+from inspector.config.entries import Entry
+from inspector.engine.engine import Engine
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.protocol.handshake import Agreement
+from inspector.session.client import Client
+from inspector.session.route import Answerer
+from inspector.session.waiting import OnProgress
+from inspector.traffic.records import Direction, Record, RecordKind
+from tests.helpers.servers import gone
+
+
+class Visit:
+    """What tests ask of the peer. Every wait is bounded by the limit of the test."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        self.name = name
+        self._connected_at = len(engine.log)
+
+    @property
+    def view(self) -> ServerView:
+        (view,) = self.engine.views()
+        return view
+
+    @property
+    def agreement(self) -> Agreement:
+        assert self.view.agreement is not None
+        return self.view.agreement
+
+    @property
+    def client(self) -> Client:
+        """What the engine has no words for yet is asked of its client for this server."""
+        return self.engine._server(self.name).client
+
+    # -------------------------------------------------------------- asking
+
+    async def call(
+        self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON
+    ) -> CallOutcome:
+        return await self.engine.call_tool(self.name, tool, arguments, on_progress=on_progress)
+
+    async def text(self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON) -> str:
+        """All the text that a call gave; the call must have worked."""
+        outcome = await self.call(tool, on_progress, **arguments)
+        assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
+        return "\n".join(block.text for block in (await self.engine.digest(outcome.answer)).blocks)
+
+    async def tools(self) -> list[str]:
+        listing = await self.engine.list_tools(self.name)
+        assert not listing.malformed
+        return [tool.name for tool in listing.items]
+
+    async def resources(self) -> list[str]:
+        listing = await self.engine.list_resources(self.name)
+        assert not listing.malformed
+        return [resource.uri for resource in listing.items]
+
+    async def templates(self) -> list[str]:
+        listing = await self.client.list_resource_templates()
+        assert not listing.malformed
+        return [template.uri_template for template in listing.items]
+
+    async def prompts(self) -> list[str]:
+        listing = await self.engine.list_prompts(self.name)
+        assert not listing.malformed
+        return [prompt.name for prompt in listing.items]
+
+    async def read(self, uri: str) -> bytes:
+        (contents,) = (await self.client.read_resource(uri)).items
+        return contents.data()
+
+    async def prompt(self, name: str, /, **arguments: str) -> list[JSON]:
+        return [
+            message.content.get("text") for message in (await self.client.get_prompt(name, arguments)).items
+        ]
+
+    async def complete(self, ref: JSONObject, argument: str, value: str, **known: str) -> tuple[str, ...]:
+        return (await self.client.complete(ref, argument, value, known)).values
+
+    # -------------------------------------------------------------- progress, cancelling, hearing
+
+    async def cancel_midway(self, tool: str, /, **arguments: JSON) -> None:
+        """Call a tool and cancel the call at its first progress."""
+        began = asyncio.Event()
+        task = asyncio.create_task(self.call(tool, lambda progress: began.set(), **arguments))
+        await began.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    async def heard(self, method: str) -> JSONObject:
+        """The params of the first notification of this method, come or still to come."""
+        await self.recorded(lambda: self._notifications(method, Direction.IN))
+        message = parse(self._notifications(method, Direction.IN)[0].raw.decode())
+        assert isinstance(message, dict)
+        params = message.get("params", {})
+        assert isinstance(params, dict)
+        return params
+
+    def told(self, method: str) -> bool:
+        """Have we sent this notification?"""
+        return bool(self._notifications(method, Direction.OUT))
+
+    async def recorded(self, find: Callable[[], object]) -> None:
+        """Wait until the traffic has it."""
+        grew = asyncio.Event()
+
+        def on_grown(length: int) -> None:
+            grew.set()
+
+        self.engine.log.grew.connect(on_grown)
+        try:
+            while not find():
+                grew.clear()
+                await grew.wait()
+        finally:
+            self.engine.log.grew.disconnect(on_grown)
+
+    def _notifications(self, method: str, direction: Direction) -> list[Record]:
+        rows = self.engine.log.find(self.name, RecordKind.NOTIFICATION)
+        return [row for row in rows if row.method == method and row.direction is direction]
+
+    # -------------------------------------------------------------- looking at the wire
+
+    def http_methods(self) -> list[str]:
+        """Of the HTTP exchanges so far."""
+        return [row.method for row in self.engine.log.find(self.name, RecordKind.HTTP)]
+
+    def stderr(self) -> list[str]:
+        rows = self.engine.log.find(self.name, RecordKind.STDERR)
+        return [row.raw.decode(errors="replace") for row in rows]
+
+    def complaints(self) -> list[Record]:
+        """What was wrong on the wire since we connected: frames with a problem, and errors of ours.
+
+        Before that a probe of another era may have been refused in any way.
+        """
+        rows = self.engine.log.find(self.name, *RecordKind)[self._connected_at :]
+        return [row for row in rows if row.problem or row.kind in (RecordKind.LOCAL, RecordKind.INVALID)]
+
+
+@asynccontextmanager
+async def visiting(entry: Entry, answerers: Mapping[str, Answerer] | None = None) -> AsyncIterator[Visit]:
+    """Connect, and afterwards make sure that no process is left of what was started."""
+    engine = Engine(answerers=answerers)
+    try:
+        engine.add(entry)
+        await engine.connect(entry.name)
+        visit = Visit(engine, entry.name)
+        started = _tree(visit.view.pid)
+        yield visit
+    finally:
+        await engine.close()
+    await gone(*started)
+
+
+def _tree(pid: int | None) -> list[int]:
+    if pid is None:
+        return []
+    process = psutil.Process(pid)
+    return [pid, *(child.pid for child in process.children(recursive=True))]
