@@ -1,77 +1,39 @@
-"""Builds the application once, in order, runs it, and takes it apart again."""
+"""Opens the window, then loads what runs behind it, and takes everything apart again in the end."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gc
-import os
 import sys
-from dataclasses import dataclass
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-# qasync takes whichever Qt binding is imported first; ours is the only one there may be.
-os.environ.setdefault("QT_API", "pyside6")
-
-from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.app.crash import install_crash_report
-from inspector.app.demo import DemoHttpServer, add_demo_servers
-from inspector.app.resources import resource_folder
-from inspector.config.catalogue import Catalogue
+from inspector.app.front import Front, make_front
 from inspector.config.paths import catalogue_path, layout_path
-from inspector.engine.engine import Engine
-from inspector.engine.thread import EngineThread
-from inspector.qt.bridge import Bridge
-from inspector.qt.theme import Scheme, Theme
-from inspector.qt.window.mainwindow import MainWindow
+from inspector.qt.theme import Scheme
 
-
-@dataclass
-class App:
-    """Everything that lives as long as the window."""
-
-    qt: QApplication
-    loop: asyncio.AbstractEventLoop
-    theme: Theme
-    thread: EngineThread
-    bridge: Bridge
-    window: MainWindow
-    demo_http: DemoHttpServer
+if TYPE_CHECKING:
+    from inspector.app.behind import App
 
 
 def build(catalogue: Path | None, layout: Path, scheme: Scheme | None = None) -> App:
-    """Build the parts, lowest first. Without a catalogue nothing is read or written."""
-    qt = make_qt_application()
-    qt.setQuitOnLastWindowClosed(False)  # the loop still has to end what runs behind the window
-    loop = QEventLoop(qt)
-    asyncio.set_event_loop(loop)
-    remembered = QSettings(str(layout), QSettings.Format.IniFormat)
-    theme = Theme(resource_folder() / "icons")
-    theme.apply(qt, scheme or _remembered_scheme(remembered))
-    thread = EngineThread(Engine(Catalogue(catalogue) if catalogue else None))
-    bridge = Bridge(thread)
-    window = MainWindow(bridge, theme, remembered, resource_folder() / "help")
-    thread.start()  # last: were there an error above, a running thread would keep the process alive
-    return App(qt, loop, theme, thread, bridge, window, DemoHttpServer())
+    """The whole application at once, for those who drive its loop themselves: tests and the tour."""
+    from inspector.app.behind import put_behind
+
+    return put_behind(make_front(layout, scheme), catalogue, is_running=False)
 
 
-def make_qt_application() -> QApplication:
-    """The one QApplication, dressed for us."""
-    existing = QApplication.instance()
-    if isinstance(existing, QApplication):
-        return existing
-    QApplication.setApplicationName("mcp-lens")
-    QApplication.setApplicationDisplayName("MCP Lens")
-    QApplication.setDesktopFileName("mcp-lens")
-    QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-    qt = QApplication(sys.argv[:1])
-    qt.setStyle("Fusion")
-    # Closing the window begins the end: servers are stopped first, then the loop ends by itself.
-    qt.setQuitOnLastWindowClosed(False)
-    return qt
+def run_window(demo: bool, catalogue: Path | None) -> int:
+    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
+    front = make_front(layout_path())
+    install_crash_report(front.bridge.problem_found.emit)
+    life = _Life(front, demo, None if demo else catalogue or catalogue_path())
+    front.window.show()
+    life.begin()
+    return front.qt.exec()
 
 
 def tune_interpreter() -> None:
@@ -82,43 +44,60 @@ def tune_interpreter() -> None:
     sys.setswitchinterval(0.0005)
 
 
-def run_window(demo: bool, catalogue: Path | None) -> int:
-    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
-    app = build(None if demo else catalogue or catalogue_path(), layout_path())
-    tune_interpreter()
-    install_crash_report(app.bridge.problem_found.emit)
-    with contextlib.closing(app.loop):
-        app.loop.run_until_complete(_live(app, demo))
-    return 0
+class _Life(QObject):
+    """From the window being shown until nothing runs behind it any more.
 
+    Signals:
+        loaded: What runs behind the window can be imported without waiting.
+    """
 
-async def _live(app: App, demo: bool) -> None:
-    """From the window being shown until nothing runs behind it any more."""
-    closed = asyncio.Event()
-    app.window.closing.connect(closed.set)
-    app.window.show()
-    app.bridge.start("first servers", _first_servers(app, demo))
-    await closed.wait()
-    await shut_down(app)
+    loaded = Signal()
 
+    def __init__(self, front: Front, demo: bool, catalogue: Path | None) -> None:
+        super().__init__()
+        self._front = front
+        self._demo = demo
+        self._catalogue = catalogue
+        self._app: App | None = None
+        self._is_closing = False
+        self._loader = threading.Thread(target=self._load, name="loader")
+        self.loaded.connect(self._on_loaded)
+        front.window.closing.connect(self._on_closing)
 
-async def shut_down(app: App) -> None:
-    """Nothing of ours runs afterwards: no task, no thread, no child process."""
-    await app.bridge.close()
-    await app.bridge.on_engine(app.demo_http.stop())
-    await app.bridge.on_engine(app.thread.engine.close())
-    app.thread.stop()
+    def begin(self) -> None:
+        """Load the rest when the window has been painted, on a thread, so that it can be used meanwhile."""
+        QTimer.singleShot(0, self._loader.start)
 
+    def _load(self) -> None:
+        import inspector.app.behind  # noqa: F401
 
-async def _first_servers(app: App, demo: bool) -> None:
-    if demo:
-        await add_demo_servers(app.bridge, app.demo_http)
-    else:
-        await app.bridge.load()
+        self.loaded.emit()
 
+    def _on_loaded(self) -> None:
+        from inspector.app.behind import open_first_servers, put_behind
 
-def _remembered_scheme(layout: QSettings) -> Scheme:
-    try:
-        return Scheme(layout.value("scheme", Scheme.SYSTEM.value))
-    except ValueError:
-        return Scheme.SYSTEM
+        self._loader.join()
+        self._app = put_behind(self._front, self._catalogue, is_running=True)
+        tune_interpreter()
+        if self._is_closing:
+            self._end()
+        else:
+            self._front.bridge.start("first servers", open_first_servers(self._app, self._demo))
+
+    def _on_closing(self) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            self._end()
+
+    def _end(self) -> None:
+        """Take it apart; a window that was closed while it was loading is, once it has loaded."""
+        if self._app is not None:
+            self._ending = self._app.loop.create_task(self._shut_down(self._app), name="shut down")
+
+    async def _shut_down(self, app: App) -> None:
+        from inspector.app.behind import shut_down
+
+        try:
+            await shut_down(app)
+        finally:
+            self._front.qt.quit()

@@ -16,8 +16,9 @@ from PySide6.QtCore import QMessageLogContext, Qt, QtMsgType, qInstallMessageHan
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from inspector.app.behind import App, shut_down
 from inspector.app.demo import add_demo_servers
-from inspector.app.main import App, build, shut_down
+from inspector.app.main import build
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 from inspector.qt.panels.tools.panel import ToolsPanel

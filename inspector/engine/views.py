@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from inspector.config.entries import Entry, StdioEntry
-from inspector.protocol.handshake import Agreement
-from inspector.session.state import SessionState, Status
+if TYPE_CHECKING:  # the window shows these values before the protocol is imported
+    from inspector.protocol.handshake import Agreement
 
 
 class ServerStatus(Enum):
@@ -38,30 +38,8 @@ class ServerView:
     is_verified: bool = True  # its TLS certificate is checked
     is_kept: bool = True  # in the catalogue; a demo server is not
 
-    @staticmethod
-    def of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
-        return ServerView(
-            name=entry.name,
-            transport=entry.transport,
-            address=entry.address,
-            status=ServerStatus.RESTARTING if restarting else _status(entry, state),
-            reason=restarting or state.reason,
-            next_step=state.next_step,
-            waits_for=state.waits_for,
-            agreement=state.agreement,
-            pid=state.pid,
-            is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
-            is_kept=is_kept,
-        )
-
     def offers(self, capability: str) -> bool:
         return self.agreement is not None and capability in self.agreement.capabilities
-
-
-def _status(entry: Entry, state: SessionState) -> ServerStatus:
-    if not entry.enabled and state.status not in (Status.CONNECTING, Status.CONNECTED):
-        return ServerStatus.DISABLED
-    return ServerStatus(state.status.value)
 
 
 class OutcomeKind(Enum):

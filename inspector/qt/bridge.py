@@ -8,28 +8,32 @@ read from any thread.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry
-from inspector.engine.digest import PrettyText, ResultDigest
-from inspector.engine.engine import Engine
-from inspector.engine.thread import EngineThread
-from inspector.engine.views import CallOutcome, ServerView
-from inspector.protocol.connection import Progressed
-from inspector.protocol.types import Listing, Tool
 from inspector.traffic.log import TrafficLog
-from inspector.transport.tasks import TaskScope
+
+# Types only: the window is on screen before the engine is imported, and asyncio with it.
+if TYPE_CHECKING:
+    import asyncio
+
+    from inspector.config.entries import Entry
+    from inspector.engine.digest import PrettyText, ResultDigest
+    from inspector.engine.engine import Engine
+    from inspector.engine.thread import EngineThread
+    from inspector.engine.views import CallOutcome, ServerView
+    from inspector.protocol.connection import Progressed
+    from inspector.protocol.types import Listing, Tool
+    from inspector.transport.tasks import TaskScope
 
 T = TypeVar("T")
 
@@ -62,11 +66,14 @@ class Bridge(QObject):
     traffic_grew = Signal(int)
     _woken = Signal()
 
-    def __init__(self, thread: EngineThread, parent: QObject | None = None) -> None:
+    _thread: EngineThread
+    _engine: Engine
+    _tasks: TaskScope
+
+    def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._thread = thread
-        self._engine = thread.engine
-        self._tasks = TaskScope()
+        self.log = log
+        self._early: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._is_awake = False
         self._is_closed = False
@@ -82,11 +89,29 @@ class Bridge(QObject):
         self._timer = QTimer(self, interval=_TICK_MS, singleShot=True)
         self._timer.timeout.connect(self._deliver)
         self._woken.connect(self._on_woken)
+
+    def attach(self, thread: EngineThread) -> None:
+        """The engine is there. The window may have been on screen for a while; what was begun goes on now."""
+        from inspector.transport.tasks import TaskScope
+
+        self._thread = thread
+        self._engine = thread.engine
+        self._tasks = TaskScope()
         self._listen()
+        early, self._early = self._early, []
+        for begin in early:
+            begin()
 
     @property
-    def log(self) -> TrafficLog:
-        return self._engine.log
+    def is_attached(self) -> bool:
+        return hasattr(self, "_engine")
+
+    def start_when_attached(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        """`start`, also in the first moments, when there is no engine yet."""
+        if self.is_attached:
+            self.start(name, work)
+        else:
+            self._early.append(partial(self.start, name, work))
 
     def start(
         self, name: str, work: Coroutine[Any, Any, object], owner: QObject | None = None
@@ -159,6 +184,8 @@ class Bridge(QObject):
         return await self._call(work)
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        import asyncio
+
         return await asyncio.wrap_future(self._thread.submit(work))
 
     async def _shown(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:

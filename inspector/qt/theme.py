@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QFont,
     QFontDatabase,
     QFontMetrics,
+    QGuiApplication,
     QIcon,
     QPainter,
     QPalette,
@@ -270,15 +271,13 @@ class Theme(QObject):
 
     def _make_icon(self, name: str, tone: Tone) -> QIcon:
         icon = QIcon()
-        # Without one of its own, Qt washes a selected row's icon with the selection colour.
-        shades = {
-            QIcon.Mode.Normal: self.color(tone),
-            QIcon.Mode.Selected: self.color(tone),
-            QIcon.Mode.Disabled: self._tokens.tint("muted", 0.5),
-        }
-        for mode, color in shades.items():
-            for ratio in (1.0, 2.0):
-                icon.addPixmap(self._render(name, color, ICON_SIZE, ratio), mode)
+        for ratio in _screen_ratios():
+            drawn = self._render(name, self.color(tone), ICON_SIZE, ratio)
+            icon.addPixmap(drawn, QIcon.Mode.Normal)
+            # Without one of its own, Qt washes a selected row's icon with the selection colour.
+            icon.addPixmap(drawn, QIcon.Mode.Selected)
+            faint = self._render(name, self._tokens.tint("muted", 0.5), ICON_SIZE, ratio)
+            icon.addPixmap(faint, QIcon.Mode.Disabled)
         return icon
 
     def _render(self, name: str, color: QColor, size: int, ratio: float) -> QPixmap:
@@ -313,6 +312,11 @@ _QT_SCHEME = {
     Scheme.LIGHT: Qt.ColorScheme.Light,
     Scheme.DARK: Qt.ColorScheme.Dark,
 }
+
+
+def _screen_ratios() -> list[float]:
+    """Which sizes icons are needed in: drawing one that no screen shows costs a start 15 ms."""
+    return sorted({1.0, *(2.0 for screen in QGuiApplication.screens() if screen.devicePixelRatio() > 1)})
 
 
 def _scaled(font: QFont, scale: float, weight: QFont.Weight) -> QFont:

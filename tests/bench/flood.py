@@ -19,7 +19,7 @@ from tests.bench.servercommand import DEMO_SERVER, add_options
 from tests.bench.windowhost import in_window
 
 if TYPE_CHECKING:
-    from inspector.app.main import App
+    from inspector.app.behind import App
     from inspector.protocol.connection import Progressed
     from inspector.traffic.log import TrafficLog
 

@@ -15,7 +15,7 @@ from tests.bench.sandbox import sandbox
 from tests.bench.servercommand import entry
 
 if TYPE_CHECKING:
-    from inspector.app.main import App
+    from inspector.app.behind import App
     from inspector.engine.views import ServerView
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]
 
 
 async def _measure(app: App, options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
-    from inspector.app.main import shut_down
+    from inspector.app.behind import shut_down
 
     app.window.show()
     try:

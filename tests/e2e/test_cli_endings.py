@@ -18,7 +18,7 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
     ("words", "reason"),
     [
         (["--", "no-such-command"], "The command 'no-such-command' was not found on the PATH."),
-        (["--url", "http://127.0.0.1:1/mcp"], "Could not connect to 127.0.0.1:1"),
+        (["--url", "http://127.0.0.1:1/mcp"], "Nothing listens at 127.0.0.1:1"),
         (
             [*FAULTY, "--fault", "exit_at_start"],
             "exited with code 3. Its last lines on stderr:\nError: DEMO_TOKEN",

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from packaging_sandbox import Sandbox
+
+from tests.packaging.packaging_sandbox import Sandbox
 
 MADE = ["venv", "pip install .[demo]"]
 UPDATED = ["pip install .[demo]"]

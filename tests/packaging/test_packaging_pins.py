@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from packaging_sandbox import PROJECT
+from tests.packaging.packaging_sandbox import PROJECT
 
 PINS = PROJECT / "packaging/setup/pins.py"
 LOCK = PROJECT / "uv.lock"
@@ -21,7 +21,7 @@ def pins(lock: Path) -> list[str]:
 
 def requirement(text: str) -> tuple[str, frozenset[str]]:
     """`Some-Name>=1,<2` as its plain name and its bounds."""
-    match = re.fullmatch(r"([\w.-]+)([^;]*)", text)
+    match = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?([^;]*)", text)
     assert match is not None, text
     return match[1].lower(), frozenset(match[2].split(","))
 

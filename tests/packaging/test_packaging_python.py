@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from packaging_sandbox import PROJECT, Sandbox
+
+from tests.packaging.packaging_sandbox import PROJECT, Sandbox
 
 
 @pytest.fixture

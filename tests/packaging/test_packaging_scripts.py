@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from packaging_sandbox import PROJECT, Sandbox
+
+from tests.packaging.packaging_sandbox import PROJECT, Sandbox
 
 SCRIPTS = ("packaging/run", "packaging/test", ".ci/run")
 SHELL_FILES = [

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 
 from inspector.config.entries import StdioEntry
+from inspector.engine.server import view_of
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.types import Listing, Malformed, Tool
@@ -285,7 +286,7 @@ def test_panel_without_a_connection_says_something_and_leads_on(status: ServerSt
 
 def test_disabled_server_that_is_stopped_stands_disabled() -> None:
     entry = StdioEntry(name="one", command="x", enabled=False)
-    assert ServerView.of(entry, SessionState(Status.STOPPED), True).status is ServerStatus.DISABLED
+    assert view_of(entry, SessionState(Status.STOPPED), True).status is ServerStatus.DISABLED
 
 
 def test_invalid_index_has_no_data(wire: Wire, theme: Theme) -> None:

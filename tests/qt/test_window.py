@@ -82,7 +82,7 @@ def test_colours_change_while_the_window_is_shown_and_are_remembered(make_lens: 
 
     first.play(switch)
     second = make_lens()
-    assert second.app.theme.scheme is Scheme.DARK
+    assert second.app.front.theme.scheme is Scheme.DARK
 
 
 def test_layout_is_remembered_across_windows(make_lens: Callable[[], Lens]) -> None:

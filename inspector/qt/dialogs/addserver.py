@@ -89,7 +89,7 @@ class AddServerDialog(QDialog):
             self._show_error(exc)
             return
         self.add_action.setEnabled(False)  # a second Return must not add it twice
-        self._bridge.start("add server", self._add(entry))
+        self._bridge.start_when_attached("add server", self._add(entry))
 
     async def _add(self, entry: Entry) -> None:
         try:

@@ -10,10 +10,10 @@ from PySide6.QtCore import QObject
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
+    from inspector.qt.panels.tools.panel import ToolsPanel
     from inspector.qt.window.mainwindow import MainWindow
 
 _UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
 from PySide6.QtGui import QCloseEvent
@@ -21,15 +22,16 @@ from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.addserver import AddServerDialog
-from inspector.qt.dialogs.text import AboutDialog, NewsDialog
 from inspector.qt.panels.servers import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.notice import NoticeBar
 from inspector.qt.window.commands import Commands
-from inspector.qt.window.workspace import Workspace
+
+# The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
+if TYPE_CHECKING:
+    from inspector.qt.window.workspace import Workspace
 
 _LAYOUT_VERSION = 1
 
@@ -67,7 +69,7 @@ class MainWindow(QMainWindow):
     def workspace(self) -> Workspace | None:
         """The one in front."""
         widget = self._stack.currentWidget()
-        return widget if isinstance(widget, Workspace) else None
+        return next((each for each in self.workspaces.values() if each is widget), None)
 
     def current_view(self) -> ServerView | None:
         return self.servers.current()
@@ -84,14 +86,20 @@ class MainWindow(QMainWindow):
         self._check_scheme()
 
     def open_add_server(self) -> None:
+        from inspector.qt.dialogs.addserver import AddServerDialog
+
         dialog = AddServerDialog(self._bridge, self._theme, self)
         dialog.added.connect(self._on_server_added)
         dialog.show()
 
     def open_news(self) -> None:
+        from inspector.qt.dialogs.text import NewsDialog
+
         NewsDialog(self._theme, self._help_folder / "changelog.md", self).show()
 
     def open_about(self) -> None:
+        from inspector.qt.dialogs.text import AboutDialog
+
         AboutDialog(self._theme, self).show()
 
     # -------------------------------------------------------------- building
@@ -183,6 +191,8 @@ class MainWindow(QMainWindow):
         """Made when a server is looked at for the first time."""
         if view.name not in self.workspaces:
             before = self.workspace()
+            from inspector.qt.window.workspace import Workspace
+
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
             self.workspaces[view.name] = workspace

@@ -9,18 +9,17 @@ from inspector.cli.main import main
 
 
 def mark_window() -> None:
-    """Whoever builds the app from now on gets it with a mark."""
+    """Whoever opens the window from now on gets it with a mark."""
     import inspector.app.main as app_main
+    from inspector.app.front import Front, make_front
     from tests.bench.windows.usable import UsableMark
 
-    build = app_main.build
+    def make_marked(layout: Path) -> Front:
+        front = make_front(layout)
+        UsableMark(front.window)
+        return front
 
-    def build_marked(catalogue: Path | None, layout: Path) -> app_main.App:
-        app = build(catalogue, layout)
-        UsableMark(app.window)
-        return app
-
-    app_main.build = build_marked  # type: ignore[assignment]
+    vars(app_main)["make_front"] = make_marked
 
 
 if __name__ == "__main__":

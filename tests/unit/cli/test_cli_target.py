@@ -99,7 +99,7 @@ def test_a_header_that_cannot_be_read_is_not_repeated() -> None:
 
 
 def test_a_server_that_the_catalogue_does_not_have_names_those_it_has(catalogue: str) -> None:
-    assert "no usable server 'nope'" in refusal("--server", "nope", "--config", catalogue)
+    assert "no server 'nope'" in refusal("--server", "nope", "--config", catalogue)
     assert "'broken'" in refusal("--server", "broken", "--config", catalogue)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from demo_client import DemoProcess
+
+from tests.unit.demo.demo_client import DemoProcess
 
 
 @pytest.fixture(scope="session")

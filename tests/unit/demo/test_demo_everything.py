@@ -10,7 +10,8 @@ import zlib
 from typing import Any
 
 import pytest
-from demo_client import DemoProcess, Message
+
+from tests.unit.demo.demo_client import DemoProcess, Message
 
 ARGUMENTS: dict[str, Message] = {
     "args_none": {},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from demo_client import DemoProcess
+
+from tests.unit.demo.demo_client import DemoProcess
 
 
 def test_fail_is_a_tool_error(everything: DemoProcess) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from demo_client import DemoProcess
 
 from inspector.demo.faulty.faults import FAULTS
+from tests.unit.demo.demo_client import DemoProcess
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
@@ -19,6 +19,9 @@ from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 from inspector.qt.widgets.savefile import save_bytes
 from inspector.traffic.records import Direction, Record, Status
+
+if TYPE_CHECKING:
+    import asyncio
 
 _ARROWS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
 

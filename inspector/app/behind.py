@@ -1,0 +1,68 @@
+"""What runs behind the window: the window's asyncio loop, the engine on its thread, the demo server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+# qasync takes whichever Qt binding is imported first; ours is the only one there may be.
+os.environ.setdefault("QT_API", "pyside6")
+
+from qasync import QEventLoop
+
+from inspector.app.demo import DemoHttpServer, add_demo_servers
+from inspector.app.front import Front
+from inspector.config.catalogue import Catalogue
+from inspector.engine.engine import Engine
+from inspector.engine.thread import EngineThread
+from inspector.qt.bridge import Bridge
+from inspector.qt.window.mainwindow import MainWindow
+
+
+@dataclass
+class App:
+    """The whole application."""
+
+    front: Front
+    loop: asyncio.AbstractEventLoop
+    thread: EngineThread
+    demo_http: DemoHttpServer
+
+    @property
+    def bridge(self) -> Bridge:
+        return self.front.bridge
+
+    @property
+    def window(self) -> MainWindow:
+        return self.front.window
+
+
+def put_behind(front: Front, catalogue: Path | None, *, is_running: bool) -> App:
+    """Give a window its engine. Without a catalogue nothing is read or written.
+
+    `is_running` says that Qt's event loop runs already, and asyncio is to run on it from now on.
+    """
+    loop = QEventLoop(front.qt, already_running=is_running)
+    asyncio.set_event_loop(loop)
+    engine = Engine(Catalogue(catalogue) if catalogue else None, log=front.bridge.log)
+    thread = EngineThread(engine)
+    front.bridge.attach(thread)
+    thread.start()  # last: were there an error above, a running thread would keep the process alive
+    return App(front, loop, thread, DemoHttpServer())
+
+
+async def open_first_servers(app: App, demo: bool) -> None:
+    if demo:
+        await add_demo_servers(app.bridge, app.demo_http)
+    else:
+        await app.bridge.load()
+
+
+async def shut_down(app: App) -> None:
+    """Nothing of ours runs afterwards: no task, no thread, no child process."""
+    await app.bridge.close()
+    await app.bridge.on_engine(app.demo_http.stop())
+    await app.bridge.on_engine(app.thread.engine.close())
+    app.thread.stop()

@@ -1,0 +1,63 @@
+"""What the person sees: Qt, the look, an empty log and the window over it.
+
+Nothing here imports the engine, asyncio or a transport: the window is on screen before they are loaded
+(`main.py`), which halves the time until it can be used.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import QApplication
+
+from inspector.app.resources import resource_folder
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import Scheme, Theme
+from inspector.qt.window.mainwindow import MainWindow
+from inspector.traffic.log import TrafficLog
+
+
+@dataclass
+class Front:
+    """Everything that lives on the window's thread as long as the window does."""
+
+    qt: QApplication
+    theme: Theme
+    bridge: Bridge
+    window: MainWindow
+
+
+def make_front(layout: Path, scheme: Scheme | None = None) -> Front:
+    """Build it, lowest part first. Not shown yet, and with nothing behind it."""
+    qt = make_qt_application()
+    # The loop still has to end what runs behind the window when that is closed.
+    qt.setQuitOnLastWindowClosed(False)
+    remembered = QSettings(str(layout), QSettings.Format.IniFormat)
+    theme = Theme(resource_folder() / "icons")
+    theme.apply(qt, scheme or _remembered_scheme(remembered))
+    bridge = Bridge(TrafficLog())
+    return Front(qt, theme, bridge, MainWindow(bridge, theme, remembered, resource_folder() / "help"))
+
+
+def make_qt_application() -> QApplication:
+    """The one QApplication, dressed for us."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    QApplication.setApplicationName("mcp-lens")
+    QApplication.setApplicationDisplayName("MCP Lens")
+    QApplication.setDesktopFileName("mcp-lens")
+    QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+    qt = QApplication(sys.argv[:1])
+    qt.setStyle("Fusion")
+    return qt
+
+
+def _remembered_scheme(layout: QSettings) -> Scheme:
+    try:
+        return Scheme(layout.value("scheme", Scheme.SYSTEM.value))
+    except ValueError:
+        return Scheme.SYSTEM
