@@ -37,6 +37,19 @@ async def _run_stdio(server: Server[Any], wire: Wire) -> None:
         await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
+def _listen(port: int) -> socket.socket:
+    """A listener that says it is TCP: asyncio sends small answers at once only on such sockets."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen()
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
 def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
     """Serve Streamable HTTP at /mcp on the loopback interface; port 0 takes a free one.
 
@@ -45,7 +58,7 @@ def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
     """
     _be_quiet()
     try:
-        listener = socket.create_server((HOST, port))
+        listener = _listen(port)
     except OSError as exc:
         print(f"Could not listen on {HOST}:{port}: {exc.strerror}. Choose another --port.", file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ from typing import get_args
 import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ToolsListChanged
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from inspector.demo.toolbox import Context
 
@@ -14,6 +15,7 @@ LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
 """The eight levels of RFC 5424, least severe first."""
 
 COUNTER_URI = "demo://counter"
+_LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 
 class State:
@@ -40,9 +42,14 @@ class State:
         return types.EmptyResult()
 
     def wants(self, context: Context, level: types.LoggingLevel) -> bool:
-        """Whether this client asked for messages of this level; one that never said so gets all."""
-        least = self._levels.get(_connection(context), LEVELS[0])
-        return LEVELS.index(level) >= LEVELS.index(least)
+        """Whether this client asked for messages of this level.
+
+        In the handshake era one that never said so gets all; in the stateless era each request has to ask.
+        """
+        least: object = (context.meta or {}).get(_LOG_LEVEL_KEY)
+        if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            least = self._levels.get(_connection(context), LEVELS[0])
+        return least in LEVELS[: LEVELS.index(level) + 1]
 
     async def announce_update(self, uri: str) -> None:
         """Tell the subscribers that a resource changed, each in the way of its own era."""
