@@ -17,8 +17,7 @@ def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Mes
         return read_overlong(frame.head, frame.size)
     message = read(frame)
     if message.kind is Kind.ERROR and message.id is None and request is not None:
-        problem = message.problem or "the error names no request; it came as the answer to this one"
-        return message._replace(id=request, problem=problem)
+        return message._replace(id=request)
     return message
 
 

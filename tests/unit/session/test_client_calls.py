@@ -1,0 +1,401 @@
+"""Everything that a client can ask, in both eras: what goes out, what comes back, what is never sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedOut, RpcError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.connection import Progressed
+from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
+from inspector.session.client import Client
+from inspector.traffic.records import RecordKind, Status
+from tests.helpers.fakes import LoopTime
+from tests.unit.session.erastage import TASKS, connected, meta_of, params_of, settle
+
+Ask = Callable[[Client], Awaitable[Any]]
+
+REF: JSONObject = {"type": "ref/prompt", "name": "p"}
+
+# How it is asked, and what the server must have declared for it, in the revision of each column.
+GATED: list[tuple[str, Ask, str, str]] = [
+    ("list tools", lambda client: client.list_tools(), "tools", "tools"),
+    ("call", lambda client: client.call_tool("x", {}), "tools", "tools"),
+    ("list resources", lambda client: client.list_resources(), "resources", "resources"),
+    ("templates", lambda client: client.list_resource_templates(), "resources", "resources"),
+    ("read", lambda client: client.read_resource("file:///a"), "resources", "resources"),
+    ("subscribe", lambda client: client.subscribe("file:///a"), "resources.subscribe", "resources.subscribe"),
+    (
+        "unsubscribe",
+        lambda client: client.unsubscribe("file:///a"),
+        "resources.subscribe",
+        "resources.subscribe",
+    ),
+    ("list prompts", lambda client: client.list_prompts(), "prompts", "prompts"),
+    ("get", lambda client: client.get_prompt("p", {}), "prompts", "prompts"),
+    ("complete", lambda client: client.complete(REF, "a", "v"), "completions", "completions"),
+    ("set level", lambda client: client.set_level("info"), "logging", "logging"),
+    ("get task", lambda client: client.get_task("t"), "tasks", f"extensions.{TASKS}"),
+    ("list tasks", lambda client: client.list_tasks(), "tasks.list", f"extensions.{TASKS}"),
+    ("cancel task", lambda client: client.cancel_task("t"), "tasks.cancel", f"extensions.{TASKS}"),
+]
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+@pytest.mark.parametrize("revision", [R4, R5], ids=str)
+@pytest.mark.parametrize(("ask", "old", "new"), [row[1:] for row in GATED], ids=[row[0] for row in GATED])
+async def test_what_was_not_offered_is_not_sent_and_the_sentence_names_the_capability(
+    ask: Ask, old: str, new: str, revision: Revision, over_http: bool
+) -> None:
+    async with connected(revision, over_http=over_http) as stage:
+        with pytest.raises(NotOffered) as caught:
+            await ask(stage.client)
+        assert f"“{old if revision is R4 else new}”" in caught.value.summary
+        assert caught.value.next_step == "Nothing was sent."
+        assert await stage.sends_nothing_more()
+
+
+@pytest.mark.parametrize("revision", [R4, R5], ids=str)
+async def test_a_call_as_a_task_is_not_sent_to_a_server_that_runs_none(revision: Revision) -> None:
+    async with connected(revision, offered={"tools": {}, "tasks": {"list": {}}}) as stage:
+        with pytest.raises(NotOffered, match=r"“(tasks.requests.tools.call|extensions.*)”"):
+            await stage.client.call_tool("x", {}, as_task=True)
+        assert await stage.sends_nothing_more()
+
+
+@pytest.mark.parametrize("revision", [R1, R2, R3], ids=str)
+async def test_revisions_before_tasks_say_so(revision: Revision) -> None:
+    async with connected(revision, offered={"tools": {}}) as stage:
+        with pytest.raises(NotOffered, match=f"Revision {revision} has no tasks. Nothing was sent."):
+            await stage.client.get_task("t")
+        assert await stage.sends_nothing_more()
+
+
+async def test_the_oldest_revision_has_completion_without_declaring_it() -> None:
+    async with connected(R1) as stage:
+        asking = stage.start(stage.client.complete(REF, "a", "v"))
+        await stage.reply(completion={"values": ["va", 7, "vb"], "total": 9, "hasMore": True})
+        completion = await asking
+    assert (completion.values, completion.total, completion.has_more) == (("va", "vb"), 9, True)
+
+
+# ------------------------------------------------------------------ what goes out
+
+OFFERED: JSONObject = {
+    "tools": {},
+    "resources": {"subscribe": True},
+    "prompts": {},
+    "completions": {},
+    "logging": {},
+}
+
+
+@pytest.mark.parametrize("revision", [R4, R5], ids=str)
+@pytest.mark.parametrize(
+    ("ask", "method", "params", "result"),
+    [
+        (lambda c: c.list_resource_templates(), "resources/templates/list", {}, {"resourceTemplates": []}),
+        (
+            lambda c: c.read_resource("file:///a b"),
+            "resources/read",
+            {"uri": "file:///a b"},
+            {"contents": []},
+        ),
+        (
+            lambda c: c.get_prompt("p", {"n": "1"}),
+            "prompts/get",
+            {"name": "p", "arguments": {"n": "1"}},
+            {"messages": []},
+        ),
+        (
+            lambda c: c.complete(REF, "a", "v", {"b": "w"}),
+            "completion/complete",
+            {
+                "ref": REF,
+                "argument": {"name": "a", "value": "v"},
+                "context": {"arguments": {"b": "w"}},
+            },
+            {"completion": {"values": []}},
+        ),
+    ],
+)
+async def test_each_question_goes_out_with_its_method_and_params(
+    ask: Ask, method: str, params: JSONObject, result: JSONObject, revision: Revision
+) -> None:
+    async with connected(revision, offered=OFFERED) as stage:
+        asking = stage.start(ask(stage.client))
+        request = await stage.reply(**result)
+        await asking
+    assert request["method"] == method
+    assert params_of({"params": {}, **request}) == params
+    assert ("params" in request) or revision is R4  # never absent in the stateless era
+
+
+async def test_contents_and_messages_that_cannot_be_used_are_kept_beside_the_others() -> None:
+    async with connected(R4, offered=OFFERED) as stage:
+        asking = stage.start(stage.client.read_resource("file:///a"))
+        await stage.reply(contents=[{"uri": "file:///a", "text": "t"}, 5])
+        listing = await asking
+    assert [contents.uri for contents in listing.items] == ["file:///a"]
+    assert [malformed.value for malformed in listing.malformed] == [5]
+
+
+async def test_an_error_is_the_servers_error() -> None:
+    async with connected(R5, offered=OFFERED) as stage:
+        asking = stage.start(stage.client.read_resource("file:///a"))
+        await stage.refuse(-32602, "no such resource")
+        with pytest.raises(RpcError, match="no such resource"):
+            await asking
+
+
+@pytest.mark.parametrize(("revision", "method"), [(R4, "ping"), (R5, "server/discover")])
+async def test_whether_the_server_is_there_is_asked_in_the_words_of_the_era(
+    revision: Revision, method: str
+) -> None:
+    async with connected(revision) as stage:
+        asking = stage.start(stage.client.ping())
+        assert (await stage.reply())["method"] == method
+        await asking
+
+
+async def test_the_log_level_is_set_by_a_request_in_the_handshake_era() -> None:
+    async with connected(R4, offered=OFFERED) as stage:
+        asking = stage.start(stage.client.set_level("debug"))
+        request = await stage.reply()
+        await asking
+    assert (request["method"], request["params"]) == ("logging/setLevel", {"level": "debug"})
+
+
+async def test_the_log_level_goes_with_each_call_in_the_stateless_era() -> None:
+    async with connected(R5, offered=OFFERED) as stage:
+        await stage.client.set_level("debug")
+        assert await stage.sends_nothing_more()
+        call = stage.start(stage.client.call_tool("x", {}))
+        request = await stage.reply(content=[])
+        await call
+    assert meta_of(request)["logLevel"] == "debug"
+
+
+async def test_without_a_level_a_call_asks_for_no_log() -> None:
+    async with connected(R5, offered=OFFERED) as stage:
+        call = stage.start(stage.client.call_tool("x", {}))
+        assert "logLevel" not in meta_of(await stage.reply(content=[]))
+        await call
+
+
+async def test_other_folders_are_told_where_that_was_declared() -> None:
+    async with connected(R4, capabilities={"roots": {"listChanged": True}}) as stage:
+        await stage.client.roots_changed()
+        assert (await stage.next())["method"] == "notifications/roots/list_changed"
+    async with connected(R4, capabilities={"roots": {}}) as stage:
+        with pytest.raises(NotOffered, match=r"We did not declare the capability “roots\.listChanged”"):
+            await stage.client.roots_changed()
+        assert await stage.sends_nothing_more()
+    async with connected(R5, capabilities={"roots": {}}) as stage:
+        await stage.client.roots_changed()  # the era has no word for it
+        assert await stage.sends_nothing_more()
+
+
+# ------------------------------------------------------------------ mirrored arguments
+
+
+def tool(name: str, **annotations: JSON) -> JSONObject:
+    return {
+        "name": name,
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                key: {"type": "string", "x-mcp-header": value} for key, value in annotations.items()
+            },
+        },
+    }
+
+
+async def test_a_tool_with_a_wrong_annotation_is_dropped_over_http_and_kept_with_the_reason() -> None:
+    tools: JSON = [tool("good", region="Region"), tool("bad", region="not a token"), 5]
+    async with connected(R5, offered=OFFERED, over_http=True) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=tools)
+        listing = await asking
+    assert [item.name for item in listing.items] == ["good"]
+    not_an_object, bad = listing.malformed
+    assert not_an_object.value == 5
+    assert bad.value == tool("bad", region="not a token")
+    assert bad.reason == (
+        "bad: property “region”: x-mcp-header “not a token” has characters that no header name may have"
+    )
+
+
+@pytest.mark.parametrize(("revision", "over_http"), [(R5, False), (R4, True)], ids=str)
+async def test_elsewhere_annotations_mean_nothing(revision: Revision, over_http: bool) -> None:
+    async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=[tool("bad", region="not a token"), tool("good", region="Region")])
+        assert [item.name for item in (await asking).items] == ["bad", "good"]
+        call = stage.start(stage.client.call_tool("good", {"region": "eu"}))
+        await stage.reply(content=[])
+        await call
+        assert stage.wire.envelopes[-1].headers == ()
+
+
+async def test_annotated_arguments_go_along_as_headers() -> None:
+    async with connected(R5, offered=OFFERED, over_http=True) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=[tool("x", region="Region", other="Other")])
+        await asking
+        call = stage.start(stage.client.call_tool("x", {"region": "grün"}))
+        await stage.reply(content=[])
+        await call
+    assert stage.wire.envelopes[-1].headers == (("Mcp-Param-Region", "=?base64?Z3LDvG4=?="),)
+
+
+async def test_headers_that_do_not_fit_lead_to_one_new_list_and_one_more_try() -> None:
+    async with connected(R5, offered=OFFERED, over_http=True) as stage:
+        call = stage.start(stage.client.call_tool("x", {"region": "eu"}))
+        await stage.refuse(-32020, "Mcp-Param-Region is missing")
+        assert (await stage.reply(tools=[tool("x", region="Region")]))["method"] == "tools/list"
+        request = await stage.refuse(-32020, "still wrong")
+        sent = [envelope.headers for envelope in stage.wire.envelopes]
+        assert sent[-3:] == [(), (), (("Mcp-Param-Region", "eu"),)]
+        done = await call
+        assert request["method"] == "tools/call"
+        assert b"still wrong" in done.exchange.answer.raw
+        assert await stage.sends_nothing_more()
+
+
+async def test_on_a_pipe_such_an_error_is_an_error_like_any_other() -> None:
+    async with connected(R5, offered=OFFERED) as stage:
+        call = stage.start(stage.client.call_tool("x", {}))
+        await stage.refuse(-32020, "odd")
+        assert b"odd" in (await call).exchange.answer.raw
+        assert await stage.sends_nothing_more()
+
+
+# ------------------------------------------------------------------ progress, giving up
+
+
+@pytest.mark.parametrize("revision", [R4, R5], ids=str)
+async def test_progress_reaches_who_asked_and_pushes_the_limit_on(revision: Revision) -> None:
+    async with connected(revision, offered=OFFERED) as stage:
+        time = LoopTime()
+        news: list[Progressed] = []
+        call = stage.start(stage.client.call_tool("x", {}, on_progress=news.append))
+        request = await stage.next()
+        token = meta_of(request)["progressToken"]
+        for step in (1, 2):
+            await time.advance(9)  # the limit is 10
+            stage.wire.say(
+                method="notifications/progress",
+                params={"progressToken": token, "progress": step, "total": 4, "message": f"step {step}"},
+            )
+        await time.advance(9)  # beyond 25 in all
+        with pytest.raises(RequestTimedOut):
+            await call
+    assert [(one.progress, one.total, one.message) for one in news] == [(1, 4, "step 1"), (2, 4, "step 2")]
+
+
+@pytest.mark.parametrize(
+    ("revision", "over_http", "notices"),
+    [
+        (R4, False, True),
+        (R4, True, True),
+        (R5, False, True),
+        (R5, True, False),  # closing the response is the cancellation
+    ],
+    ids=str,
+)
+async def test_giving_a_call_up_is_told_as_the_era_and_the_wire_want_it(
+    revision: Revision, over_http: bool, notices: bool
+) -> None:
+    async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
+        call = stage.start(stage.client.call_tool("x", {}))
+        request = await stage.next()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await settle()
+        assert [message.id for message in stage.wire.forgotten] == [request["id"]]
+        if notices:
+            notice = await stage.next()
+            assert notice["method"] == "notifications/cancelled"
+            assert params_of(notice)["requestId"] == request["id"]
+        assert await stage.sends_nothing_more()
+        (row,) = (row for row in stage.rows(RecordKind.REQUEST) if row.method == "tools/call")
+        assert row.status is Status.GIVEN_UP
+
+
+# ------------------------------------------------------------------ answers that are not in order
+
+
+@pytest.mark.parametrize("id_member", [b"", b'"id":null,'])
+async def test_an_error_without_an_id_belongs_to_the_request_whose_exchange_it_came_on(
+    id_member: bytes,
+) -> None:
+    async with connected(R5, offered=OFFERED, over_http=True) as stage:
+        call = stage.start(stage.client.call_tool("x", {}))
+        other = stage.start(stage.client.call_tool("y", {}))
+        request, second = await stage.next(), await stage.next()
+        frame = b'{"jsonrpc":"2.0",%s"error":{"code":-32600,"message":"cannot read you"}}' % id_member
+        stage.say_on(request, frame)
+        answer = (await call).exchange.answer
+        assert answer.raw == frame
+        assert not other.done()
+        stage.wire.say(id=second["id"], result={})
+        await other
+    asked, answered = stage.rows(RecordKind.REQUEST)[1], stage.rows(RecordKind.ERROR)[0]
+    assert (asked.status, asked.partner) == (Status.ERROR, answered.number)
+    assert (answered.method, answered.raw) == ("tools/call", frame)
+    assert answered.problem == '"id" must be a string or an integer'
+
+
+async def test_an_error_without_an_id_on_a_pipe_belongs_to_nobody() -> None:
+    async with connected(R4, offered=OFFERED) as stage:
+        call = stage.start(stage.client.call_tool("x", {}))
+        request = await stage.next()
+        stage.wire.say(id=None, error={"code": -32700, "message": "Parse error"})
+        await settle()
+        assert not call.done()
+        stage.wire.say(id=request["id"], result={})
+        await call
+
+
+@pytest.mark.parametrize("revision", [R2, R5], ids=str)
+async def test_answers_in_one_array_reach_who_waits_for_them(revision: Revision) -> None:
+    async with connected(revision, offered=OFFERED) as stage:
+        one = stage.start(stage.client.call_tool("x", {}))
+        two = stage.start(stage.client.call_tool("y", {}))
+        ids = [(await stage.next())["id"], (await stage.next())["id"]]
+        stage.wire.send_frames(
+            b'[{"jsonrpc":"2.0","id":%s,"result":{"content":[]}},'
+            b'{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"no"}}]'
+            % (str(ids[0]).encode(), str(ids[1]).encode())
+        )
+        answers = [(await call).exchange.answer for call in (one, two)]
+    assert [answer.kind.name for answer in answers] == ["RESULT", "ERROR"]
+    (batch,) = stage.rows(RecordKind.BATCH)
+    calls = [row for row in stage.rows(RecordKind.REQUEST) if row.method == "tools/call"]
+    assert [(row.status, row.partner) for row in calls] == [
+        (Status.OK, batch.number),
+        (Status.ERROR, batch.number),
+    ]
+
+
+async def test_what_a_server_asks_in_the_stateless_era_is_noted_and_not_answered() -> None:
+    async with connected(R5, offered=OFFERED) as stage:
+        stage.wire.say(id="mine", method="roots/list")
+        assert await stage.sends_nothing_more()
+        assert stage.notes() == [
+            "The server sent the request roots/list; this revision lets servers send none."
+        ]
+
+
+async def test_a_task_that_cannot_be_read_is_the_servers_fault() -> None:
+    async with connected(R4, offered={"tasks": {}}) as stage:
+        asking = stage.start(stage.client.get_task("t"))
+        await stage.reply(taskId="t", status="dreaming")
+        with pytest.raises(RemoteProtocolError, match=r"the task cannot be read.*dreaming"):
+            await asking
