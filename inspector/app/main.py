@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.app.crash import install_crash_report
 from inspector.app.front import Front, make_front
+from inspector.app.signals import close_on_signals
 from inspector.config.paths import catalogue_path, layout_path
 from inspector.qt.theme import Scheme
 
@@ -31,6 +32,7 @@ def run_window(demo: bool, catalogue: Path | None) -> int:
     front = make_front(layout_path())
     install_crash_report(front.bridge.problem_found.emit)
     life = _Life(front, demo, None if demo else catalogue or catalogue_path())
+    close_on_signals(front.window)
     front.window.show()
     life.begin()
     return front.qt.exec()

@@ -1,0 +1,46 @@
+"""The window as a process: what ends it, and what is left afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+_PATIENCE = 30.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_window_and_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
+    env = os.environ | {"HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+    window = subprocess.Popen(
+        [sys.executable, "-P", "-m", "inspector", "--demo"], env=env, stderr=subprocess.PIPE
+    )
+    try:
+        servers = _wait_for_servers(psutil.Process(window.pid))
+        window.send_signal(number)
+        _, said = window.communicate(timeout=_PATIENCE)
+    finally:
+        window.kill()
+        window.wait()
+    assert window.returncode == 0
+    assert b"Traceback" not in said
+    _, alive = psutil.wait_procs(servers, timeout=_PATIENCE)
+    assert alive == []
+
+
+def _wait_for_servers(window: psutil.Process) -> list[psutil.Process]:
+    """Until the demo servers run: nobody tells, so look at the process table."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        servers = [child for child in window.children(recursive=True) if "inspector.demo" in child.cmdline()]
+        if len(servers) >= 4:
+            return servers
+        time.sleep(0.05)
+    raise AssertionError("the demo servers did not start")
