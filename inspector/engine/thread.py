@@ -56,5 +56,6 @@ async def _end_tasks() -> None:
     """What was cancelled by those who awaited it may still be tidying up: let it, before the loop closes."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
-        task.cancel()
+        if not task.cancelling():
+            task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

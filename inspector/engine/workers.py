@@ -66,6 +66,11 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+        # asyncio lets go of the process when its pipes have ended, too; were our loop closed before, it would
+        # complain. Somebody else may be waiting for that end: then it is theirs.
+        assert process.stdout is not None
+        with contextlib.suppress(RuntimeError):
+            await process.stdout.read()
 
     async def _ask(self, function: str, data: bytes) -> object:
         process = await self._started()
