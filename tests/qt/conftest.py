@@ -16,11 +16,24 @@ from tests.qt.lens_driver import Lens
 
 
 @pytest.fixture
-def make_lens(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], Lens]]:
+def style_sheet() -> None:
+    """For a test of the look: with the style sheet, which costs a third of a test's time."""
+
+
+@pytest.fixture
+def make_lens(
+    request: pytest.FixtureRequest,
+    qtbot: QtBot,
+    qapp: QApplication,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[[], Lens]]:
     """Build the application, one after the other, over the same files. The first one is light.
 
     Errors of background tasks fail the test; so do leaks (`tests/helpers/leaks.py`).
     """
+    if "style_sheet" not in request.fixturenames:
+        monkeypatch.setattr("inspector.qt.theme.stylesheet", lambda tokens: "")
     made: list[Lens] = []
 
     def make() -> Lens:

@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -75,26 +76,48 @@ def test_removing_a_server_while_its_result_is_being_read_does_no_harm(lens: Len
     lens.settle()
 
 
-def test_command_line_opens_a_window_that_ends_when_it_is_closed(tmp_path: Path) -> None:
-    """The real entry point in a process of its own: nothing else starts the loop as it does."""
-    code = (
-        "import inspector.app.main as main\n"
-        "from PySide6.QtCore import QTimer\n"
-        "build = main.build\n"
-        "def built(*args):\n"
-        "    app = build(*args)\n"
-        "    QTimer.singleShot(100, app.window.close)\n"
-        "    return app\n"
-        "main.build = built\n"
-        f"raise SystemExit(main.run_window(False, main.Path({str(tmp_path / 'servers.json')!r})))\n"
-    )
+AT_ONCE = "window.close()"
+WHEN_IT_HAS_ADDED_A_SERVER = """
+window.open_add_server()
+dialog = window.findChild(AddServerDialog)
+dialog.address.setText("no-such-program-anywhere")
+dialog.add_action.trigger()
+window.servers.model.rowsInserted.connect(window.close)
+"""
+
+
+@pytest.mark.parametrize("moment", [AT_ONCE, WHEN_IT_HAS_ADDED_A_SERVER], ids=["at once", "in use"])
+def test_window_is_of_use_before_the_engine_is_there_and_ends_when_it_is_closed(
+    moment: str, tmp_path: Path
+) -> None:
+    """The real entry point, in a process of its own: it loads the engine when the window is on screen."""
+    code = f"""
+import sys
+from PySide6.QtCore import QTimer
+import inspector.app.main as main
+from inspector.qt.dialogs.addserver import AddServerDialog
+
+make_front = main.make_front
+
+def made(*args):
+    front = make_front(*args)
+    window = front.window
+    QTimer.singleShot(0, lambda: use(window))
+    return front
+
+def use(window):
+{textwrap.indent(moment, "    ")}
+
+main.make_front = made
+sys.exit(main.run_window(False, main.Path({str(tmp_path / "servers.json")!r})))
+"""
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     ended = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, timeout=30, check=False
     )
     assert ended.returncode == 0, ended.stderr.decode()
     assert b"Traceback" not in ended.stderr
-    assert list(tmp_path.glob("mcp-lens-*.txt")) == [], "no crash report was written"
+    assert list(tmp_path.glob("mcp-lens-*.txt")) == [], "a crash report was written"
 
 
 # ------------------------------------------------------------------ the bridge

@@ -123,7 +123,7 @@ def test_id_of_markup_is_no_markup_in_the_tool_tip_of_its_problem(lens: Lens) ->
     assert any(tip and "img src=x" in tip for tip in tips), "the id is there to be read"
 
 
-def test_long_names_do_not_stretch_the_window(lens: Lens) -> None:
+def test_long_names_do_not_stretch_the_window(style_sheet: None, lens: Lens) -> None:
     width = lens.window.minimumSizeHint().width()
     info = {"name": LONG, "title": LONG, "version": LONG}
     entry = scripted(LONG, tools=tools(LONG), info=info, instructions=LONG, stderr=[LONG], stray=[LONG])

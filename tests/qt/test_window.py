@@ -66,7 +66,9 @@ def ancestors(widget: QWidget) -> Iterator[QWidget]:
 # ------------------------------------------------------------------ colours and layout
 
 
-def test_colours_change_while_the_window_is_shown_and_are_remembered(make_lens: Callable[[], Lens]) -> None:
+def test_colours_change_while_the_window_is_shown_and_are_remembered(
+    style_sheet: None, make_lens: Callable[[], Lens]
+) -> None:
     first = make_lens()
 
     def switch() -> None:
@@ -85,7 +87,7 @@ def test_colours_change_while_the_window_is_shown_and_are_remembered(make_lens: 
     assert second.app.front.theme.scheme is Scheme.DARK
 
 
-def test_layout_is_remembered_across_windows(make_lens: Callable[[], Lens]) -> None:
+def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Callable[[], Lens]) -> None:
     first = make_lens()
 
     def change() -> None:
@@ -144,7 +146,7 @@ def test_new_workspace_opens_at_the_tab_in_front_and_each_keeps_its_own(lens: Le
 # ------------------------------------------------------------------ the keyboard
 
 
-def test_tab_key_reaches_search_list_form_call_and_traffic(lens: Lens) -> None:
+def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
     lens.window.activateWindow()
@@ -195,7 +197,7 @@ def buttons(widget: QWidget, words: str) -> list[QAbstractButton]:
 # ------------------------------------------------------------------ accessible names
 
 
-def test_every_control_has_a_name_for_those_who_cannot_see_it(lens: Lens) -> None:
+def test_every_control_has_a_name_for_those_who_cannot_see_it(style_sheet: None, lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     lens.do("server.add")
