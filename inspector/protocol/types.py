@@ -33,14 +33,11 @@ class Tool:
 
     @staticmethod
     def read(value: JSONObject) -> Tool:
-        annotations = _object(value, "annotations")
-        return Tool(
-            name=_required(value, "name"),
-            title=_text(value, "title") or _text(annotations, "title"),
-            description=_text(value, "description"),
-            input_schema=_object(value, "inputSchema"),
-            source=value,
-        )
+        name, title = _required(value, "name"), _text(value, "title")
+        if not title and "annotations" in value:
+            title = _text(_object(value, "annotations"), "title")
+        # Positional: some servers have 10,000 of them.
+        return Tool(name, title, _text(value, "description"), _object(value, "inputSchema"), value)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -293,7 +290,7 @@ def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[It
     malformed: list[Malformed] = []
     for entry in value:
         try:
-            items.append(read(_entry(entry)))
+            items.append(read(entry if type(entry) is dict else _entry(entry)))
         except ValueError as exc:
             malformed.append(Malformed(entry, str(exc)))
     return items, malformed

@@ -8,8 +8,10 @@ from importlib import import_module
 
 BENCHMARKS = {
     "startup": "from exec to a window that can be used, against a bare Qt window",
-    "calls": "sequential recorded tool calls, against a raw asyncio client",
+    "calls": "recorded tool calls, against a raw asyncio client",
+    "http": "recorded tool calls over HTTP, against bare POSTs",
     "flood": "notifications into the shown window: none lost, no freeze",
+    "pages": "a list of 10,000 tools in 101 pages, against a raw asyncio client",
     "line": "one very long line, against a raw asyncio client",
 }
 

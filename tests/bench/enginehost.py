@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from inspector.config.entries import Entry
 from inspector.engine.engine import Engine
 from inspector.engine.thread import EngineThread
 from inspector.engine.views import ServerView
-from tests.bench.servercommand import entry
 
 SERVER = "bench"
 
 
 @contextmanager
-def connected_engine(options: argparse.Namespace) -> Iterator[EngineThread]:
+def connected_engine(entry: Entry) -> Iterator[EngineThread]:
+    """The entry's name must be SERVER."""
     thread = EngineThread(Engine())
     thread.start()
     try:
-        thread.submit(_add(thread.engine, options)).result()
+        thread.submit(_add(thread.engine, entry)).result()
         thread.submit(thread.engine.connect(SERVER)).result()
+        gc.freeze()  # as `inspector.app.main.tune_interpreter` does
         yield thread
     finally:
         thread.stop()
 
 
-async def _add(engine: Engine, options: argparse.Namespace) -> ServerView:
-    return engine.add(entry(options))
+async def _add(engine: Engine, entry: Entry) -> ServerView:
+    return engine.add(entry)

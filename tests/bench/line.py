@@ -12,7 +12,7 @@ from inspector.engine.views import OutcomeKind
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
 from tests.bench.report import Result, remark, stopwatch
-from tests.bench.servercommand import ECHO_SERVER, add_options
+from tests.bench.servercommand import ECHO_SERVER, add_options, entry
 
 MOST_OF_RAW = 2.0
 _ROUNDS = 5
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Result:
-    with connected_engine(options) as thread:
+    with connected_engine(entry(options)) as thread:
         raw, lens, size = asyncio.run(_rounds(thread, options))
     ratio = statistics.median(ours / floor for ours, floor in zip(lens, raw, strict=True))
     return Result(

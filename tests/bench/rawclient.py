@@ -10,7 +10,7 @@ _LINE_LIMIT = 2**30
 
 
 class RawClient:
-    """One request at a time."""
+    """One request at a time, or a window of calls."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -43,6 +43,19 @@ class RawClient:
             answer: dict[str, Any] = json.loads(await self._stdout.readline())
             if answer.get("id") == self._last_id and "method" not in answer:
                 return answer
+
+    async def call_many(self, tool: str, arguments: dict[str, Any], count: int, in_flight: int) -> None:
+        """Keep so many calls open until `count` are answered: an answer in, the next call out."""
+        answered, asked = 0, self._last_id
+        while answered < count:
+            while self._last_id - asked < min(count, answered + in_flight):
+                self._last_id += 1
+                params = {"name": tool, "arguments": arguments}
+                self._write({"jsonrpc": "2.0", "id": self._last_id, "method": "tools/call", "params": params})
+            answer = json.loads(await self._stdout.readline())
+            if "error" in answer:
+                raise SystemExit(f"The server answered with an error: {answer}")
+            answered += "result" in answer
 
     async def close(self) -> None:
         self._stdin.close()
