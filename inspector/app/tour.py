@@ -198,8 +198,15 @@ async def _over_http(guide: Guide) -> None:
     await guide.tool("add_numbers")
     guide.type_argument("a", "20")
     guide.type_argument("b", "22")
-    await guide.call(OutcomeKind.RESULT)
+    outcome = await guide.call(OutcomeKind.RESULT)
+    traffic = guide.window.traffic
+    row = outcome.row
+    assert row is not None
+    await guide.until("the call in the traffic", lambda: traffic.choose(row))
+    traffic.detail.tabs.setCurrentWidget(traffic.detail.http)
+    await guide.until("its HTTP exchange", lambda: "Mcp-Method" in traffic.detail.http.text.shown_text())
     await guide.picture("over-http")
+    traffic.detail.tabs.setCurrentIndex(0)
 
 
 async def _wire_faults(guide: Guide) -> None:
