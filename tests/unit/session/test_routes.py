@@ -1,0 +1,163 @@
+"""From an entry to the ways to its server, and to what we say about ourselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
+from inspector.config.settings import Settings
+from inspector.protocol.revisions import R4, R5
+from inspector.session.connect import make_answerers, make_profile, make_routes
+from inspector.session.route import Route
+from inspector.transport.legacysse import LegacySseTransport
+from inspector.transport.network import Network
+from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.stdio import StdioTransport
+from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.websocket import WebSocketTransport
+from tests.helpers.fakes import FakeClock
+from tests.unit.session.erastage import answering
+
+URL = "https://x/mcp"
+
+
+@pytest.fixture
+def guard() -> Iterator[OrphanGuard]:
+    guard = OrphanGuard()
+    yield guard
+    guard.close()
+
+
+def routes_to(entry: Entry, guard: OrphanGuard) -> tuple[Route, ...]:
+    return make_routes(entry, {}, guard, FakeClock(), Settings())
+
+
+@pytest.mark.parametrize(
+    ("entry", "transports"),
+    [
+        (StdioEntry(name="a", command="x"), [StdioTransport]),
+        (HttpEntry(name="a", url=URL, type="http"), [StreamableHttpTransport]),
+        (HttpEntry(name="a", url=URL, type="sse"), [LegacySseTransport]),
+        (HttpEntry(name="a", url=URL), [StreamableHttpTransport, LegacySseTransport]),
+        (WebSocketEntry(name="a", url="wss://x"), [WebSocketTransport]),
+    ],
+)
+def test_a_server_is_reached_in_the_ways_that_its_entry_says(
+    entry: Entry, transports: list[type], guard: OrphanGuard
+) -> None:
+    assert [type(route.make_transport()) for route in routes_to(entry, guard)] == transports
+
+
+def test_only_a_process_can_be_started_again_and_only_streamable_http_closes_to_cancel(
+    guard: OrphanGuard,
+) -> None:
+    (process,) = routes_to(StdioEntry(name="a", command="x"), guard)
+    streamable, sse = routes_to(HttpEntry(name="a", url=URL), guard)
+    (websocket,) = routes_to(WebSocketEntry(name="a", url="ws://x"), guard)
+    routes = [process, streamable, sse, websocket]
+    assert [route.is_process for route in routes] == [True, False, False, False]
+    assert [route.closes_to_cancel for route in routes] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("era", "method", "revision"),
+    [
+        ("auto", "server/discover", R5.date),
+        ("legacy-first", "initialize", R4.date),
+        ("2025-03-26", "initialize", "2025-03-26"),
+        ("2026-07-28", "server/discover", R5.date),
+    ],
+)
+@pytest.mark.parametrize("kind", ["stdio", "http", "ws"])
+def test_the_era_says_how_a_conversation_begins(
+    kind: str, era: str, method: str, revision: str, guard: OrphanGuard
+) -> None:
+    entries: dict[str, Entry] = {
+        "stdio": StdioEntry(name="a", command="x", era=era),
+        "http": HttpEntry(name="a", url=URL, era=era),
+        "ws": WebSocketEntry(name="a", url="ws://x", era=era),
+    }
+    ask = routes_to(entries[kind], guard)[0].make_negotiation().first()
+    assert ask.method == method
+    assert revision in str(ask.params)
+
+
+@pytest.mark.parametrize(("era", "version"), [("auto", "2025-11-25"), ("2024-11-05", "2024-11-05")])
+def test_the_older_transport_is_only_initialized_at_the_revision_that_was_chosen(
+    era: str, version: str, guard: OrphanGuard
+) -> None:
+    for entry in (HttpEntry(name="a", url=URL, era=era, type="sse"), HttpEntry(name="a", url=URL, era=era)):
+        ask = routes_to(entry, guard)[-1].make_negotiation().first()
+        assert (ask.method, ask.params["protocolVersion"]) == ("initialize", version)
+
+
+def test_the_older_transport_cannot_carry_the_stateless_era(guard: OrphanGuard) -> None:
+    entry = HttpEntry(name="a", url=URL, type="sse", era="2026-07-28")
+    with pytest.raises(ConfigError, match="to speak 2026-07-28 over HTTP\\+SSE, which that revision"):
+        routes_to(entry, guard)
+
+
+def test_an_era_that_is_none_is_refused_with_those_that_there_are(guard: OrphanGuard) -> None:
+    with pytest.raises(ConfigError, match=r"Server 'a' has the era 'soon', which is none\. Give “auto”"):
+        routes_to(StdioEntry(name="a", command="x", era="soon"), guard)
+
+
+def test_the_network_of_an_entry_reaches_the_transport(
+    guard: OrphanGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    networks: list[Network] = []
+
+    def transport(url: str, network: Network, clock: object) -> None:
+        networks.append(network)
+
+    monkeypatch.setattr("inspector.session.connect.StreamableHttpTransport", transport)
+    own = NetworkSettings(
+        proxy="http://p:1",
+        environment_proxy=True,
+        ca_file="/ca",
+        client_certificate="/c",
+        client_key="/k",
+        verify=False,
+        http2=True,
+    )
+    entry = HttpEntry(name="a", url=URL, headers={"X": "1"}, network=own)
+    make_routes(entry, {}, guard, FakeClock(), Settings(connect_timeout=3, line_cap=99))[0].make_transport()
+    assert networks == [
+        Network(
+            headers=(("X", "1"),),
+            connect_timeout=3,
+            proxy="http://p:1",
+            use_environment_proxy=True,
+            ca_file="/ca",
+            client_certificate="/c",
+            client_key="/k",
+            verify=False,
+            http2=True,
+            message_cap=99,
+        )
+    ]
+
+
+# ------------------------------------------------------------------ about ourselves
+
+
+def test_only_what_is_answered_is_declared() -> None:
+    assert make_profile({}).capabilities == {}
+    answerers = {"elicitation/create": answering({}), "sampling/createMessage": answering({})}
+    assert make_profile(answerers).capabilities == {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {},
+    }
+
+
+async def test_folders_of_an_entry_are_answered_as_urls() -> None:
+    entry = StdioEntry(name="a", command="x", roots=("/srv/my files",))
+    answerers = make_answerers(entry)
+    assert make_profile(answerers).capabilities == {"roots": {}}
+    assert await answerers["roots/list"]({}) == {
+        "roots": [{"uri": "file:///srv/my%20files", "name": "my files"}]
+    }
+    assert make_answerers(StdioEntry(name="a", command="x")) == {}
