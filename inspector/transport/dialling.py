@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import ssl
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
+from typing import Any
 
 import httpcore2
 
@@ -19,6 +21,8 @@ from inspector.transport.tasks import TaskScope
 
 # RFC 8305, section 5: how long an address has before the next one is tried beside it.
 _HEAD_START = 0.25
+# A longer body fills packets of its own; joining it would only copy it.
+_MOST_JOINED = 64 * 1024
 
 
 class Dialler(httpcore2.AsyncNetworkBackend):
@@ -37,7 +41,7 @@ class Dialler(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                return await self._connect_first(await _resolve(host, port), port)
+                return JoinedWrites(await self._connect_first(await _resolve(host, port), port))
         except TimeoutError as exc:
             raise httpcore2.ConnectTimeout(str(exc)) from exc
         except OSError as exc:
@@ -75,6 +79,44 @@ class Dialler(httpcore2.AsyncNetworkBackend):
             return await self._inner.connect_tcp(address, port)
         except httpcore2.NetworkError as exc:
             return exc
+
+
+class JoinedWrites(httpcore2.AsyncNetworkStream):
+    """Sends the head of a POST together with its body.
+
+    The library writes them apart: two packets, and a server that is woken up for half a request. Over the
+    loopback interface that took a tenth of a call.
+    """
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
+        self._inner = inner
+        self._held = b""
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if not self._held and buffer.startswith(b"POST ") and buffer.endswith(b"\r\n\r\n"):
+            self._held = buffer  # HTTP/2 frames begin otherwise, and are never held
+            return
+        held, self._held = self._held, b""
+        if held and len(buffer) > _MOST_JOINED:
+            await self._inner.write(held, timeout)
+            held = b""
+        await self._inner.write(held + buffer, timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._held:  # it has no body
+            await self.write(b"", timeout)
+        return await self._inner.read(max_bytes, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return JoinedWrites(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 async def _close_others(

@@ -1,0 +1,145 @@
+"""Sequential tool calls over Streamable HTTP, recorded, against bare POSTs of the same HTTP library.
+
+Both talk to the same server, in turns; the median of the rounds counts. Without `--url`, a small server of
+the standard library is started on the loopback interface.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import httpx2
+
+from inspector.config.entries import HttpEntry
+from inspector.engine.thread import EngineThread
+from tests.bench.calls import call_engine, recorded_calls
+from tests.bench.enginehost import SERVER, connected_engine
+from tests.bench.report import Result, remark, stopwatch
+from tests.bench.servercommand import add_era, add_tool
+
+LEAST_OF_BARE = 0.8
+_ROUNDS = 9
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", default="", help="a server's endpoint (default: one is started)")
+    add_tool(parser, "echo", {"message": "hi"})
+    add_era(parser)
+    parser.add_argument("--count", type=int, default=500, metavar="N", help="calls in a round")
+    parser.set_defaults(in_flight=1)
+
+
+def run(options: argparse.Namespace) -> Result:
+    with _server(options.url) as url, connected_engine(_entry(url, options.era)) as thread:
+        bare, lens = asyncio.run(_rounds(thread, url, options))
+        recorded = recorded_calls(thread.engine)
+    made = (_ROUNDS + 1) * options.count
+    ratio = statistics.median(ours / floor for ours, floor in zip(lens, bare, strict=True))
+    return Result(
+        "http",
+        {
+            "url": options.url or "a server of the standard library",
+            "era": options.era,
+            "tool": options.tool,
+            "calls": made,
+            "recorded": recorded,
+            "lens_per_s": round(statistics.median(lens)),
+            "bare_per_s": round(statistics.median(bare)),
+            "ratio": round(ratio, 2),
+        },
+        {"ratio>=0.8": ratio >= LEAST_OF_BARE, "all recorded": recorded == made},
+    )
+
+
+def _entry(url: str, era: str) -> HttpEntry:
+    return HttpEntry(name=SERVER, url=url, type="http", era=era)
+
+
+async def _rounds(
+    thread: EngineThread, url: str, options: argparse.Namespace
+) -> tuple[list[float], list[float]]:
+    """Calls a second of the bare client and of ours, round by round; the first round warms up."""
+    bare, lens = [], []
+    async with BareClient(url) as client:
+        for number in range(_ROUNDS + 1):
+            with stopwatch() as floor:
+                for _ in range(options.count):
+                    await client.call(options.tool, options.args)
+            with stopwatch() as ours:
+                await asyncio.wrap_future(thread.submit(call_engine(thread.engine, options)))
+            if number:
+                bare.append(options.count / floor.seconds)
+                lens.append(options.count / ours.seconds)
+                remark(f"round {number}: bare {bare[-1]:,.0f}/s, lens {lens[-1]:,.0f}/s")
+    return bare, lens
+
+
+@contextmanager
+def _server(url: str) -> Iterator[str]:
+    """The URL that was given, or one of our own while the block lasts."""
+    if url:
+        yield url
+        return
+    command = [sys.executable, "-m", "tests.bench.httpserver"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.communicate()
+
+
+class BareClient:
+    """The floor: a handshake, then one POST a call, `json.loads`; nothing recorded."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        accepted = "application/json, text/event-stream"
+        self._http = httpx2.AsyncClient(headers={"Content-Type": "application/json", "Accept": accepted})
+        self._last_id = 0
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        info = {"name": "bare", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+        result = (await self._request("initialize", params))["result"]
+        self._http.headers["MCP-Protocol-Version"] = result["protocolVersion"]
+        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._http.aclose()
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> None:
+        answer = await self._request("tools/call", {"name": tool, "arguments": arguments})
+        if "result" not in answer:
+            raise SystemExit(f"The server answered with an error: {answer}")
+
+    async def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._last_id += 1
+        message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        response = await self._post(message)
+        if session := response.headers.get("mcp-session-id"):
+            self._http.headers["Mcp-Session-Id"] = session
+        answer: dict[str, Any] = json.loads(_body(response))
+        return answer
+
+    async def _post(self, message: dict[str, Any]) -> httpx2.Response:
+        content = json.dumps(message, separators=(",", ":")).encode()
+        response = await self._http.post(self._url, content=content)
+        if not response.is_success:
+            raise SystemExit(f"The server answered {response.status_code}: {response.text[:300]}")
+        return response
+
+
+def _body(response: httpx2.Response) -> bytes:
+    """The JSON, or the data of the last event."""
+    if not response.headers["content-type"].startswith("text/event-stream"):
+        return response.content
+    return response.content.rpartition(b"data:")[2]
