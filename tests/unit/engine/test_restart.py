@@ -1,0 +1,316 @@
+"""Connecting again by itself, and keeping in touch. Time is moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from inspector.base.errors import ConnectFailed, NeedsLogin
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.entries import StdioEntry, Timeouts
+from inspector.config.settings import Settings
+from inspector.engine import server as server_module
+from inspector.engine.backoff import TRIES, delays
+from inspector.engine.engine import Engine
+from inspector.engine.views import OutcomeKind, ServerStatus, ServerView
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake
+from inspector.session.route import Route
+from inspector.traffic.records import RecordKind, Status
+from tests.helpers.fakes import LoopTime, MemoryWire
+
+PROFILE = ClientProfile("lens", "Lens", "0", {})
+
+
+class Yard:
+    """An engine with one server on wires in memory, which the test plays; the latest wire is `wire`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wires: list[MemoryWire] = []
+        self.refusals: list[ConnectFailed] = []
+        self.views: list[ServerView] = []
+        self.engine = Engine(settings=Settings(request_timeout=10))
+        self.engine.server_changed.connect(self.views.append)
+        monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
+        self.time = LoopTime()
+
+    def _route(self) -> Route:
+        return Route(self._make_wire, lambda: InitializeHandshake(PROFILE), PROFILE)
+
+    def _make_wire(self) -> MemoryWire:
+        refusal = self.refusals.pop(0) if self.refusals else None
+        self.wires.append(MemoryWire(refuses=refusal))
+        return self.wires[-1]
+
+    @property
+    def wire(self) -> MemoryWire:
+        return self.wires[-1]
+
+    def add(self, *, auto_restart: bool = True, timeouts: Timeouts | None = None) -> None:
+        entry = StdioEntry(
+            name="srv", command="x", auto_restart=auto_restart, timeouts=timeouts or Timeouts()
+        )
+        self.engine.add(entry)
+
+    async def connect(self) -> None:
+        connecting = asyncio.get_running_loop().create_task(self.engine.connect("srv"))
+        await self.time.advance(0)
+        await self.wire.answer_initialize()
+        await connecting
+
+    async def lose(self) -> None:
+        self.wire.end("The server exited with code 9.", "Look at its log.")
+        await self.time.advance(0)
+
+    async def come_back(self) -> None:
+        """Let the next try happen, and succeed."""
+        count = len(self.wires)
+        await self.time.advance(31)
+        assert len(self.wires) == count + 1
+        await self.wire.answer_initialize()
+        await self.time.advance(0)
+        assert self.view.status is ServerStatus.CONNECTED
+
+    @property
+    def view(self) -> ServerView:
+        (view,) = self.engine.views()
+        return view
+
+
+@pytest.fixture
+async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
+    yard = Yard(monkeypatch)
+    yield yard
+    await yard.engine.close()
+
+
+# ------------------------------------------------------------------ the waits
+
+
+def test_waits_double_are_spread_out_and_come_to_an_end() -> None:
+    for seed in range(50):
+        waits = list(delays(chance=random.Random(seed)))
+        assert len(waits) == TRIES == 5
+        for number, wait in enumerate(waits):
+            assert 0.5 * 2**number <= wait <= 2**number
+
+
+def test_no_two_clients_come_back_at_the_same_time() -> None:
+    assert len({tuple(delays()) for _ in range(20)}) == 20
+
+
+def test_a_wait_is_never_longer_than_half_a_minute() -> None:
+    assert max(delays(tries=20)) <= 30
+
+
+# ------------------------------------------------------------------ restarting
+
+
+async def test_a_lost_connection_is_made_again_and_the_view_says_so(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.lose()
+    view = yard.view
+    assert view.status is ServerStatus.RESTARTING
+    assert view.reason.startswith("connecting again in ")
+    assert view.reason.endswith(" s, try 1 of 5")
+    await yard.time.advance(0.4)
+    assert len(yard.wires) == 1  # not at once
+    await yard.time.advance(0.7)
+    assert yard.view.reason == "connecting again, try 1 of 5"
+    await yard.wire.answer_initialize()
+    await yard.time.advance(0)
+    assert (yard.view.status, yard.view.reason) == (ServerStatus.CONNECTED, "")
+
+
+async def test_without_the_wish_a_lost_connection_stays_lost(yard: Yard) -> None:
+    yard.add(auto_restart=False)
+    await yard.connect()
+    await yard.lose()
+    await yard.time.advance(100)
+    assert (yard.view.status, yard.view.reason) == (ServerStatus.FAILED, "The server exited with code 9.")
+    assert len(yard.wires) == 1
+
+
+async def test_a_connection_that_was_never_made_is_not_made_again(yard: Yard) -> None:
+    yard.add()
+    yard.refusals = [ConnectFailed("No such command.", "Install it.")]
+    with pytest.raises(ConnectFailed):
+        await yard.engine.connect("srv")
+    await yard.time.advance(100)
+    assert len(yard.wires) == 1
+
+
+async def test_five_tries_are_made_and_then_the_last_reason_stands(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    yard.refusals = [ConnectFailed(f"Refused {number}.", "") for number in range(1, 6)]
+    await yard.lose()
+    for _ in range(10):
+        await yard.time.advance(31)
+    assert len(yard.wires) == 1 + 5
+    assert (yard.view.status, yard.view.reason) == (ServerStatus.FAILED, "Refused 5.")
+
+
+async def test_a_server_that_wants_a_login_is_not_tried_again(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    yard.refusals = [NeedsLogin("It wants a login.", "Log in.")]
+    await yard.lose()
+    for _ in range(5):
+        await yard.time.advance(31)
+    assert len(yard.wires) == 2
+    assert yard.view.status is ServerStatus.NEEDS_LOGIN
+
+
+async def test_a_server_that_falls_over_as_soon_as_it_stands_is_left_after_five_tries(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    for _ in range(5):
+        await yard.lose()
+        await yard.come_back()
+    await yard.lose()
+    await yard.time.advance(100)
+    assert yard.view.status is ServerStatus.FAILED
+    assert len(yard.wires) == 6
+
+
+async def test_a_server_that_stood_for_a_while_has_all_its_tries_again(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    for _ in range(8):
+        await yard.time.advance(61)
+        await yard.lose()
+        await yard.come_back()
+
+
+async def test_a_click_on_connect_takes_the_place_of_the_waiting(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.lose()
+    await yard.connect()
+    assert yard.view.status is ServerStatus.CONNECTED
+    await yard.time.advance(100)
+    assert len(yard.wires) == 2  # and no other connection follows
+    await yard.lose()
+    assert yard.view.reason.endswith("try 1 of 5")
+
+
+async def test_a_click_on_disconnect_ends_the_waiting(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.lose()
+    await yard.engine.disconnect("srv")
+    assert yard.view.status is not ServerStatus.RESTARTING
+    await yard.time.advance(100)
+    assert len(yard.wires) == 1
+
+
+async def test_a_click_on_disconnect_ends_a_try_that_is_under_way(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.lose()
+    await yard.time.advance(1.1)
+    assert len(yard.wires) == 2
+    await yard.engine.disconnect("srv")
+    await yard.time.advance(100)
+    assert len(yard.wires) == 2
+    assert yard.wire.is_closed
+    assert yard.view.status is ServerStatus.STOPPED
+
+
+async def test_a_click_in_the_same_moment_as_the_loss_counts(yard: Yard) -> None:
+    """The view that tells of the loss is answered before the first wait has begun."""
+    yard.add()
+    await yard.connect()
+    clicks: list[asyncio.Task[None]] = []
+
+    def click(view: ServerView) -> None:
+        if view.status is ServerStatus.FAILED and not clicks:
+            clicks.append(asyncio.get_running_loop().create_task(yard.engine.disconnect("srv")))
+
+    yard.engine.server_changed.connect(click)
+    await yard.lose()
+    await yard.time.advance(100)
+    assert len(yard.wires) == 1
+    yard.engine.server_changed.disconnect(click)
+    await yard.connect()
+    await yard.lose()
+    assert yard.view.status is ServerStatus.RESTARTING  # it is not deaf for ever
+
+
+async def test_a_removed_server_is_not_connected_again(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.lose()
+    await yard.engine.remove("srv")
+    await yard.time.advance(100)
+    assert len(yard.wires) == 1
+
+
+async def test_calls_in_flight_fail_with_the_reason_and_what_was_recorded_stays(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    call = asyncio.get_running_loop().create_task(yard.engine.call_tool("srv", "x", {}))
+    await yard.wire.next()
+    rows = len(yard.engine.log)
+    await yard.lose()
+    outcome = await call
+    assert outcome.kind is OutcomeKind.FAILED
+    assert (outcome.summary, outcome.next_step) == ("The server exited with code 9.", "Look at its log.")
+    await yard.come_back()
+    assert yard.wire.sends_nothing()  # nothing is sent again by itself
+    log = yard.engine.log
+    assert len(log) > rows
+    (row,) = (row for row in log.find("srv", RecordKind.REQUEST) if row.method == "tools/call")
+    assert row.status is Status.GIVEN_UP
+    assert log.find("srv", RecordKind.ERROR) == []  # an error of ours is not drawn as the server's
+
+
+# ------------------------------------------------------------------ keeping in touch
+
+
+async def pinged(yard: Yard) -> JSONObject:
+    request = await yard.wire.next()
+    assert request["method"] == "ping"
+    return request
+
+
+async def test_a_server_is_asked_now_and_then_whether_it_is_there(yard: Yard) -> None:
+    yard.add(timeouts=Timeouts(keep_alive=30))
+    await yard.connect()
+    for _ in range(3):
+        await yard.time.advance(29)
+        assert yard.wire.sends_nothing()
+        await yard.time.advance(1.1)
+        yard.wire.say(id=(await pinged(yard))["id"], result={})
+        await yard.time.advance(0)
+
+
+async def test_a_server_that_does_not_answer_is_asked_again_and_stays_connected(yard: Yard) -> None:
+    yard.add(timeouts=Timeouts(keep_alive=30))
+    await yard.connect()
+    await yard.time.advance(30.1)
+    await pinged(yard)
+    await yard.time.advance(10.1)  # the request's own limit
+    assert (await yard.wire.next())["method"] == "notifications/cancelled"
+    await yard.time.advance(30.1)
+    await pinged(yard)
+    assert yard.view.status is ServerStatus.CONNECTED
+
+
+async def test_by_default_nobody_is_asked(yard: Yard) -> None:
+    yard.add()
+    await yard.connect()
+    await yard.time.advance(3600)
+    assert yard.wire.sends_nothing()
+
+
+async def test_after_the_connection_ended_nobody_is_asked(yard: Yard) -> None:
+    yard.add(timeouts=Timeouts(keep_alive=30))
+    await yard.connect()
+    await yard.engine.disconnect("srv")
+    await yard.time.advance(3600)
+    assert yard.wire.sends_nothing()
