@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton
 
 from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.protocol.types import Tool
 from inspector.qt.panels.tools.panel import ToolsPanel
 from tests.qt.lens_driver import PATIENCE, Lens, faulty, scripted, words_on
 
@@ -232,3 +233,17 @@ def test_two_servers_can_each_have_a_call_under_way(lens: Lens) -> None:
     with lens.bot.waitSignal(one.call_view.result.shown):
         lens.do("tool.cancel")
     lens.until(lambda: lens.sent("notifications/cancelled"))
+
+
+def test_a_result_stays_with_its_tool(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    first = panel.call_view.tool
+    assert first is not None
+    lens.call(first.name, {"text": "mine", "count": 1})
+    other = next(tool for row in range(panel.model.rowCount()) if (tool := panel.model.item(row)) != first)
+    assert isinstance(other, Tool)
+    panel.choose(other.name)
+    assert "No result yet" in words_on(panel.call_view.result)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+        panel.choose(first.name)
+    assert "mine" in panel.call_view.result.content.shown_text()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QStackedWidg
 from inspector.base.jsonvalue import JSONObject, pretty
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import Progressed
 from inspector.protocol.types import Malformed, Tool
 from inspector.qt.actions import Actions
@@ -46,6 +47,7 @@ class CallView(QWidget):
         self._theme = theme
         self._tool: Tool | None = None
         self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._outcomes: dict[str, CallOutcome] = {}
         self._is_connected = False
         self._task: asyncio.Task[None] | None = None
         self._started = 0
@@ -77,15 +79,23 @@ class CallView(QWidget):
     # -------------------------------------------------------------- what is shown
 
     def set_tool(self, tool: Tool) -> None:
-        """Go to a tool. What was typed for the one before stays as it is for the return."""
-        if self._tool is None:
-            self.result.show_nothing()  # else what stood in the tool's place would stay beside it
+        """Go to a tool, its arguments and its latest result. Those of the one before stay for the return."""
+        is_other = self._tool is None or self._tool.name != tool.name
         self._tool = tool
+        if is_other:
+            self._show_latest(tool)
         self._show_head(tool.title or tool.name, tool.name if tool.title else "", tool.description)
         self._show_hints(tool.hints)
         self.arguments = self._editor_of(tool)
         self._forms.setCurrentWidget(self.arguments)
         self.readiness_changed.emit()
+
+    def _show_latest(self, tool: Tool) -> None:
+        outcome = self._outcomes.get(tool.name)
+        if outcome is None:
+            self.result.show_nothing()
+        else:
+            self._bridge.start(f"show {tool.name}", self.result.show_outcome(outcome), self)
 
     def set_malformed(self, item: Malformed) -> None:
         """An entry of the list that cannot be called: show why, and what was sent."""
@@ -168,12 +178,19 @@ class CallView(QWidget):
             outcome = await self._bridge.call_tool(
                 self._server, tool.name, arguments, self._running.show_progress
             )
-            self._finish()
-            await self.result.show_outcome(outcome)
         except asyncio.CancelledError:
             self._finish()
-            self.result.show_cancelled(time.monotonic_ns() - self._started)
+            elapsed = time.monotonic_ns() - self._started
+            await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
             raise
+        self._finish()
+        await self._keep(tool, outcome)
+
+    async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
+        """An outcome belongs to its tool: it is shown there, now or when the person comes back to it."""
+        self._outcomes[tool.name] = outcome
+        if self._tool is not None and self._tool.name == tool.name:
+            await self.result.show_outcome(outcome)
 
     def _finish(self) -> None:
         self._task = None

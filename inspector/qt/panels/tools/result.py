@@ -66,21 +66,16 @@ class ResultView(QWidget):
         if outcome.kind is OutcomeKind.FAILED:
             self.message.show_failed("No answer", outcome.summary, outcome.next_step)
             self._pages.setCurrentWidget(self.message)
+        elif outcome.kind is OutcomeKind.CANCELLED:
+            sentence = "The server was told. An answer that still comes is in Traffic."
+            self.message.show_empty("stop", "Cancelled", sentence)
+            self._pages.setCurrentWidget(self.message)
         else:
             turn = self._shown_count
             digest = await self._bridge.digest(outcome.answer)
             if turn != self._shown_count:
                 return  # reading it took so long that something newer is shown
             self._show_digest(outcome, digest)
-        self.shown.emit(outcome)
-
-    def show_cancelled(self, elapsed_ns: int) -> None:
-        outcome = CallOutcome(OutcomeKind.CANCELLED, elapsed_ns)
-        self._show_status(outcome)
-        self.message.show_empty(
-            "stop", "Cancelled", "The server was told. An answer that still comes is in Traffic."
-        )
-        self._pages.setCurrentWidget(self.message)
         self.shown.emit(outcome)
 
     def show_text(self, text: str) -> None:
