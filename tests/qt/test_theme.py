@@ -130,8 +130,10 @@ def test_stylesheet_is_accepted_by_qt_without_a_warning(theme: Theme, qapp: QApp
 
 @pytest.mark.parametrize("name", NAMES)
 def test_icon_draws_something_at_1x_and_2x_in_both_schemes(
-    theme: Theme, qapp: QApplication, name: str
+    theme: Theme, qapp: QApplication, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As on a machine with a screen of each kind; sizes that no screen shows are not drawn.
+    monkeypatch.setattr("inspector.qt.theme._screen_ratios", lambda: [1.0, 2.0])
     for scheme in (Scheme.LIGHT, Scheme.DARK):
         theme.apply(qapp, scheme)
         for ratio in (1, 2):

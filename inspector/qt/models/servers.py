@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.models.logrows import Index
+from inspector.qt.models.tips import plain_tip
 
 ViewRole = Qt.ItemDataRole.UserRole + 1
 _NOWHERE = QModelIndex()
@@ -57,6 +58,8 @@ class ServersModel(QAbstractListModel):
             return one_line(view.name)
         if role == ViewRole:
             return view
+        if role == Qt.ItemDataRole.ToolTipRole and view.reason:
+            return plain_tip(f"{view.reason} {view.next_step}".strip())
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{one_line(view.name)}, {view.transport}, {state_words(view)}"
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from html import escape
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon
@@ -13,6 +12,7 @@ from inspector.base.jsonvalue import compact, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.models.logrows import Index, LogRowsModel
+from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -214,18 +214,13 @@ class TrafficModel(LogRowsModel):
         if column == Column.TIME:
             return full_time(self._log.wall_ns(number))
         if column == Column.STATUS and self._log.problem(number):
-            return _plain_tip(self._log.problem(number))
+            return plain_tip(self._log.problem(number))
         if column == Column.DIRECTION:
             return _direction_words(self._log.direction(number))
         return None
 
     def _accessible_text(self, number: int, column: int) -> str | None:
         return _direction_words(self._log.direction(number)) if column == Column.DIRECTION else None
-
-
-def _plain_tip(text: str) -> str:
-    """Qt takes a tool tip that looks like HTML for HTML, and loads what it names: show exactly this text."""
-    return f"<span>{escape(one_line(shorten(text, 500)))}</span>"
 
 
 def _direction_words(direction: int) -> str:

@@ -46,7 +46,9 @@ class Commands(QObject):
             "tool.search": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
-        self._actions["server.enable"].setChecked(is_enabled)
+        enable = self._actions["server.enable"]
+        enable.setChecked(is_enabled)
+        enable.setText("Enabled" if is_enabled or view is None else "Enable")
         self.update_calls()
 
     def update_calls(self) -> None:
