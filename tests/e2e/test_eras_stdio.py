@@ -1,0 +1,191 @@
+"""Processes of both eras under the whole engine: how each is found out, and what the person sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from inspector.config.entries import StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine import backoff
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.traffic.records import RecordKind, Status
+from tests.helpers.servers import Lab, fault_entry
+
+# A server of the stateless era in a few lines: it asks for the folders, then tells what it was given.
+STATELESS = """
+import json, sys
+
+def send(**members):
+    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id, params = message["method"], message.get("id"), message.get("params", {})
+    if method == "server/discover":
+        capabilities = {"tools": {"listChanged": True}}
+        send(id=id, result={"supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+                            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "new", "version": "1"}}})
+    elif method == "subscriptions/listen":
+        meta = {"io.modelcontextprotocol/subscriptionId": id}
+        send(method="notifications/subscriptions/acknowledged",
+             params={"_meta": meta, "notifications": params["notifications"]})
+        send(method="notifications/tools/list_changed", params={"_meta": meta})
+    elif method == "tools/call" and params["name"] == "never":
+        print("I will not answer", file=sys.stderr, flush=True)
+    elif method == "tools/call" and "inputResponses" not in params:
+        send(id=id, result={"resultType": "input_required", "requestState": "s-1",
+                            "inputRequests": {"dirs": {"method": "roots/list"}}})
+    elif method == "tools/call":
+        text = json.dumps([params["requestState"], params["inputResponses"]["dirs"]["roots"][0]["name"]])
+        send(id=id, result={"resultType": "complete", "content": [{"type": "text", "text": text}]})
+    elif method == "notifications/cancelled":
+        print("cancelled", params["requestId"], file=sys.stderr, flush=True)
+    elif id is not None:
+        send(id=id, error={"code": -32601, "message": "Method not found: " + method})
+"""
+
+# A server of the handshake era that does not survive a request before initialize.
+FRAGILE = """
+import json, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "initialize":
+        info = {"name": "fragile", "version": "1"}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    elif message["method"] != "notifications/initialized":
+        sys.exit("unexpected " + message["method"])
+"""
+
+
+def script(code: str, **more: object) -> StdioEntry:
+    args = ("-I", "-S", "-c", code)
+    return StdioEntry(name="srv", command=sys.executable, args=args, **more)  # type: ignore[arg-type]
+
+
+async def connect(lab: Lab, entry: StdioEntry) -> str:
+    """Connect; the revision and how it was found out."""
+    lab.engine.add(entry)
+    await lab.engine.connect("srv")
+    agreement = lab.view().agreement
+    assert agreement is not None
+    return f"{agreement.revision}: {agreement.how}"
+
+
+@pytest.fixture
+async def stateless(lab: Lab) -> Lab:
+    await connect(lab, script(STATELESS, roots=("/srv/mine",)))
+    return lab
+
+
+# ------------------------------------------------------------------ finding out
+
+
+async def test_a_server_that_answers_the_probe_is_spoken_to_without_a_handshake(stateless: Lab) -> None:
+    agreement = stateless.view().agreement
+    assert agreement is not None
+    assert (agreement.revision.date, agreement.server.name) == ("2026-07-28", "new")
+    assert agreement.how == "The server answered server/discover at 2026-07-28, and supports 2026-07-28."
+    assert "initialize" not in [row.method for row in stateless.rows(RecordKind.REQUEST)]
+
+
+async def test_a_server_of_the_handshake_era_is_found_out_and_the_verdict_says_how(lab: Lab) -> None:
+    how = await connect(lab, fault_entry())
+    assert how.startswith("2025-11-25: It answered server/discover with “Method not found")
+
+
+async def test_a_process_that_ends_on_the_probe_is_started_again(lab: Lab) -> None:
+    how = await connect(lab, script(FRAGILE))
+    assert how.startswith("2025-06-18: Its process ended when it was asked server/discover")
+    started = [row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]
+    assert len(started) == 2
+    assert lab.stderr() == [b"unexpected server/discover"]  # what it said is not lost
+
+
+async def test_legacy_first_spares_such_a_process_the_probe(lab: Lab) -> None:
+    how = await connect(lab, script(FRAGILE, era="legacy-first"))
+    assert how.startswith("2025-06-18: initialize at 2025-11-25")
+    assert len([row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]) == 1
+
+
+async def test_with_a_pinned_revision_the_last_words_of_such_a_process_are_the_reason(lab: Lab) -> None:
+    error = await lab.fails_to_connect(script(FRAGILE, era="2026-07-28"))
+    assert error.summary == "The server exited with code 1."
+    assert "unexpected server/discover" in error.next_step
+
+
+async def test_with_a_pinned_revision_nothing_is_fallen_back_to(lab: Lab) -> None:
+    error = await lab.fails_to_connect(replace(fault_entry(), era="2026-07-28"))
+    assert error.summary.startswith("The server does not speak 2026-07-28")
+    assert [row.method for row in lab.rows(RecordKind.REQUEST)] == ["server/discover"]
+
+
+# ------------------------------------------------------------------ speaking
+
+
+async def test_a_call_of_two_rounds_is_one_call_to_the_person(stateless: Lab) -> None:
+    assert json.loads(await stateless.text("anything")) == ["s-1", "mine"]
+    calls = [row for row in stateless.rows(RecordKind.REQUEST) if row.method == "tools/call"]
+    assert [row.status for row in calls] == [Status.OK, Status.OK]
+
+
+async def test_a_change_that_is_told_on_a_stream_reaches_the_window(lab: Lab) -> None:
+    changed = asyncio.Event()
+    changes: list[tuple[str, str]] = []
+
+    def on_change(server: str, kind: str) -> None:
+        changes.append((server, kind))
+        changed.set()
+
+    lab.engine.list_changed.connect(on_change)
+    await connect(lab, script(STATELESS))
+    await asyncio.wait_for(changed.wait(), 10)
+    assert changes == [("srv", "tools")]
+
+
+async def test_a_call_that_is_given_up_is_cancelled_by_a_notice(stateless: Lab) -> None:
+    told = asyncio.Event()
+    log = stateless.engine.log
+    log.grew.connect(lambda count: told.set())
+
+    async def until(text: bytes) -> bytes:
+        while not (lines := [line for line in stateless.stderr() if text in line]):
+            told.clear()
+            await told.wait()
+        return lines[0]
+
+    call = asyncio.get_running_loop().create_task(stateless.call("never"))
+    await until(b"I will not answer")
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    (row,) = (row for row in stateless.rows(RecordKind.REQUEST) if row.method == "tools/call")
+    assert await asyncio.wait_for(until(b"cancelled"), 10) == f"cancelled {row.id}".encode()
+
+
+# ------------------------------------------------------------------ starting again
+
+
+async def test_a_server_that_dies_is_started_again_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backoff, "_FIRST", 0.01)
+    lab = Lab(Settings(connect_timeout=10, request_timeout=10))
+    try:
+        lab.engine.add(replace(fault_entry(), auto_restart=True))
+        await lab.engine.connect("srv")
+        first = lab.view().pid
+        outcome = await lab.call("dies", code=7)
+        assert outcome.kind is OutcomeKind.FAILED
+        assert outcome.summary == "The server exited with code 7."
+        await asyncio.wait_for(lab.until(ServerStatus.RESTARTING), 10)
+        view = await asyncio.wait_for(lab.until(ServerStatus.CONNECTED), 10)
+        assert view.pid != first
+        assert await lab.text("echo", text="back") == "back"
+        assert b"Fatal: lost the database." in lab.stderr()  # the history stays
+    finally:
+        await lab.engine.close()
