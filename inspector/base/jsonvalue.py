@@ -67,11 +67,13 @@ def to_wire(value: JSON) -> bytes:
 
 
 def _holds_exact_number(value: JSON) -> bool:
-    if isinstance(value, dict):
-        return any(_holds_exact_number(child) for child in value.values())
-    if isinstance(value, list):
-        return any(_holds_exact_number(child) for child in value)
-    return isinstance(value, ExactNumber)
+    if not isinstance(value, dict | list):
+        return isinstance(value, ExactNumber)
+    # A loop, and nothing called for a string: this looks at every value of every message that is sent.
+    for child in value.values() if isinstance(value, dict) else value:
+        if type(child) is not str and _holds_exact_number(child):
+            return True
+    return False
 
 
 def _write_exactly(value: JSON) -> str:

@@ -332,7 +332,7 @@ class Session:
         if self._transport is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         row = self._recorder.sent(message)
-        await self._transport.send(message, replace(envelope, tag=row))
+        await self._transport.send(message, Envelope(envelope.revision, envelope.headers, row))
         return row
 
     async def _send_quietly(self, message: Message) -> None:

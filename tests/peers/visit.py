@@ -99,10 +99,15 @@ class Visit:
         await asyncio.wait([task])
         assert task.cancelled()
 
-    async def heard(self, method: str) -> JSONObject:
-        """The params of the first notification of this method, come or still to come."""
-        await self.recorded(lambda: self._notifications(method, Direction.IN))
-        message = parse(self._notifications(method, Direction.IN)[0].raw.decode())
+    async def heard(self, method: str, mentioning: str = "") -> JSONObject:
+        """The params of the first notification of this method, come or still to come, that mentions this."""
+
+        def found() -> list[Record]:
+            rows = self._notifications(method, Direction.IN)
+            return [row for row in rows if mentioning.encode() in row.raw]
+
+        await self.recorded(found)
+        message = parse(found()[0].raw.decode())
         assert isinstance(message, dict)
         params = message.get("params", {})
         assert isinstance(params, dict)
