@@ -20,6 +20,7 @@ import httpx2
 
 from inspector.config.entries import HttpEntry
 from inspector.engine.thread import EngineThread
+from inspector.protocol.revisions import Era, Revision
 from tests.bench.calls import call_engine, recorded_calls
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.report import Result, remark, stopwatch
@@ -27,6 +28,7 @@ from tests.bench.servercommand import add_era, add_tool
 
 LEAST_OF_BARE = 0.8
 _ROUNDS = 9
+_INFO = {"name": "bare", "version": "1"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,9 @@ async def _rounds(
 ) -> tuple[list[float], list[float]]:
     """Calls a second of the bare client and of ours, round by round; the first round warms up."""
     bare, lens = [], []
-    async with BareClient(url) as client:
+    (view,) = thread.engine.views()
+    assert view.agreement is not None
+    async with BareClient(url, view.agreement.revision) as client:
         for number in range(_ROUNDS + 1):
             with stopwatch() as floor:
                 for _ in range(options.count):
@@ -96,43 +100,57 @@ def _server(url: str) -> Iterator[str]:
 
 
 class BareClient:
-    """The floor: a handshake, then one POST a call, `json.loads`; nothing recorded."""
+    """The floor: one POST a call, `json.loads`, nothing recorded; in the revision that ours agreed on."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, revision: Revision) -> None:
         self._url = url
         accepted = "application/json, text/event-stream"
         self._http = httpx2.AsyncClient(headers={"Content-Type": "application/json", "Accept": accepted})
         self._last_id = 0
+        self._revision = revision.date
+        self._is_stateless = revision.era is Era.STATELESS
 
     async def __aenter__(self) -> Self:
         await self._http.__aenter__()
-        info = {"name": "bare", "version": "1"}
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
-        result = (await self._request("initialize", params))["result"]
-        self._http.headers["MCP-Protocol-Version"] = result["protocolVersion"]
-        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        if not self._is_stateless:
+            params = {"protocolVersion": self._revision, "capabilities": {}, "clientInfo": _INFO}
+            await self._request("initialize", params)
+        self._http.headers["MCP-Protocol-Version"] = self._revision
+        if not self._is_stateless:
+            await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self._http.aclose()
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> None:
-        answer = await self._request("tools/call", {"name": tool, "arguments": arguments})
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        headers = {}
+        if self._is_stateless:
+            params["_meta"] = {
+                "io.modelcontextprotocol/protocolVersion": self._revision,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": _INFO,
+            }
+            headers = {"Mcp-Method": "tools/call", "Mcp-Name": tool}
+        answer = await self._request("tools/call", params, headers)
         if "result" not in answer:
             raise SystemExit(f"The server answered with an error: {answer}")
 
-    async def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _request(
+        self, method: str, params: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
         self._last_id += 1
         message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
-        response = await self._post(message)
+        response = await self._post(message, headers)
         if session := response.headers.get("mcp-session-id"):
             self._http.headers["Mcp-Session-Id"] = session
         answer: dict[str, Any] = json.loads(_body(response))
         return answer
 
-    async def _post(self, message: dict[str, Any]) -> httpx2.Response:
+    async def _post(self, message: dict[str, Any], headers: dict[str, str] | None = None) -> httpx2.Response:
         content = json.dumps(message, separators=(",", ":")).encode()
-        response = await self._http.post(self._url, content=content)
+        response = await self._http.post(self._url, content=content, headers=headers)
         if not response.is_success:
             raise SystemExit(f"The server answered {response.status_code}: {response.text[:300]}")
         return response
@@ -142,4 +160,4 @@ def _body(response: httpx2.Response) -> bytes:
     """The JSON, or the data of the last event."""
     if not response.headers["content-type"].startswith("text/event-stream"):
         return response.content
-    return response.content.rpartition(b"data:")[2]
+    return [line for line in response.content.splitlines() if line.startswith(b"data:")][-1][5:]
