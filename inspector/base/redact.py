@@ -8,7 +8,8 @@ hold the same value.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
 
 _SECRET_NAME = re.compile(
     r"(?:^|[_.-])(?:api[_-]?key|apikey|access[_-]?key|auth|authorization|bearer|client[_-]?secret|cookie"
@@ -18,9 +19,52 @@ _SECRET_NAME = re.compile(
 )
 
 
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# How well-known keys begin, wherever they stand.
+_SECRET_VALUE = re.compile(
+    r"(?:sk|pk|rk)-\w|gh[opsu]_\w|github_pat_|glpat-|xox[abps]-|AKIA[A-Z0-9]{12}|eyJ[\w-]{10,}\."
+)
+MASK = "•••"
+
+
 def is_secret_name(name: str) -> bool:
     """Does a header, variable or member of this name usually hold a secret?"""
-    return _SECRET_NAME.search(name) is not None
+    return _SECRET_NAME.search(_CAMEL.sub("_", name)) is not None
+
+
+def masked_words(words: Iterable[str]) -> list[str]:
+    """A command line for showing: what follows `--token` or `KEY=` is masked, and what looks like a key."""
+    shown: list[str] = []
+    is_next_secret = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        is_option = word.startswith("-")
+        if (is_next_secret and not is_option) or _SECRET_VALUE.match(word):
+            shown.append(MASK)
+        elif "://" in word:
+            shown.append(masked_url(word))
+        elif equals and is_secret_name(name.lstrip("-")):
+            shown.append(f"{name}={MASK}")
+        else:
+            shown.append(word)
+        is_next_secret = is_option and not equals and is_secret_name(word.lstrip("-"))
+    return shown
+
+
+def masked_url(url: str) -> str:
+    """A URL for showing: user names, passwords and the values of secret parameters are masked."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    host = f"{MASK}@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
+    query = "&".join(map(_masked_parameter, parts.query.split("&"))) if parts.query else ""
+    return urlunsplit(parts._replace(netloc=host, query=query))
+
+
+def _masked_parameter(parameter: str) -> str:
+    name, equals, value = parameter.partition("=")
+    return f"{name}={MASK}" if equals and value and is_secret_name(name) else parameter
 
 
 class Redactor:
@@ -31,7 +75,3 @@ class Redactor:
 
     def mask(self, value: str) -> str:
         return self._known.setdefault(value, f"‹secret {len(self._known) + 1}›")
-
-    def mask_named(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Mask the values whose names say that they are secret."""
-        return {name: self.mask(value) if is_secret_name(name) else value for name, value in values.items()}

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
+from inspector.base.redact import MASK, masked_url, masked_words
 from inspector.protocol.probe import read_era_choice
 from inspector.protocol.revisions import REVISIONS
 
@@ -72,8 +73,8 @@ class StdioEntry(_Entry):
 
     @property
     def address(self) -> str:
-        """What a person would type to start it."""
-        return shlex.join((self.command, *self.args))
+        """What a person would type to start it, secrets masked: for showing."""
+        return " ".join(_quoted(word) for word in masked_words((self.command, *self.args)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,8 @@ class _UrlEntry(_Entry):
 
     @property
     def address(self) -> str:
-        return self.url
+        """For showing: secrets in it are masked."""
+        return masked_url(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,18 +140,15 @@ def check_url(url: str) -> str:
         parts = urlsplit(url)
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError as exc:
-        raise ConfigError(f"{url!r} is not a valid URL: {exc}.", "Check the host and the port.") from exc
+        raise ConfigError(f"That is not a valid URL: {exc}.", "Check the host and the port.") from exc
+    if "@" in parts.netloc:
+        raise ConfigError("The URL holds a user name or a password.", "Give an Authorization header instead.")
+    if not parts.hostname or not port_is_fine:
+        raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
     if parts.scheme.lower() not in ("http", "https", "ws", "wss"):
         raise ConfigError(
             f"We cannot speak to a {parts.scheme or 'relative'} URL.",
             "Give an http, https, ws or wss URL.",
-        )
-    if not parts.hostname or not port_is_fine:
-        raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
-    if parts.username or parts.password:
-        raise ConfigError(
-            "The URL holds a user name or a password.",
-            "Give an Authorization header instead.",
         )
     return url
 
@@ -194,3 +193,7 @@ def _stem(word: str) -> str:
 
 def _name_from_url(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2] or "server"
+
+
+def _quoted(word: str) -> str:
+    return word if MASK in word else shlex.quote(word)

@@ -22,6 +22,7 @@ from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Listing, Prompt, Resource, Tool
+from inspector.session.client import Client
 from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
 from inspector.traffic.log import TrafficLog
@@ -162,6 +163,10 @@ class Engine:
         self._guard.close()
 
     # -------------------------------------------------------------- asking servers
+
+    def client(self, name: str) -> Client:
+        """Everything that can be asked of a server: resources, prompts, completion, subscriptions, tasks."""
+        return self._server(name).client
 
     async def list_tools(self, name: str) -> Listing[Tool]:
         return await self._server(name).client.list_tools()

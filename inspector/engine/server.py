@@ -113,7 +113,9 @@ class Server:
         self._was_connected = state.status is Status.CONNECTED
         if self._was_connected:
             self._on_connected()
-        if is_lost and self.entry.auto_restart and self._restarting is None:
+        # "When a client receives HTTP 404 […] it MUST start a new session": whatever the setting says.
+        wants_restart = self.entry.auto_restart or state.is_session_lost
+        if is_lost and wants_restart and self._restarting is None:
             self._begin_restarting()
         self.announce()
 

@@ -29,11 +29,6 @@ class LineFramer:
         self._size = 0
         self._overlong: bytes | None = None
 
-    @property
-    def pending(self) -> int:
-        """How many bytes of an unfinished line have arrived."""
-        return self._size
-
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
         """Take the next bytes; give the lines that they complete."""
         if b"\n" not in chunk:

@@ -18,6 +18,7 @@ from inspector.base.errors import (
 )
 from inspector.base.jsonvalue import JSONObject, shorten
 from inspector.base.plaintext import one_line
+from inspector.base.redact import masked_words
 from inspector.base.signals import Signal
 from inspector.config.settings import Settings
 from inspector.protocol.connection import (
@@ -131,7 +132,10 @@ class Session:
     async def _lose(self, closed: Closed) -> None:
         """The wire ended by itself."""
         async with self._life:
-            await self._end(SessionState(Status.FAILED, closed.summary, closed.next_step))
+            lost = closed.is_session_lost
+            await self._end(
+                SessionState(Status.FAILED, closed.summary, closed.next_step, is_session_lost=lost)
+            )
 
     def _begin(self, route: Route) -> None:
         self._recorder.new_conversation()
@@ -156,16 +160,33 @@ class Session:
             raise ConnectFailed(exc.summary, exc.next_step) from exc
 
     async def _connect(self) -> Agreement:
-        """Try the routes in turn: the next one when this one is refused as a server of that kind would."""
+        """Try the routes in turn: the next one when this one is refused as an older server would."""
         *others, last = self._routes
+        refusals: list[WrongRoute] = []
         for route, following in zip(others, self._routes[1:], strict=True):
             try:
                 return await self._connect_by(route)
             except WrongRoute as exc:
+                refusals.append(exc)
                 self._recorder.note(RecordKind.LOCAL, f"{exc} Trying the older transport.")
                 await self._leave_transport()
                 self._begin(following)
-        return await self._connect_by(last)
+        if not refusals:
+            return await self._connect_by(last)
+        return await self._connect_by_older(last, refusals[0])
+
+    async def _connect_by_older(self, route: Route, refusal: WrongRoute) -> Agreement:
+        try:
+            agreement = await self._connect_by(route)
+        except NeedsLogin:
+            raise
+        except (ConnectFailed, ConnectionLost) as exc:
+            raise ConnectFailed(
+                f"{refusal.summary} Tried as HTTP+SSE: {exc.summary}",
+                "Check the path of the URL: /mcp and /sse are usual.",
+            ) from exc
+        how = f"{agreement.how}. Streamable HTTP was refused, so this is the HTTP+SSE of 2024."
+        return replace(agreement, how=how)
 
     async def _connect_by(self, route: Route) -> Agreement:
         assert self._transport is not None
@@ -406,7 +427,7 @@ class Session:
 
     def _on_started(self, event: ProcessStarted) -> None:
         names = ", ".join(event.environment_names) or "none"
-        text = f"Process {event.pid} started: {' '.join(event.command)}"
+        text = f"Process {event.pid} started: {' '.join(masked_words(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
         self._set_state(replace(self.state, pid=event.pid))

@@ -26,3 +26,4 @@ class SessionState:
     agreement: Agreement | None = None
     pid: int | None = None
     waits_for: str = ""
+    is_session_lost: bool = False  # the server forgot it: a new one can be begun at once

@@ -32,11 +32,6 @@ class RecordKind(IntEnum):
     def is_frame(self) -> bool:
         return self <= RecordKind.TEXT
 
-    @property
-    def is_output(self) -> bool:
-        """Does it belong on a console?"""
-        return self in (RecordKind.TEXT, RecordKind.STDERR, RecordKind.PROCESS)
-
 
 assert all(RecordKind[kind.name].value == kind.value for kind in Kind)
 

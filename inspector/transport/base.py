@@ -138,6 +138,7 @@ class Closed:
     summary: str
     next_step: str
     at: int
+    is_session_lost: bool = False  # the server is there, but has forgotten the session
 
 
 WireEvent: TypeAlias = (

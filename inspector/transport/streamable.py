@@ -242,7 +242,7 @@ class StreamableHttpTransport:
             await self._keep_listening(stream)
         except HttpRefused as exc:
             if exc.status == 404 and stream.is_open and self._session_id:
-                self._close(*_SESSION_LOST)
+                self._close(*_SESSION_LOST, is_session_lost=True)
         except ConnectionLost as exc:
             if stream.is_open:
                 self._close(
@@ -288,11 +288,11 @@ class StreamableHttpTransport:
 
     def _check_session(self, post: _Post, error: UserError) -> None:
         if post.has_session and isinstance(error, HttpRefused) and error.status == 404:
-            self._close(*_SESSION_LOST)
+            self._close(*_SESSION_LOST, is_session_lost=True)
 
-    def _close(self, summary: str, next_step: str) -> None:
+    def _close(self, summary: str, next_step: str, *, is_session_lost: bool = False) -> None:
         if self._closed is None:
-            self._closed = Closed(summary, next_step, self._now())
+            self._closed = Closed(summary, next_step, self._now(), is_session_lost)
             self._report(self._closed)
 
     def _require_open(self) -> Exchanges:
@@ -308,7 +308,7 @@ class StreamableHttpTransport:
 
 _SESSION_LOST = (
     "The server no longer knows this session (HTTP 404).",
-    "Connect again: a new session will be begun. Nothing is sent again by itself.",
+    "A new session is begun. Nothing is sent again by itself.",
 )
 
 _NO_STREAM = "It offers no such stream; what came before is in the Traffic view."

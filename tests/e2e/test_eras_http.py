@@ -170,20 +170,16 @@ async def test_where_the_transport_is_given_the_older_one_is_not_tried(net: Net,
 # ------------------------------------------------------------------ the handshake shape
 
 
-async def test_a_lost_session_is_told_and_a_click_begins_a_new_one(net: Net, server: FaultServer) -> None:
+async def test_a_lost_session_fails_the_call_and_a_new_one_is_begun(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server, tools={})
     await net.connect()
     server.order("tools/call", faults.replies(404))
+    server.session = "s-2"
     outcome = await net.call()
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == SESSION_LOST
-    view = await net.lab.until(ServerStatus.FAILED)
-    assert (view.reason, view.next_step) == (
-        SESSION_LOST,
-        "Connect again: a new session will be begun. Nothing is sent again by itself.",
-    )
-    server.session = "s-2"
-    await net.lab.engine.connect("srv")
+    await net.lab.until(ServerStatus.RESTARTING)
+    await net.lab.until(ServerStatus.CONNECTED)
     assert (await net.call()).kind is OutcomeKind.RESULT
     assert server.called("tools/call")[-1].headers["mcp-session-id"] == "s-2"
     assert "mcp-session-id" not in server.called("initialize")[-1].headers

@@ -41,7 +41,7 @@ class Visit:
     @property
     def client(self) -> Client:
         """What the engine has no words for yet is asked of its client for this server."""
-        return self.engine._server(self.name).client
+        return self.engine.client(self.name)
 
     # -------------------------------------------------------------- asking
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import ConnectFailed, UserError
 from inspector.base.plaintext import one_line, visible
-from inspector.base.redact import Redactor, is_secret_name
+from inspector.base.redact import Redactor, is_secret_name, masked_url, masked_words
 from inspector.base.units import duration, full_time, plural, size, time_of_day
 
 MS = 1_000_000
@@ -74,14 +74,31 @@ def test_ordinary_names_are_not_taken_for_secret(name: str) -> None:
 
 def test_one_secret_has_one_placeholder_wherever_it_shows_up() -> None:
     redactor = Redactor()
-    masked = redactor.mask_named({"TOKEN": "abc", "PATH": "/bin", "api_key": "abc", "PASSWORD": "xyz"})
-    assert masked == {
-        "TOKEN": "‹secret 1›",
-        "PATH": "/bin",
-        "api_key": "‹secret 1›",
-        "PASSWORD": "‹secret 2›",
-    }
-    assert redactor.mask("xyz") == "‹secret 2›"
+    assert [redactor.mask(secret) for secret in ("abc", "xyz", "abc")] == [
+        "‹secret 1›",
+        "‹secret 2›",
+        "‹secret 1›",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["server", "--api-key", "s3cr3t", "--port", "80"], ["server", "--api-key", "•••", "--port", "80"]),
+        (["server", "--token=s3cr3t"], ["server", "--token=•••"]),
+        (["env", "API_KEY=s3cr3t", "x"], ["env", "API_KEY=•••", "x"]),
+        (["server", "sk-abc123"], ["server", "•••"]),
+        (["server", "--token", "--verbose"], ["server", "--token", "--verbose"]),
+        (["curl", "https://h/x?accessToken=s3cr3t&page=2"], ["curl", "https://h/x?accessToken=•••&page=2"]),
+    ],
+)
+def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: list[str]) -> None:
+    assert masked_words(words) == shown
+
+
+def test_a_url_is_shown_without_its_user_and_its_secret_parameters() -> None:
+    assert masked_url("https://me:pw@host/p?q=1&api_key=x#f") == "https://•••@host/p?q=1&api_key=•••#f"
+    assert masked_url("http://[") == "http://["
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_nothing_is_taken_from_the_surroundings_unless_it_says_so() -> None:
         ),
         ({"url": "http://x", "type": "carrier pigeon"}, "type: input should be 'auto', 'http' or 'sse'"),
         ({"url": "http://x", "headers": {"a": 1}}, "headers.a: input should be a valid string"),
-        ({"url": "http://[::1"}, "'http://[::1' is not a valid URL"),
+        ({"url": "http://[::1"}, "That is not a valid URL"),
         ({"url": "ws://"}, "'ws://' names no host"),
         ({"url": "wss://me:secret@x/"}, "The URL holds a user name or a password"),
         ({"url": 5}, 'url: input should be a valid string. A server needs "command" or "url".'),

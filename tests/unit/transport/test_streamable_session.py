@@ -148,7 +148,7 @@ async def test_a_lost_session_ends_the_conversation_once(
         assert "no longer knows this session (HTTP 404)" in str(await stage.log.failure(request))
     (closed,) = stage.log.all(Closed)
     assert closed.summary == "The server no longer knows this session (HTTP 404)."
-    assert closed.next_step.startswith("Connect again")
+    assert closed.is_session_lost
     with pytest.raises(ConnectionLost, match="no longer knows this session"):
         await stage.request()
     await stage.transport.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from inspector.base.redact import Redactor, is_secret_name
+from inspector.base.redact import Redactor, is_secret_name, masked_url
 from inspector.base.units import duration, size
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.jsonview import JsonView
@@ -37,7 +37,7 @@ def exchange_text(exchange: HttpExchange) -> str:
     """Both heads as they went over the wire, but for masked secrets, and the body that was no message."""
     redactor = Redactor()
     lines = [
-        f"> {exchange.method} {exchange.url}",
+        f"> {exchange.method} {masked_url(exchange.url)}",
         *_header_lines(">", exchange.request_headers, redactor),
         "",
     ]
