@@ -271,6 +271,8 @@ async def _add_server(guide: Guide) -> None:
 async def _in_the_dark(guide: Guide) -> None:
     guide.server("everything")
     await guide.tool("forecast")
+    result = guide.tools.call_view.result.content
+    await guide.until("the forecast of before", lambda: "Lisbon" in result.shown_text())
     guide.do("view.dark")
     await guide.picture("dark")
 

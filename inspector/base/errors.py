@@ -9,7 +9,8 @@
         ├── ConnectFailed       a connection could not be made
         │   └── NeedsLogin      … because the server wants to know who asks
         ├── ConnectionLost      a connection ended while something waited on it
-        │   └── HttpRefused     … or one HTTP request of it was refused, with a status
+        │   ├── HttpRefused     … or one HTTP request of it was refused, with a status
+        │   └── NotReached      … or nothing could be sent at all
         ├── RequestTimedOut     no answer within the limit
         ├── RequestCancelled    the person (or the program) stopped waiting
         └── NotOffered          the server does not have the capability this needs
@@ -77,6 +78,10 @@ class HttpRefused(ConnectionLost):
         super().__init__(summary, next_step)
         self.status = status
         self.body = body
+
+
+class NotReached(ConnectionLost):
+    """There was no way to the server: the request never left."""
 
 
 class RequestTimedOut(UserError):

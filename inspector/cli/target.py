@@ -23,7 +23,7 @@ _HOW = "Use one of --url URL, --server NAME, or -- COMMAND at the very end."
 
 def add_server_options(parser: Parser) -> None:
     server = parser.add_argument_group("server (exactly one of --url, --server and -- COMMAND)")
-    server.add_argument("--url", help="a server that is running, over Streamable HTTP")
+    server.add_argument("--url", help="a server that is running, over HTTP or WebSocket")
     server.add_argument("--server", metavar="NAME", help="a server of the catalogue")
     server.add_argument("--config", type=Path, metavar="FILE", help="the catalogue, instead of your own")
     server.add_argument(

@@ -12,6 +12,7 @@ from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
     NeedsLogin,
+    NotReached,
     RequestCancelled,
     RequestTimedOut,
     UserError,
@@ -341,7 +342,7 @@ class Session:
         assert request.id is not None
         is_over = not isinstance(error, asyncio.CancelledError | RequestTimedOut)
         reason = "cancelled by the person" if isinstance(error, asyncio.CancelledError) else "timed out"
-        self._recorder.given_up(request.id)
+        self._recorder.given_up(request.id, was_sent=not isinstance(error, NotReached))
         notice = self._connection.cancel(request.id, reason)
         if self._transport is None:
             return

@@ -95,9 +95,9 @@ class TrafficLog:
         self._partner[request] = answer
         self._status[request] = status
 
-    def give_up(self, request: int) -> None:
+    def give_up(self, request: int, status: Status = Status.GIVEN_UP) -> None:
         if self._status[request] == Status.PENDING:
-            self._status[request] = Status.GIVEN_UP
+            self._status[request] = status
 
     def rides_on(self, row: int, exchange: int) -> None:
         """A frame came or went on the HTTP exchange of this row."""

@@ -82,11 +82,12 @@ class Recorder:
         self._log.append(self._server, kind, Direction.NONE, now, wall, text.encode(errors="replace"))
         self._log.publish()
 
-    def given_up(self, id: RequestId) -> None:
+    def given_up(self, id: RequestId, *, was_sent: bool = True) -> None:
         """We no longer wait for the answer to a request of ours."""
         row = self._open[Direction.OUT].give_up(id)
         if row is not None:
-            self._log.give_up(row)
+            self._log.give_up(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
+            self._log.publish()
 
     # --------------------------------------------------------------
 

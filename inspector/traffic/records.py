@@ -51,6 +51,7 @@ class Status(IntEnum):
     TOOL_ERROR = 3  # a result that says isError
     ERROR = 4
     GIVEN_UP = 5  # cancelled, timed out, or its connection ended
+    NOT_SENT = 6  # there was no way to the server: it never left
 
 
 @dataclass(frozen=True, slots=True)

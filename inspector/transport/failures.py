@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from inspector.base.errors import ConnectionLost
+from inspector.base.errors import ConnectionLost, NotReached
 from inspector.base.plaintext import one_line
 
 
@@ -21,21 +21,21 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
     host = urlsplit(url).netloc.rpartition("@")[2]
     for cause in reversed(causes):
         if (sentence := _explain_cause(cause, host)) is not None:
-            return ConnectionLost(*sentence)
+            return ConnectionLost(*sentence) if answered else NotReached(*sentence)
     name = type(error).__name__
     said = one_line(str(error)).rstrip(".") or name
     if name in ("ConnectTimeout", "TimeoutError"):
-        return ConnectionLost(
+        return NotReached(
             f"{host} did not accept a connection in time.", "Check the address, the network and the proxy."
         )
     if name in ("ProxyError", "InvalidProxyStatus", "InvalidProxyMessage"):
-        return ConnectionLost(f"The proxy refused the connection to {host}: {said}.", "Check the proxy.")
+        return NotReached(f"The proxy refused the connection to {host}: {said}.", "Check the proxy.")
     if name == "ConnectError":
-        return ConnectionLost(f"Could not connect to {host}: {said}.", "Check the address and the network.")
+        return NotReached(f"Could not connect to {host}: {said}.", "Check the address and the network.")
     if name == "LocalProtocolError":
-        return ConnectionLost(f"The request cannot be sent as it is: {said}.", "Check its headers.")
+        return NotReached(f"The request cannot be sent as it is: {said}.", "Check its headers.")
     if name == "UnsupportedProtocol":
-        return ConnectionLost(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
+        return NotReached(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
     if name == "RemoteProtocolError" and not _CUT_SHORT.search(said):
         return ConnectionLost(f"{host} sent what is not HTTP: {said}.", "Check the port: what listens there?")
     return _cut_short(host, said, answered, is_secure=url.startswith(("https:", "wss:")))

@@ -243,3 +243,13 @@ def test_fast_walk_through_rows_ends_at_the_last_one(lens: Lens) -> None:
     raw = lens.app.bridge.log.raw(number)
     lens.until(lambda: panel.detail.message.shown_text())
     assert json.loads(panel.detail.message.shown_text()) == json.loads(raw)
+
+
+def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
+    panel = lens.window.traffic
+    panel.table.resize(560, 300)
+    hidden = [panel.table.isColumnHidden(each) for each in (Column.ID, Column.NUMBER, Column.SERVER)]
+    assert hidden == [True, True, True]
+    assert panel.table.columnWidth(Column.MESSAGE) >= 150
+    panel.table.resize(1200, 300)
+    assert not any(panel.table.isColumnHidden(each) for each in Column)

@@ -39,9 +39,10 @@ class AddServerDialog(QDialog):
         self._cancel_action = QAction("Cancel", self)
         self._lay_out(theme)
         self.address.textChanged.connect(self._on_changed)
+        self.name.textChanged.connect(self._on_changed)
         self.add_action.triggered.connect(self._on_add)
         self._cancel_action.triggered.connect(self.reject)
-        self._on_changed("")
+        self._on_changed()
 
     def error_text(self) -> str:
         return self._error.text()
@@ -68,18 +69,19 @@ class AddServerDialog(QDialog):
         column.addStretch(1)
         column.addLayout(buttons)
 
-    def _on_changed(self, text: str) -> None:
+    def _on_changed(self) -> None:
+        text = self.address.text()
         self._error.setText("")
         self._error.hide()
         self.add_action.setEnabled(bool(text.strip()))
         try:
             entry = entry_from_text(text)
         except ConfigError:
-            self._summary.setText("A command line is started without a shell; a URL is connected over HTTP.")
+            self._summary.setText("A command is started without a shell; a URL may be http(s) or ws(s).")
             self.name.setPlaceholderText("suggested from the command")
             return
         what = "starts the command" if entry.transport == "stdio" else "connects to the URL"
-        self._summary.setText(f"This {what} as server “{entry.name}”.")
+        self._summary.setText(f"This {what} as server “{self.name.text().strip() or entry.name}”.")
         self.name.setPlaceholderText(entry.name)
 
     def _on_add(self) -> None:

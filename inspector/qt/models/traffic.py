@@ -39,6 +39,7 @@ STATUS_WORDS = {
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
     Status.GIVEN_UP: "given up",
+    Status.NOT_SENT: "not sent",
 }
 STATUS_TONES: dict[Status, Tone] = {
     Status.NONE: "muted",
@@ -47,6 +48,7 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.TOOL_ERROR: "warn",
     Status.ERROR: "error",
     Status.GIVEN_UP: "muted",
+    Status.NOT_SENT: "error",
 }
 _NUMERIC = (Column.NUMBER, Column.DURATION, Column.SIZE)
 # Made once: combining two of Qt's flags takes longer than everything else that a cell is asked for.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.units import plural
@@ -33,6 +33,9 @@ _WIDTHS = {
     Column.DURATION: 84,
     Column.SIZE: 80,
 }
+# A message must be readable: with less room for it than this, what tells least goes first.
+_LEAST_FOR_MESSAGE = 180
+_EXPENDABLE = (Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE)
 
 
 class TrafficPanel(QWidget):
@@ -85,8 +88,8 @@ class TrafficPanel(QWidget):
         if row is None:
             return False
         self._actions["traffic.follow"].setChecked(False)
-        self.table.setCurrentIndex(self.model.index(row, 0))
-        self.table.scrollTo(self.model.index(row, 0), QTableView.ScrollHint.PositionAtCenter)
+        self.table.setCurrentIndex(self.model.index(row, Column.MESSAGE))
+        self.table.scrollTo(self.model.index(row, Column.MESSAGE), QTableView.ScrollHint.PositionAtCenter)
         return True
 
     def go_to_partner(self) -> None:
@@ -107,9 +110,24 @@ class TrafficPanel(QWidget):
         header = self.table.horizontalHeader()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(Column.MESSAGE, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(24)
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
+        self.table.installEventFilter(self)
         return self.table
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.table and event.type() is QEvent.Type.Resize:
+            self._fit_columns()
+        return super().eventFilter(watched, event)
+
+    def _fit_columns(self) -> None:
+        """Leave room for the message: hide columns one after the other, and show them again."""
+        room = self.table.viewport().width() - sum(_WIDTHS.values())
+        for column in _EXPENDABLE:
+            is_hidden = room < _LEAST_FOR_MESSAGE
+            self.table.setColumnHidden(column, is_hidden)
+            room += _WIDTHS[column] if is_hidden else 0
 
     def _lay_out(self) -> None:
         self.scope.setAccessibleName("Whose traffic")
@@ -188,7 +206,7 @@ class TrafficPanel(QWidget):
         self._is_moving = False
         self._explain_or_show()
         if number is not None and (row := self.model.find_row(number)) is not None:
-            self.table.setCurrentIndex(self.model.index(row, 0))
+            self.table.setCurrentIndex(self.model.index(row, Column.MESSAGE))
         elif self._actions["traffic.follow"].isChecked():
             self.table.scrollToBottom()
 

@@ -1,0 +1,30 @@
+"""The tour of the real window, as the command runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_PNG = b"\x89PNG"
+
+
+@pytest.mark.timeout(180)
+def test_the_tour_does_every_job_and_saves_its_pictures(tmp_path: Path) -> None:
+    out = tmp_path / "pictures"
+    tour = subprocess.run(
+        [sys.executable, "-P", "-m", "inspector", "tour", "--out", str(out)],
+        env=os.environ | {"HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=170,
+    )
+    assert tour.returncode == 0, tour.stderr
+    assert tour.stderr == ""
+    pictures = sorted(out.glob("*.png"))
+    assert [picture.name[:2] for picture in pictures] == [f"{n:02d}" for n in range(1, len(pictures) + 1)]
+    assert len(pictures) >= 14
+    assert all(picture.read_bytes().startswith(_PNG) for picture in pictures)
