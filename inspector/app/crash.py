@@ -1,42 +1,53 @@
-"""The last resort: an error that nobody caught is written to a file, and the person is told where."""
+"""The last resort: an error that nobody caught is written to a file, and the person is told where.
+
+What this needs itself is imported when there is something to report: a start does not wait for it.
+"""
 
 from __future__ import annotations
 
-import logging
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+Tell = Callable[[str], None]
 
-def install_crash_report(tell: Callable[[str], None]) -> None:
-    """From now on, an uncaught error and an error of a background task end in a file and in `tell`."""
+
+def report_uncaught(tell: Tell) -> None:
+    """From now on, an error that nobody caught ends in a file and in `tell`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # somebody's wish, not an error
             sys.__excepthook__(kind, error, trace)
             return
-        tell(_write("".join(traceback.format_exception(kind, error, trace))))
+        tell(_write(_traceback(error)))
 
     sys.excepthook = on_error
-    handler = _TaskErrors(tell)
+
+
+def report_task_errors(tell: Tell) -> None:
+    """Likewise for what background tasks log as an error: nobody awaits them."""
+    import logging
+
+    class TaskErrors(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            tell(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}"))
+
+    handler = TaskErrors(logging.ERROR)
     logging.getLogger("inspector").addHandler(handler)
     logging.getLogger("asyncio").addHandler(handler)
 
 
-class _TaskErrors(logging.Handler):
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        super().__init__(logging.ERROR)
-        self._tell = tell
+def _traceback(error: BaseException) -> str:
+    import traceback
 
-    def emit(self, record: logging.LogRecord) -> None:
-        trace = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else ""
-        self._tell(_write(f"{record.getMessage()}\n{trace}"))
+    return "".join(traceback.format_exception(error))
 
 
 def _write(report: str) -> str:
+    import tempfile
+
     data = report.encode(errors="backslashreplace")  # a file name in it may hold what UTF-8 cannot
     with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
         file.write(data)

@@ -37,9 +37,11 @@ def make_front(layout: Path, scheme: Scheme | None = None) -> Front:
     qt.setQuitOnLastWindowClosed(False)
     remembered = QSettings(str(layout), QSettings.Format.IniFormat)
     theme = Theme(resource_folder() / "icons")
-    theme.apply(qt, scheme or _remembered_scheme(remembered))
+    theme.prepare(qt, scheme or _remembered_scheme(remembered))
     bridge = Bridge(TrafficLog())
-    return Front(qt, theme, bridge, MainWindow(bridge, theme, remembered, resource_folder() / "help"))
+    window = MainWindow(bridge, theme, remembered, resource_folder() / "help")
+    theme.apply(qt, theme.scheme)
+    return Front(qt, theme, bridge, window)
 
 
 def make_qt_application() -> QApplication:

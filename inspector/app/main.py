@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from inspector.app.crash import install_crash_report
+from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.front import Front, make_front
-from inspector.app.signals import close_on_signals
 from inspector.config.paths import catalogue_path, layout_path
 from inspector.qt.theme import Scheme
 
@@ -30,9 +29,8 @@ def build(catalogue: Path | None, layout: Path, scheme: Scheme | None = None) ->
 def run_window(demo: bool, catalogue: Path | None) -> int:
     """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
     front = make_front(layout_path())
-    install_crash_report(front.bridge.problem_found.emit)
+    report_uncaught(front.bridge.problem_found.emit)
     life = _Life(front, demo, None if demo else catalogue or catalogue_path())
-    close_on_signals(front.window)
     front.window.show()
     life.begin()
     return front.qt.exec()
@@ -42,8 +40,13 @@ def tune_interpreter() -> None:
     """Once, when everything is built: what is there by then stays until the end."""
     # The garbage collector need not look at it again: a full collection took 20-30 ms, now 2-3.
     gc.freeze()
+    gc.enable()
     # Both threads want Python's lock in a flood; a short slice halves the window's longest wait.
     sys.setswitchinterval(0.0005)
+
+
+# Time for the first paint, before another thread wants Python's lock.
+_PAINTING_MS = 50
 
 
 class _Life(QObject):
@@ -68,7 +71,7 @@ class _Life(QObject):
 
     def begin(self) -> None:
         """Load the rest when the window has been painted, on a thread, so that it can be used meanwhile."""
-        QTimer.singleShot(0, self._loader.start)
+        QTimer.singleShot(_PAINTING_MS, self._loader.start)
 
     def _load(self) -> None:
         import inspector.app.behind  # noqa: F401
@@ -77,8 +80,11 @@ class _Life(QObject):
 
     def _on_loaded(self) -> None:
         from inspector.app.behind import open_first_servers, put_behind
+        from inspector.app.signals import close_on_signals
 
         self._loader.join()
+        report_task_errors(self._front.bridge.problem_found.emit)
+        close_on_signals(self._front.window)
         self._app = put_behind(self._front, self._catalogue, is_running=True)
         tune_interpreter()
         if self._is_closing:

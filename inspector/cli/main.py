@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from inspector import __version__
 from inspector.base.errors import ConfigError, LensError, RemoteProtocolError, RpcError
 from inspector.base.jsonvalue import compact, shorten
 from inspector.cli import output
 from inspector.cli.exitcodes import ExitCode
-from inspector.cli.parser import Parser, split_command
+
+if TYPE_CHECKING:  # argparse takes 15 ms, which opening the window need not wait for
+    import argparse
+
+    from inspector.cli.parser import Parser
 
 
 class CommandModule(Protocol):
@@ -75,17 +78,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: Sequence[str]) -> int:
+    if list(argv) in ([], ["--demo"]):
+        return _open_window(demo=bool(argv), config=None)
+    from inspector.cli.parser import split_command
+
     words, server_command = split_command(argv)
     options = _parser().parse_args(words)
     name = options.command
     if server_command is not None and (name is None or not COMMANDS[name].takes_server):
         raise ConfigError("A server's command after -- goes with list or call.", "See mcp-lens --help.")
     if name is None:
-        from inspector.cli.commands.window import open_window
-
-        return open_window(options.demo, options.config)
+        return _open_window(options.demo, options.config)
     module = cast(CommandModule, import_module(f"inspector.cli.commands.{name}"))
     return module.run(_command_options(name, module, options, server_command))
+
+
+def _open_window(demo: bool, config: Path | None) -> int:
+    from inspector.cli.commands.window import open_window
+
+    return open_window(demo, config)
 
 
 def _command_options(
@@ -93,6 +104,8 @@ def _command_options(
 ) -> argparse.Namespace:
     if options.demo:
         raise ConfigError("--demo opens the window, and goes with no command.", "See mcp-lens --help.")
+    from inspector.cli.parser import Parser
+
     summary = COMMANDS[name].summary
     parser = Parser(f"mcp-lens {name}", f"{summary[:1].upper()}{summary[1:]}.")
     parser.set_defaults(config=options.config, server_command=server_command)
@@ -102,6 +115,10 @@ def _command_options(
 
 
 def _parser() -> Parser:
+    import argparse
+
+    from inspector.cli.parser import Parser
+
     usage = "mcp-lens [--demo] [--config FILE]\n       mcp-lens COMMAND [options]"
     parser = Parser("mcp-lens", _DESCRIPTION, epilog=_EPILOG + _EXIT_CODES, usage=usage)
     parser.add_argument("--version", action="version", version=f"mcp-lens {__version__}")

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from inspector.app.crash import install_crash_report
+from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.demo import add_demo_servers
 from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus
@@ -186,7 +186,8 @@ def raised(text: str) -> ValueError:
 
 def test_error_that_nobody_caught_is_written_to_a_file_and_told(crash_folder: Path) -> None:
     told: list[str] = []
-    install_crash_report(told.append)
+    report_uncaught(told.append)
+    report_task_errors(told.append)
     error = raised("a lone \udcff surrogate, as in a file name")
     sys.excepthook(type(error), error, error.__traceback__)
     (report,) = crash_folder.glob("mcp-lens-*.txt")
@@ -196,7 +197,8 @@ def test_error_that_nobody_caught_is_written_to_a_file_and_told(crash_folder: Pa
 
 
 def test_error_of_a_background_task_is_written_and_told_in_the_window(lens: Lens, crash_folder: Path) -> None:
-    install_crash_report(lens.app.bridge.problem_found.emit)
+    report_uncaught(lens.app.bridge.problem_found.emit)
+    report_task_errors(lens.app.bridge.problem_found.emit)
 
     async def break_on_engine() -> None:
         logging.getLogger("inspector.somewhere").error("task failed", exc_info=raised("a bug of ours"))
@@ -211,7 +213,8 @@ def test_error_of_a_background_task_is_written_and_told_in_the_window(lens: Lens
 
 def test_interrupt_from_the_keyboard_is_no_crash(crash_folder: Path) -> None:
     told: list[str] = []
-    install_crash_report(told.append)
+    report_uncaught(told.append)
+    report_task_errors(told.append)
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert told == []
     assert list(crash_folder.glob("mcp-lens-*.txt")) == []

@@ -247,6 +247,7 @@ def test_fast_walk_through_rows_ends_at_the_last_one(lens: Lens) -> None:
 
 def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
     panel = lens.window.traffic
+    fill(lens)
     panel.table.resize(560, 300)
     hidden = [panel.table.isColumnHidden(each) for each in (Column.ID, Column.NUMBER, Column.SERVER)]
     assert hidden == [True, True, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 from inspector.cli.qtloading import needs_qt
@@ -9,6 +10,8 @@ from inspector.config.paths import catalogue_path
 
 
 def open_window(demo: bool, config: Path | None) -> int:
+    # Nothing that is made while the window is built goes away again: looking for garbage would only delay it.
+    gc.disable()
     with needs_qt():
         from inspector.app.main import run_window
     return run_window(demo, config or catalogue_path())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QStackedWidget,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -25,6 +26,9 @@ from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
 from inspector.qt.widgets.toolbar import PanelHeader
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QStyle
 
 MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.DISABLED: (DotShape.DASH, "muted"),
@@ -152,6 +156,8 @@ class _ServerDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+        from PySide6.QtWidgets import QStyle  # brings 7 ms of enumerations along
+
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, self._theme.color("selection"))
             painter.fillRect(rect.x(), rect.y(), 3, rect.height(), self._theme.color("accent"))

@@ -6,8 +6,6 @@ Qt reads a label or a tool tip that looks like HTML as HTML and then loads the l
 
 from __future__ import annotations
 
-from html import escape
-
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
@@ -24,6 +22,8 @@ def plain_tooltip(text: str) -> str:
     """`text` as a tool tip that shows exactly these characters, line breaks kept."""
     if not text:
         return ""
+    from html import escape  # brings a table of 2,000 names along
+
     return f'<span style="white-space: pre-wrap">{escape(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
 
 
