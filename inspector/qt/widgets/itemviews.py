@@ -26,7 +26,7 @@ def dress_table(view: QTableView, theme: Theme) -> None:
     rows.setDefaultSectionSize(theme.row_height())
     view.setShowGrid(False)
     view.setCornerButtonEnabled(False)
-    _dress_header(view.horizontalHeader())
+    _dress_header(view.horizontalHeader(), theme)
     _dress_any(view)
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
@@ -37,7 +37,7 @@ def dress_tree(view: QTreeView, theme: Theme) -> None:
     view.setUniformRowHeights(True)
     view.setIndentation(16)
     view.setStyleSheet(f"QTreeView::item {{ height: {theme.row_height()}px; }}")
-    _dress_header(view.header())
+    _dress_header(view.header(), theme)
     _dress_any(view)
 
 
@@ -63,7 +63,8 @@ def dress_sidebar(widget: QWidget) -> None:
     widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
 
-def _dress_header(header: QHeaderView) -> None:
+def _dress_header(header: QHeaderView, theme: Theme) -> None:
+    header.setFont(theme.ui_font())  # its own: cells may be in another
     header.setHighlightSections(False)
     header.setStretchLastSection(True)
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.units import plural
@@ -113,17 +114,17 @@ class TrafficPanel(QWidget):
         header.setMinimumSectionSize(24)
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
-        self.table.installEventFilter(self)
+        self.table.viewport().installEventFilter(self)
         return self.table
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.table and event.type() is QEvent.Type.Resize:
-            self._fit_columns()
+        if isinstance(event, QResizeEvent) and watched is self.table.viewport():
+            self._fit_columns(event.size().width())
         return super().eventFilter(watched, event)
 
-    def _fit_columns(self) -> None:
+    def _fit_columns(self, width: int) -> None:
         """Leave room for the message: hide columns one after the other, and show them again."""
-        room = self.table.viewport().width() - sum(_WIDTHS.values())
+        room = width - sum(_WIDTHS.values())
         for column in _EXPENDABLE:
             is_hidden = room < _LEAST_FOR_MESSAGE
             self.table.setColumnHidden(column, is_hidden)
