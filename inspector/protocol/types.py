@@ -280,6 +280,7 @@ class Listing(Generic[Item]):
     items: tuple[Item, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     pages: int = 0
+    cache: CacheHints | None = None  # of the first page; the handshake era has none
 
 
 def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[Item], list[Malformed]]:

@@ -376,7 +376,7 @@ class Client:
             else:
                 self._param_headers[tool.name] = headers
                 usable.append(tool)
-        return Listing(tuple(usable), (*listing.malformed, *dropped), listing.pages)
+        return Listing(tuple(usable), (*listing.malformed, *dropped), listing.pages, listing.cache)
 
     def _headers(self, tool: str, arguments: JSONObject) -> Headers:
         if not self._mirrors_arguments or tool not in self._param_headers:

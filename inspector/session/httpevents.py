@@ -51,4 +51,6 @@ def _event_text(event: SseReceived) -> str:
         parts.append(f"id: {event.id}")
     if event.retry_ms is not None:
         parts.append(f"retry: {event.retry_ms}")
+    if event.data:
+        parts.append(f"data: {event.data.decode(errors='replace')}")
     return "  ".join([*parts, f"({event.size:,} bytes of data)"])

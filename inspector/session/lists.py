@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from inspector.base.errors import RemoteProtocolError
 from inspector.base.jsonvalue import JSON, JSONObject, excerpt
-from inspector.protocol.types import Listing, Malformed, read_items
+from inspector.protocol.types import CacheHints, Listing, Malformed, read_items
 from inspector.session.answers import result_of
 from inspector.session.session import Session
 
@@ -21,12 +21,15 @@ async def list_all(
     items: list[Item] = []
     malformed: list[Malformed] = []
     pages = 0
+    cache: CacheHints | None = None
     async for page in _pages(session, method, most_pages):
+        if not pages and "ttlMs" in page:
+            cache = CacheHints.read(page)
         good, bad = read_items(page.get(member), read)
         items += good
         malformed += bad
         pages += 1
-    return Listing(tuple(items), tuple(malformed), pages)
+    return Listing(tuple(items), tuple(malformed), pages, cache)
 
 
 async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterator[JSONObject]:

@@ -96,6 +96,7 @@ class SseReceived:
     comment: str
     size: int
     at: int
+    data: bytes = b""  # of an event that is no message, such as `endpoint`: its beginning
 
 
 @dataclass(frozen=True, slots=True)

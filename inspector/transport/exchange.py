@@ -26,6 +26,7 @@ from inspector.transport.base import (
     Report,
     SseReceived,
 )
+from inspector.transport.eventframes import is_frame
 from inspector.transport.failures import explain
 from inspector.transport.inflate import BadEncoding, Inflater, inflater_for
 from inspector.transport.network import Network, make_client
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 NO_TAG = PLAIN.tag
 _KEPT_OF_BODY = 64 * 1024
+_KEPT_OF_EVENT = 2 * 1024
 _DEFAULTS: Headers = (("User-Agent", f"mcp-lens/{__version__}"), ("Accept-Encoding", "identity"))
 
 # Gets the events that arrived together, and when.
@@ -240,7 +242,9 @@ class Exchange:
         for event in events:
             size = len(event.data) if event.data is not None else len(event.comment)
             self._owner.report(
-                SseReceived(self.number, event.event, event.id, event.retry_ms, event.comment, size, at)
+                SseReceived(
+                    self.number, event.event, event.id, event.retry_ms, event.comment, size, at, _kept(event)
+                )
             )
         if events:
             take(events, at)
@@ -306,3 +310,8 @@ def _ended_within_an_event(size: int) -> ConnectionLost:
 
 def _texts(headers: list[tuple[bytes, bytes]]) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+
+
+def _kept(event: ServerSentEvent) -> bytes:
+    """What an event says that is not recorded as a frame anyway."""
+    return b"" if is_frame(event) else (event.data or b"")[:_KEPT_OF_EVENT]

@@ -12,6 +12,7 @@ from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedO
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.protocol.connection import Progressed
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
+from inspector.protocol.types import CacheHints
 from inspector.session.client import Client
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
@@ -81,6 +82,21 @@ async def test_the_oldest_revision_has_completion_without_declaring_it() -> None
         await stage.reply(completion={"values": ["va", 7, "vb"], "total": 9, "hasMore": True})
         completion = await asking
     assert (completion.values, completion.total, completion.has_more) == (("va", "vb"), 9, True)
+
+
+async def test_a_list_of_the_stateless_era_says_how_long_it_is_fresh() -> None:
+    async with connected(R5, offered={"tools": {}}) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=[], ttlMs=60_000, cacheScope="public")
+        listing = await asking
+    assert listing.cache == CacheHints(60_000, "public")
+
+
+async def test_a_list_of_the_handshake_era_has_no_freshness() -> None:
+    async with connected(R4, offered={"tools": {}}) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=[])
+        assert (await asking).cache is None
 
 
 # ------------------------------------------------------------------ what goes out

@@ -96,6 +96,10 @@ async def test_an_exchange_that_failed_keeps_its_error_and_the_body_that_was_no_
             "event: message  id: e-1  retry: 500  (1,200 bytes of data)",
         ),
         (SseReceived(1, "message", "", None, "", 0, 0), "event: message  id:   (0 bytes of data)"),
+        (
+            SseReceived(1, "endpoint", None, None, "", 9, 0, b"/messages"),
+            "event: endpoint  data: /messages  (9 bytes of data)",
+        ),
         (SseReceived(1, "", None, None, "ping", 4, 0), ": ping"),
         (SseReceived(1, "", None, None, "", 0, 0), ":"),
     ],

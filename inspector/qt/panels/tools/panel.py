@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QListView, QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
-from inspector.base.units import plural
+from inspector.base.units import duration, plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.actions import Actions
@@ -33,6 +33,7 @@ class ToolsPanel(QWidget):
         self._actions = actions
         self._theme = theme
         self._status: ServerStatus | None = None
+        self._freshness = ""
         self._is_listing = False
         self._list_again = False
         self.model = ToolsModel()
@@ -138,6 +139,7 @@ class ToolsPanel(QWidget):
     def _show_listing(self, listing: Listing[Tool]) -> None:
         chosen = self.call_view.tool
         self.model.set_listing(listing)
+        self._freshness = _freshness(listing)
         self._update_count()
         renewed = next((item for item in listing.items if chosen and item.name == chosen.name), None)
         if renewed is not None:
@@ -163,7 +165,8 @@ class ToolsPanel(QWidget):
 
     def _update_count(self) -> None:
         shown, total = self.model.rowCount(), self.model.total
-        self._header.set_detail(f"{shown:,} of {total:,}" if shown != total else plural(total, "tool"))
+        counted = f"{shown:,} of {total:,}" if shown != total else plural(total, "tool")
+        self._header.set_detail(f"{counted} · {self._freshness}" if self._freshness else counted)
 
     def _on_words_settled(self, words: str) -> None:
         self.model.set_words(words.strip())
@@ -181,3 +184,10 @@ class ToolsPanel(QWidget):
     def _on_list_changed(self, server: str, what: str) -> None:
         if server == self._server and what == "tools" and self._status is ServerStatus.CONNECTED:
             self.refresh()
+
+
+def _freshness(listing: Listing[Tool]) -> str:
+    """What the server says about keeping the list; we fetch it anew all the same."""
+    if listing.cache is None or not listing.cache.ttl_ms:
+        return ""
+    return f"fresh for {duration(listing.cache.ttl_ms * 1_000_000)}"
