@@ -49,6 +49,7 @@ COMMANDS = (
     Command("traffic.events", "Traffic", "Show connection events", "info", is_toggle=True,
             hint="Process, state and local errors among the messages"),
     Command("traffic.partner", "Traffic", "Go to request or answer", "link", "Ctrl+J", begins_group=True),
+    Command("traffic.copy", "Traffic", "Copy message", "copy", hint="Copy the chosen message as it came"),
     Command("traffic.clear", "Traffic", "Clear view", "clear", hint="Hide what is there; the log keeps it"),
     Command("view.overview", "View", "Overview", key="Ctrl+1"),
     Command("view.tools", "View", "Tools", key="Ctrl+2"),

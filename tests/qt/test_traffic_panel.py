@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
 from inspector.qt.models.traffic import Column
@@ -254,3 +255,13 @@ def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
     assert panel.table.columnWidth(Column.MESSAGE) >= 150
     lens.window.resize(1800, 900)
     lens.until(lambda: not any(panel.table.isColumnHidden(each) for each in Column))
+
+
+def test_the_copy_keys_copy_the_chosen_message_as_it_came(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    number = find(lens, "tools/call", RecordKind.REQUEST)
+    panel.choose(number)
+    panel.table.setFocus()
+    QTest.keySequence(panel.table, QKeySequence(QKeySequence.StandardKey.Copy))
+    assert QGuiApplication.clipboard().text() == lens.app.bridge.log.raw(number).decode()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.units import plural
@@ -115,6 +115,12 @@ class TrafficPanel(QWidget):
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
         self.table.viewport().installEventFilter(self)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.table.addActions([self._actions["traffic.copy"], self._actions["traffic.partner"]])
+        # Only here: elsewhere the same keys copy what is selected in a text.
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self._actions["traffic.copy"].trigger)
         return self.table
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -162,6 +168,7 @@ class TrafficPanel(QWidget):
         self._actions["traffic.follow"].toggled.connect(self._on_follow_toggled)
         self._actions["traffic.clear"].triggered.connect(self._on_clear)
         self._actions["traffic.partner"].triggered.connect(self.go_to_partner)
+        self._actions["traffic.copy"].triggered.connect(self._on_copy)
 
     def _on_traffic_grew(self, length: int) -> None:
         self._is_moving = True
@@ -193,6 +200,11 @@ class TrafficPanel(QWidget):
     def _apply_scope(self) -> None:
         server = self._server if self.scope.currentIndex() == 1 else None
         self._keep_current(lambda: self.model.set_server(server))
+
+    def _on_copy(self) -> None:
+        if (number := self._current_number()) is not None:
+            text = self._bridge.log.raw(number).decode(errors="replace")
+            QGuiApplication.clipboard().setText(text)
 
     def _on_clear(self) -> None:
         self.model.clear_view()
