@@ -66,3 +66,9 @@ async def shut_down(app: App) -> None:
     await app.bridge.on_engine(app.demo_http.stop())
     await app.bridge.on_engine(app.thread.engine.close())
     app.thread.stop()
+
+
+def stop_at_once(app: App) -> None:
+    """`shut_down` without the window's loop, which is over: for the engine's thread and the processes."""
+    app.thread.submit(app.demo_http.stop()).result()
+    app.thread.stop()

@@ -33,7 +33,9 @@ def run_window(demo: bool, catalogue: Path | None) -> int:
     life = _Life(front, demo, None if demo else catalogue or catalogue_path())
     front.window.show()
     life.begin()
-    return front.qt.exec()
+    code = front.qt.exec()
+    life.finish()
+    return code
 
 
 def tune_interpreter() -> None:
@@ -65,6 +67,7 @@ class _Life(QObject):
         self._catalogue = catalogue
         self._app: App | None = None
         self._is_closing = False
+        self._is_over = False
         self._loader = threading.Thread(target=self._load, name="loader")
         self.loaded.connect(self._on_loaded)
         front.window.closing.connect(self._on_closing)
@@ -72,6 +75,16 @@ class _Life(QObject):
     def begin(self) -> None:
         """Load the rest when the window has been painted, on a thread, so that it can be used meanwhile."""
         QTimer.singleShot(_PAINTING_MS, self._loader.start)
+
+    def finish(self) -> None:
+        """Qt's loop is over. Not by our doing when the display went away or the desktop logs out: what runs
+        behind the window must be stopped all the same, or its thread would keep the process alive unseen."""
+        if self._loader.ident is not None:
+            self._loader.join()
+        if self._app is not None and not self._is_over:
+            from inspector.app.behind import stop_at_once
+
+            stop_at_once(self._app)
 
     def _load(self) -> None:
         import inspector.app.behind  # noqa: F401
@@ -107,5 +120,6 @@ class _Life(QObject):
 
         try:
             await shut_down(app)
+            self._is_over = True
         finally:
             self._front.qt.quit()

@@ -44,3 +44,40 @@ def _wait_for_servers(window: psutil.Process) -> list[psutil.Process]:
             return servers
         time.sleep(0.05)
     raise AssertionError("the demo servers did not start")
+
+
+# Ends Qt's loop from inside when the servers run, as Qt itself does when the display goes away.
+_LOSE_THE_DISPLAY = """
+import sys
+from PySide6.QtCore import QTimer
+import inspector.app.main as main
+make_front = main.make_front
+def make_and_lose(layout):
+    front = make_front(layout)
+    def look():
+        views = front.window.servers.model.views()
+        if sum(view.pid is not None for view in views) == 3 and len(views) == 4:
+            front.qt.exit(1)
+    timer = QTimer(front.window, interval=50)
+    timer.timeout.connect(look)
+    timer.start()
+    return front
+main.make_front = make_and_lose
+sys.exit(main.run_window(True, None))
+"""
+
+
+def test_a_window_whose_display_goes_away_leaves_no_process(tmp_path: Path) -> None:
+    env = os.environ | {"HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+    window = subprocess.Popen(
+        [sys.executable, "-P", "-c", _LOSE_THE_DISPLAY], env=env, stderr=subprocess.PIPE
+    )
+    try:
+        servers = _wait_for_servers(psutil.Process(window.pid))
+        _, said = window.communicate(timeout=_PATIENCE)
+    finally:
+        window.kill()
+        window.wait()
+    assert window.returncode == 1, said.decode()
+    _, alive = psutil.wait_procs(servers, timeout=_PATIENCE)
+    assert alive == []
