@@ -16,13 +16,12 @@ from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import ServerSentEvent
 from inspector.protocol.httprules import redirect_target, refusal, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
-from inspector.protocol.revisions import Revision
-from inspector.transport.base import PLAIN, Closed, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
 from inspector.transport.eventframes import is_frame
 from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.httptransport import HttpTransport
 from inspector.transport.network import Network
 from inspector.transport.redirects import run_exchange
-from inspector.transport.tasks import TaskScope
 from inspector.transport.verdict import no_stream
 
 _POSTED: Headers = (("Content-Type", "application/json"),)
@@ -31,22 +30,14 @@ _ENDPOINT_LIMIT = 10.0
 _NO_STREAM = "Check the URL: servers of this transport often listen at /sse."
 
 
-class LegacySseTransport:
+class LegacySseTransport(HttpTransport):
     """One stream, and POSTs beside it."""
 
     def __init__(
         self, url: str, network: Network, clock: Clock, endpoint_limit: float = _ENDPOINT_LIMIT
     ) -> None:
-        self._url = url
-        self._network = network
-        self._clock = clock
+        super().__init__(url, network, clock)
         self._endpoint_limit = endpoint_limit
-        self._http: Exchanges | None = None
-        self._report: Report = _nobody
-        self._tasks = TaskScope()
-        self._posts: dict[RequestId, asyncio.Task[object]] = {}
-        self._revision: Revision | None = None
-        self._closed: Closed | None = None
         self._endpoint = ""
 
     async def open(self, report: Report) -> None:
@@ -75,22 +66,6 @@ class LegacySseTransport:
         else:
             await self._post(message, envelope.tag)
 
-    def agreed(self, revision: Revision) -> None:
-        self._revision = revision
-
-    def forget(self, request: Message) -> None:
-        task = self._posts.pop(request.id, None) if request.id is not None else None
-        if task is not None:
-            task.cancel()
-
-    def pause(self) -> None:
-        if self._http is not None:
-            self._http.may_read.clear()
-
-    def resume(self) -> None:
-        if self._http is not None:
-            self._http.may_read.set()
-
     async def close(self) -> None:
         http, self._http = self._http, None
         await self._tasks.close()
@@ -118,7 +93,7 @@ class LegacySseTransport:
         if not endpoint.done():
             endpoint.set_exception(error)
         else:
-            self._close(error)
+            self._close(error.summary, error.next_step)
 
     def _on_events(
         self,
@@ -154,7 +129,7 @@ class LegacySseTransport:
         try:
             await self._post(message, tag)
         except UserError as exc:
-            self._report(RequestFailed(message, exc, self._clock.monotonic_ns()))
+            self._report(RequestFailed(message, exc, self._now()))
         finally:
             self._posts.pop(id, None)
 
@@ -163,7 +138,7 @@ class LegacySseTransport:
             body = await exchange.read_body()
             is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
             if is_message:  # against the rules, but there it is
-                self._report(FramesReceived([body], self._clock.monotonic_ns(), exchange.number))
+                self._report(FramesReceived([body], self._now(), exchange.number))
             else:
                 exchange.keep(body)
             if not exchange.is_success:
@@ -171,21 +146,3 @@ class LegacySseTransport:
 
         headers = (*_POSTED, *standard_headers(message, self._revision))
         await run_exchange(self._require_open(), "POST", self._endpoint, headers, take, message.raw, tag)
-
-    # -------------------------------------------------------------- the end
-
-    def _close(self, error: UserError) -> None:
-        if self._closed is None:
-            self._closed = Closed(error.summary, error.next_step, self._clock.monotonic_ns())
-            self._report(self._closed)
-
-    def _require_open(self) -> Exchanges:
-        if self._closed is not None:
-            raise ConnectionLost(self._closed.summary, self._closed.next_step)
-        if self._http is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
-        return self._http
-
-
-def _nobody(event: object) -> None:
-    """Before `open` there is nobody to report to."""

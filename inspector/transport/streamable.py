@@ -20,13 +20,13 @@ from inspector.base.errors import ConnectionLost, HttpRefused, UserError
 from inspector.protocol.eventstream import ServerSentEvent
 from inspector.protocol.httprules import SESSION_HEADER, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
-from inspector.protocol.revisions import Era, Revision
-from inspector.transport.base import PLAIN, Closed, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.protocol.revisions import Era
+from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
 from inspector.transport.eventframes import StreamPosition
 from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.httptransport import HttpTransport
 from inspector.transport.network import Network
 from inspector.transport.redirects import run_exchange
-from inspector.transport.tasks import TaskScope
 from inspector.transport.verdict import judge, no_stream
 
 _POSTED: Headers = (
@@ -52,20 +52,12 @@ class _Post:
     tag: int
 
 
-class StreamableHttpTransport:
+class StreamableHttpTransport(HttpTransport):
     """One HTTP client for one server."""
 
     def __init__(self, url: str, network: Network, clock: Clock) -> None:
-        self._url = url
-        self._network = network
-        self._clock = clock
-        self._http: Exchanges | None = None
-        self._report: Report = _nobody
-        self._tasks = TaskScope()
-        self._posts: dict[RequestId, asyncio.Task[object]] = {}
+        super().__init__(url, network, clock)
         self._session_id = ""
-        self._revision: Revision | None = None
-        self._closed: Closed | None = None
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -82,23 +74,6 @@ class StreamableHttpTransport:
         await self._post_and_leave(post)
         if message.method == "notifications/initialized" and not post.is_stateless:
             self._tasks.spawn("GET stream", self._listen())
-
-    def agreed(self, revision: Revision) -> None:
-        self._revision = revision
-
-    def forget(self, request: Message) -> None:
-        """Closing cancels in the stateless era. Before, it only ends our waiting: the notice cancels."""
-        task = self._posts.pop(request.id, None) if request.id is not None else None
-        if task is not None:
-            task.cancel()
-
-    def pause(self) -> None:
-        if self._http is not None:
-            self._http.may_read.clear()
-
-    def resume(self) -> None:
-        if self._http is not None:
-            self._http.may_read.set()
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -290,21 +265,6 @@ class StreamableHttpTransport:
         if post.has_session and isinstance(error, HttpRefused) and error.status == 404:
             self._close(*_SESSION_LOST, is_session_lost=True)
 
-    def _close(self, summary: str, next_step: str, *, is_session_lost: bool = False) -> None:
-        if self._closed is None:
-            self._closed = Closed(summary, next_step, self._now(), is_session_lost)
-            self._report(self._closed)
-
-    def _require_open(self) -> Exchanges:
-        if self._closed is not None:
-            raise ConnectionLost(self._closed.summary, self._closed.next_step)
-        if self._http is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
-        return self._http
-
-    def _now(self) -> int:
-        return self._clock.monotonic_ns()
-
 
 _SESSION_LOST = (
     "The server no longer knows this session (HTTP 404).",
@@ -329,7 +289,3 @@ def _lost(post: _Post) -> ConnectionLost:
 
 def _name(message: Message) -> str:
     return message.method or "our answer"
-
-
-def _nobody(event: object) -> None:
-    """Before `open` there is nobody to report to."""

@@ -1,0 +1,66 @@
+"""What the HTTP transports share: one client for one server, and requests answered in the background."""
+
+from __future__ import annotations
+
+import asyncio
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost
+from inspector.protocol.jsonrpc import Message, RequestId
+from inspector.protocol.revisions import Revision
+from inspector.transport.base import Closed, Report
+from inspector.transport.exchange import Exchanges
+from inspector.transport.network import Network
+from inspector.transport.tasks import TaskScope
+
+
+class HttpTransport:
+    """The part of `Transport` that is alike; how messages travel is a subclass's affair."""
+
+    def __init__(self, url: str, network: Network, clock: Clock) -> None:
+        self._url = url
+        self._network = network
+        self._clock = clock
+        self._http: Exchanges | None = None
+        self._report: Report = _nobody
+        self._tasks = TaskScope()
+        self._posts: dict[RequestId, asyncio.Task[object]] = {}
+        self._revision: Revision | None = None
+        self._closed: Closed | None = None
+
+    def agreed(self, revision: Revision) -> None:
+        self._revision = revision
+
+    def forget(self, request: Message) -> None:
+        """Closing cancels in the stateless era. Before, it only ends our waiting: the notice cancels."""
+        task = self._posts.pop(request.id, None) if request.id is not None else None
+        if task is not None:
+            task.cancel()
+
+    def pause(self) -> None:
+        if self._http is not None:
+            self._http.may_read.clear()
+
+    def resume(self) -> None:
+        if self._http is not None:
+            self._http.may_read.set()
+
+    def _close(self, summary: str, next_step: str, *, is_session_lost: bool = False) -> None:
+        """The conversation is over; said once."""
+        if self._closed is None:
+            self._closed = Closed(summary, next_step, self._now(), is_session_lost)
+            self._report(self._closed)
+
+    def _require_open(self) -> Exchanges:
+        if self._closed is not None:
+            raise ConnectionLost(self._closed.summary, self._closed.next_step)
+        if self._http is None:
+            raise ConnectionLost("The connection is closed.", "Connect again.")
+        return self._http
+
+    def _now(self) -> int:
+        return self._clock.monotonic_ns()
+
+
+def _nobody(event: object) -> None:
+    """Before `open` there is nobody to report to."""
