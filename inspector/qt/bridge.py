@@ -56,7 +56,7 @@ class Bridge(QObject):
         server_removed: Carries its name.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
-        traffic_grew: The log has more rows; carries its length.
+        traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
     server_changed = Signal(object)
@@ -78,6 +78,7 @@ class Bridge(QObject):
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
+        self._shown_touched = 0
         self._is_painted = threading.Event()
         self._is_painted.set()
         self._held_at = 0.0
@@ -226,13 +227,13 @@ class Bridge(QObject):
         self._is_awake = False
         for _ in range(len(self._queue)):
             self._queue.popleft()()
-        length = len(self.log)
+        length, touched = len(self.log), len(self.log.touched)
         if length - self._shown_length >= _FLOOD_ROWS:
             self._hold_engine()
         else:
             self._timer.setInterval(_TICK_MS)
-        if length != self._shown_length:
-            self._shown_length = length
+        if (length, touched) != (self._shown_length, self._shown_touched):
+            self._shown_length, self._shown_touched = length, touched
             self.traffic_grew.emit(length)
 
     def _hold_engine(self) -> None:

@@ -198,6 +198,7 @@ class Session:
         dialect = dialect_for(agreement.revision, route.profile, over_http=route.closes_to_cancel)
         self._connection.dialect = dialect
         self._transport.agreed(agreement.revision)
+        self._recorder.agreed(str(agreement.revision))
         if agreement.sealed_by:
             await self._send(self._connection.notify(agreement.sealed_by))
         for problem in agreement.problems:

@@ -48,10 +48,18 @@ class Recorder:
             for row in correlator.drain():
                 self._log.give_up(row)
         self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
+        self._revision = 0
         self.http.new_conversation()
 
-    def sent(self, message: Message) -> int:
+    def agreed(self, revision: str) -> None:
+        """Both sides speak this revision from now on."""
+        self._revision = self._log.add_revision(revision)
+
+    def sent(self, message: Message, resent_of: int | None = None) -> int:
+        """Give the row. `resent_of` is that of the older request which this one repeats."""
         row = self._frame(message, Direction.OUT, self._clock.monotonic_ns(), self._clock.wall_ns())
+        if resent_of is not None:
+            self._log.set_resent_of(row, resent_of)
         self._log.publish()
         return row
 
@@ -112,6 +120,7 @@ class Recorder:
             message.id,
             problem,
             size,
+            self._revision,
         )
         if match is Match.OPEN and asked is not None:
             self._log.link(asked, row, _status(message))

@@ -96,3 +96,13 @@ class Record:
     problem: str
     raw: bytes
     exchange: int | None = None  # number of the row of the HTTP exchange that it rode on
+    operation: int | None = None  # number of the first request of the operation that it belongs to
+    revision: str = ""  # agreed on by then
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What the person notes about a row."""
+
+    is_marked: bool = False
+    comment: str = ""
