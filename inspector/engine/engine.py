@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, LensError, UserError
@@ -29,6 +30,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Status as TrafficStatus
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
+
+T = TypeVar("T")
 
 _LIST_CHANGES = {
     "notifications/tools/list_changed": "tools",
@@ -203,9 +206,13 @@ class Engine:
 
     # -------------------------------------------------------------- looking at frames
 
-    async def pretty(self, row: int) -> PrettyText:
-        """A frame for reading. Big ones are read in another process."""
-        return await self._worker.run(pretty_text, self.log.raw(row))
+    async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
+        """A frame of ours or of a capture, for reading. Big ones are read in another process."""
+        return await self._worker.run(pretty_text, log.raw(row))
+
+    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """Any function of bytes, likewise. It must be one that another process can import by its name."""
+        return await self._worker.run(function, data)
 
     async def digest(self, answer: bytes) -> ResultDigest:
         """A tool's result for reading, likewise."""

@@ -67,6 +67,7 @@ class Actions(QObject):
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._actions = {command.id: self._make(command, theme) for command in COMMANDS}
 
     def __getitem__(self, id: str) -> QAction:
@@ -76,6 +77,20 @@ class Actions(QObject):
         """Each menu with its commands, in the order of the table."""
         for name in dict.fromkeys(command.menu for command in COMMANDS):
             yield name, [(each, self[each.id]) for each in COMMANDS if each.menu == name]
+
+    def local(self, prefix: str, parent: QObject) -> dict[str, QAction]:
+        """Actions of a panel's own for the commands with this prefix, by their ids.
+
+        For panels of which there can be several: each has its own state (following, events shown). They have
+        no keys; the window's action has, and hands them on to the panel in front.
+        """
+        return {each.id: self._make_local(each, parent) for each in COMMANDS if each.id.startswith(prefix)}
+
+    def _make_local(self, command: Command, parent: QObject) -> QAction:
+        action = self._make(command, self._theme)
+        action.setParent(parent)
+        action.setShortcuts([])
+        return action
 
     def _make(self, command: Command, theme: Theme) -> QAction:
         action = QAction(command.text, self)

@@ -174,8 +174,12 @@ class Bridge(QObject):
 
         return await self._call(self._engine.call_tool(server, tool, arguments, on_progress=forward))
 
-    async def pretty(self, row: int) -> PrettyText:
-        return await self._call(self._engine.pretty(row))
+    async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
+        return await self._call(self._engine.pretty(log, row))
+
+    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """What a function of bytes gives, without holding up the window if they are many."""
+        return await self._call(self._engine.work(function, data))
 
     async def digest(self, answer: bytes) -> ResultDigest:
         return await self._call(self._engine.digest(answer))

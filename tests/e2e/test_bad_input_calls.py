@@ -65,7 +65,7 @@ async def test_deep_json_is_kept_and_the_call_goes_on(connected: Lab, depth: int
     deep, _ = arrived(connected)
     assert deep.raw.count(b"{") == depth + 2
     assert deep.method == "notifications/message"
-    shown = await connected.engine.pretty(deep.number)
+    shown = await connected.engine.pretty(connected.engine.log, deep.number)
     assert shown.is_json
     if depth == 10_000:
         assert "nested too deeply to be read" in deep.problem

@@ -83,7 +83,7 @@ class DetailView(QWidget):
             self._show_head(self._bridge.log.record(self._number))
 
     async def _show_pretty(self, number: int) -> None:
-        pretty = await self._bridge.pretty(number)
+        pretty = await self._bridge.pretty(self._bridge.log, number)
         if number == self._number:
             self.message.set_text(pretty.text, "json" if pretty.is_json else "text")
 

@@ -1,0 +1,34 @@
+"""Where a traffic view gets its rows from: the running log, or a capture that was opened."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from inspector.qt.bridge import Bridge
+from inspector.traffic.log import TrafficLog
+
+
+class TrafficSource(QObject):
+    """A log and its name. One that was opened does not grow any more, but its remarks may change.
+
+    Signals:
+        grew: The log has more rows, or some changed; carries its length.
+    """
+
+    grew = Signal(int)
+
+    def __init__(
+        self, log: TrafficLog, title: str, *, is_live: bool = False, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.log = log
+        self.title = title
+        self.is_live = is_live
+
+
+class LiveSource(TrafficSource):
+    """What the engine records now."""
+
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(bridge.log, "Traffic", is_live=True, parent=parent)
+        bridge.traffic_grew.connect(self.grew)
