@@ -78,6 +78,9 @@ class Actions(QObject):
         for name in dict.fromkeys(command.menu for command in COMMANDS):
             yield name, [(each, self[each.id]) for each in COMMANDS if each.menu == name]
 
+    def starting_with(self, prefix: str) -> list[tuple[str, QAction]]:
+        return [(id, action) for id, action in self._actions.items() if id.startswith(prefix)]
+
     def local(self, prefix: str, parent: QObject) -> dict[str, QAction]:
         """Actions of a panel's own for the commands with this prefix, by their ids.
 

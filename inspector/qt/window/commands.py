@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -14,6 +15,7 @@ from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
     from inspector.qt.panels.tools.panel import ToolsPanel
+    from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.mainwindow import MainWindow
 
 _UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
@@ -29,7 +31,8 @@ class Commands(QObject):
         self._actions = actions
         for id, slot in self._slots().items():
             actions[id].triggered.connect(slot)
-        actions["traffic.follow"].setChecked(True)
+        self._hand_on_traffic()
+        self.update_traffic()
         self.update(None)
 
     def update(self, view: ServerView | None) -> None:
@@ -60,6 +63,26 @@ class Commands(QObject):
         self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
 
+    def _hand_on_traffic(self) -> None:
+        """A command of the Traffic menu is for the panel in front, which has actions of its own."""
+        for id, action in self._actions.starting_with("traffic."):
+            action.triggered.connect(partial(self._trigger_in_front, id))
+        self.watch_traffic(self._window.traffic)
+
+    def watch_traffic(self, panel: TrafficPanel) -> None:
+        """Keep the menu in step with a panel's own actions."""
+        for own in panel.actions_here.values():
+            own.changed.connect(self.update_traffic)
+
+    def _trigger_in_front(self, id: str) -> None:
+        self._window.traffic_in_front().actions_here[id].trigger()
+
+    def update_traffic(self) -> None:
+        """Another traffic panel is in front, or its state changed: the menu says how that one stands."""
+        for id, own in self._window.traffic_in_front().actions_here.items():
+            self._actions[id].setChecked(own.isChecked())
+            self._actions[id].setEnabled(own.isEnabled())
+
     def _slots(self) -> dict[str, Callable[[], object]]:
         window = self._window
         return {
@@ -76,7 +99,7 @@ class Commands(QObject):
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
-            "traffic.search": lambda: window.traffic.search.setFocus(),
+            "traffic.search": lambda: window.traffic_in_front().search.setFocus(),
             "view.overview": lambda: window.show_tab("overview"),
             "view.tools": lambda: window.show_tab("tools"),
             "view.console": lambda: window.show_tab("console"),

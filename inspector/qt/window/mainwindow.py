@@ -22,6 +22,7 @@ from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.source import LiveSource
 from inspector.qt.panels.servers import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
@@ -53,7 +54,7 @@ class MainWindow(QMainWindow):
         self._help_folder = help_folder
         self.actions_table = Actions(theme, self)
         self.servers = ServersPanel(bridge, self.actions_table, theme)
-        self.traffic = TrafficPanel(bridge, self.actions_table, theme)
+        self.traffic = TrafficPanel(LiveSource(bridge, self), bridge, self.actions_table, theme)
         self.workspaces: dict[str, Workspace] = {}
         self._welcome = EmptyState(theme)
         self._stack = QStackedWidget()
@@ -70,6 +71,10 @@ class MainWindow(QMainWindow):
         """The one in front."""
         widget = self._stack.currentWidget()
         return next((each for each in self.workspaces.values() if each is widget), None)
+
+    def traffic_in_front(self) -> TrafficPanel:
+        """The traffic panel that was used last: the live one, or that of a capture."""
+        return self.traffic
 
     def current_view(self) -> ServerView | None:
         return self.servers.current()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVB
 from inspector.base.units import plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.source import TrafficSource
 from inspector.qt.models.traffic import Column, TrafficModel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
@@ -42,14 +43,23 @@ _EXPENDABLE = (Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE)
 class TrafficPanel(QWidget):
     """All servers, or the one in the workspace. Follows the newest row while `traffic.follow` is on."""
 
-    def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        source: TrafficSource,
+        bridge: Bridge,
+        actions: Actions,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._source = source
         self._bridge = bridge
-        self._actions = actions
+        self.actions_here = self._actions = actions.local("traffic.", self)
+        self._actions["traffic.follow"].setChecked(source.is_live)
         self._theme = theme
         self._server = ""
         self._is_moving = False
-        self.model = TrafficModel(bridge.log, theme)
+        self.model = TrafficModel(source.log, theme)
         self.table = QTableView()
         self.search = SearchField(theme, "Search method, tool, status")
         self.scope = QComboBox()
@@ -96,7 +106,7 @@ class TrafficPanel(QWidget):
     def go_to_partner(self) -> None:
         """From a request to its answer, or back."""
         number = self._current_number()
-        partner = self._bridge.log.partner(number) if number is not None else None
+        partner = self._source.log.partner(number) if number is not None else None
         if partner is not None:
             self.choose(partner)
 
@@ -159,7 +169,7 @@ class TrafficPanel(QWidget):
         column.addWidget(self._splitter, 1)
 
     def _connect(self) -> None:
-        self._bridge.traffic_grew.connect(self._on_traffic_grew)
+        self._source.grew.connect(self._on_traffic_grew)
         self.search.text_settled.connect(self._on_words_settled)
         self.scope.currentIndexChanged.connect(self._apply_scope)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
@@ -203,7 +213,7 @@ class TrafficPanel(QWidget):
 
     def _on_copy(self) -> None:
         if (number := self._current_number()) is not None:
-            text = self._bridge.log.raw(number).decode(errors="replace")
+            text = self._source.log.raw(number).decode(errors="replace")
             QGuiApplication.clipboard().setText(text)
 
     def _on_clear(self) -> None:
