@@ -9,17 +9,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
-_SECRET_NAME = re.compile(
-    r"(?:^|[_.-])(?:api[_-]?key|apikey|access[_-]?key|auth|authorization|bearer|client[_-]?secret|cookie"
-    r"|credential|credentials|key|pass|passphrase|passwd|password|private[_-]?key|pwd|secret|session"
-    r"|session[_-]?id|signature|token)(?:$|[_.-])",
+
+class Secrecy(IntEnum):
+    """What a name says about the value that it stands for."""
+
+    NONE = 0
+    LIKELY = 1  # `key`, `session`: often a secret, and as often the name of something
+    SURE = 2
+
+
+def _whole_words(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|[_.-])(?:{words})(?:$|[_.-])", re.IGNORECASE)
+
+
+_SURE = _whole_words(
+    r"api[_-]?key|apikey|access[_-]?key|(?:client|subject)?[_-]?assertion|authorization|bearer|client[_-]?secret"
+    r"|code[_-]?verifier|cookie|credentials?|dpop|passphrase|passwd|password|private[_-]?key|pwd"
+    r"|request[_-]?state|secret|session[_-]?id|token"
+)
+_LIKELY = _whole_words("auth|key|pass|session|signature")
+# What speaks of a secret without being one: token_endpoint, token_type, grant_types_supported, progressToken.
+_DESCRIPTIVE = re.compile(
+    r"(?:^|[_.-])(?:(?:endpoint|type|supported|methods?|uri|url|algs?|length|name|count|limit|expires[_-]?in)$"
+    r"|progress[_-]?token$|dpop[_-]nonce$)",
     re.IGNORECASE,
 )
-
-
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Secret where OAuth puts them, into URLs and forms; everyday words everywhere else.
+_PARAMETERS = frozenset({"code", "state", "sig"})
 # How well-known keys begin, wherever they stand.
 _SECRET_VALUE = re.compile(
     r"(?:sk|pk|rk)-\w|gh[opsu]_\w|github_pat_|glpat-|xox[abps]-|AKIA[A-Z0-9]{12}|eyJ[\w-]{10,}\."
@@ -27,9 +48,25 @@ _SECRET_VALUE = re.compile(
 MASK = "•••"
 
 
+@lru_cache(maxsize=4096)
+def secrecy(name: str) -> Secrecy:
+    """Does a header, variable or member of this name hold a secret?"""
+    words = _CAMEL.sub("_", name)
+    if _DESCRIPTIVE.search(words):
+        return Secrecy.NONE
+    if _SURE.search(words):
+        return Secrecy.SURE
+    return Secrecy.LIKELY if _LIKELY.search(words) else Secrecy.NONE
+
+
 def is_secret_name(name: str) -> bool:
     """Does a header, variable or member of this name usually hold a secret?"""
-    return _SECRET_NAME.search(_CAMEL.sub("_", name)) is not None
+    return secrecy(name) is not Secrecy.NONE
+
+
+def is_secret_parameter(name: str) -> bool:
+    """The same for a parameter of a URL or a form."""
+    return is_secret_name(name) or name.lower() in _PARAMETERS
 
 
 def masked_words(words: Iterable[str]) -> list[str]:
@@ -64,7 +101,7 @@ def masked_url(url: str) -> str:
 
 def _masked_parameter(parameter: str) -> str:
     name, equals, value = parameter.partition("=")
-    return f"{name}={MASK}" if equals and value and is_secret_name(name) else parameter
+    return f"{name}={MASK}" if equals and value and is_secret_parameter(name) else parameter
 
 
 class Redactor:

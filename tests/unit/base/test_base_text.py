@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import ConnectFailed, UserError
 from inspector.base.plaintext import one_line, visible
-from inspector.base.redact import Redactor, is_secret_name, masked_url, masked_words
+from inspector.base.redact import Redactor, Secrecy, is_secret_name, masked_url, masked_words, secrecy
 from inspector.base.units import duration, full_time, plural, size, time_of_day
 
 MS = 1_000_000
@@ -59,6 +59,12 @@ def test_one_line_is_one_line(text: str) -> None:
         "db.password",
         "Cookie",
         "client_secret",
+        "accessToken",
+        "code_verifier",
+        "client_assertion",
+        "Mcp-Session-Id",
+        "requestState",
+        "DPoP",
     ],
 )
 def test_names_that_usually_hold_a_secret_are_known(name: str) -> None:
@@ -66,7 +72,11 @@ def test_names_that_usually_hold_a_secret_are_known(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PATH", "monkey", "max_tokens", "Content-Type", "author", "passenger", "keyboard"]
+    "name",
+    [
+        *("PATH", "monkey", "max_tokens", "Content-Type", "author", "passenger", "keyboard", "progressToken"),
+        *("token_endpoint", "token_type", "token_endpoint_auth_methods_supported", "jwks_uri", "tokenUrl"),
+    ],
 )
 def test_ordinary_names_are_not_taken_for_secret(name: str) -> None:
     assert not is_secret_name(name)
@@ -99,6 +109,15 @@ def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: li
 def test_a_url_is_shown_without_its_user_and_its_secret_parameters() -> None:
     assert masked_url("https://me:pw@host/p?q=1&api_key=x#f") == "https://•••@host/p?q=1&api_key=•••#f"
     assert masked_url("http://[") == "http://["
+    assert masked_url("http://127.0.0.1/callback?code=x&state=y&iss=z").endswith("?code=•••&state=•••&iss=z")
+
+
+def test_a_name_that_is_often_a_secret_is_told_from_one_that_always_is() -> None:
+    assert [secrecy(name) for name in ("api_key", "primaryKey", "colour")] == [
+        Secrecy.SURE,
+        Secrecy.LIKELY,
+        Secrecy.NONE,
+    ]
 
 
 @pytest.mark.parametrize(
