@@ -28,7 +28,7 @@ def _whole_words(words: str) -> re.Pattern[str]:
 
 _SURE = _whole_words(
     r"api[_-]?key|apikey|access[_-]?key|(?:client|subject)?[_-]?assertion|authorization|bearer|client[_-]?secret"
-    r"|code[_-]?verifier|cookie|credentials?|dpop|passphrase|passwd|password|private[_-]?key|pwd"
+    r"|code[_-]?verifier|cookie|credentials?|dpo_?p|passphrase|passwd|password|private[_-]?key|pwd"
     r"|request[_-]?state|secret|session[_-]?id|token"
 )
 _LIKELY = _whole_words("auth|key|pass|session|signature")
