@@ -7,15 +7,14 @@ used is reported by name, and the others still load.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.document import JsonDocument
 from inspector.config.entries import (
     Entry,
     HttpEntry,
@@ -43,11 +42,12 @@ class Catalogue:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = JsonDocument(path)
 
     def load(self) -> Loaded:
         """A file that is not there is an empty catalogue. Never raises for what the file holds."""
         try:
-            servers = _servers(self._read())
+            servers = _servers(self._file.read())
         except ConfigError as exc:
             return Loaded(problems=(str(exc),))
         entries: list[Entry] = []
@@ -61,7 +61,7 @@ class Catalogue:
 
     def find(self, name: str) -> Entry:
         """One server by name. Raises ConfigError, naming those that there are."""
-        servers = _servers(self._read())
+        servers = _servers(self._file.read())
         if name in servers:
             return self._entry(name, servers[name])
         known = ", ".join(servers) or "none"
@@ -69,14 +69,14 @@ class Catalogue:
 
     def save(self, entry: Entry) -> None:
         """Add a server, or write it anew in its place."""
-        document = self._read()
+        document = self._file.read()
         servers = _servers(document)
         known = servers.get(entry.name)
         servers[entry.name] = _write_entry(entry, known if isinstance(known, dict) else {})
         self._write(document, servers)
 
     def remove(self, name: str) -> None:
-        document = self._read()
+        document = self._file.read()
         servers = _servers(document)
         if servers.pop(name, None) is not None:
             self._write(document, servers)
@@ -91,40 +91,8 @@ class Catalogue:
             summary = f"{self.path.name}, server {name!r}: {exc.summary}"
             raise ConfigError(summary, exc.next_step) from exc
 
-    def _read(self) -> JSONObject:
-        try:
-            text = self.path.read_text(encoding="utf-8-sig")
-            document = parse(text)
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(f"{self.path} cannot be read: {exc}.", "Check the file.") from exc
-        except JSONProblem as exc:
-            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Correct it there.") from exc
-        if not isinstance(document, dict):
-            raise ConfigError(f"{self.path} must hold a JSON object.", "Correct it there.")
-        return document
-
     def _write(self, document: JSONObject, servers: JSONObject) -> None:
-        path = os.path.realpath(self.path)  # people link to such files: the link is to stay
-        try:
-            data = (pretty({**document, "mcpServers": servers}) + "\n").encode()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, data)
-        except (OSError, UnicodeEncodeError) as exc:
-            raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Write a file anew, whole or not at all. Only its owner can read it: it may hold secrets."""
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
+        self._file.write({**document, "mcpServers": servers})
 
 
 def _servers(document: JSONObject) -> JSONObject:

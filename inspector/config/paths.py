@@ -14,6 +14,20 @@ def catalogue_path() -> Path:
     return user_config_path(_APP) / "servers.json"
 
 
+def preferences_path() -> Path:
+    """What the person chose: how long captures are kept, filters, colours of rows."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_APP) / "preferences.json"
+
+
+def captures_path() -> Path:
+    """The folder of the captures that are made by themselves, one a run."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP) / "captures"
+
+
 def layout_path() -> Path:
     """How the window was left: sizes, docks, colours. Losing it costs nobody any work."""
     from platformdirs import user_state_path

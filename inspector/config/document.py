@@ -1,0 +1,53 @@
+"""One JSON file of ours: read as an object, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSONObject, JSONProblem, parse, pretty
+
+
+class JsonDocument:
+    """Errors are sentences that name the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> JSONObject:
+        """A file that is not there is an empty object. Raises ConfigError."""
+        try:
+            document = parse(self.path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigError(f"{self.path} cannot be read: {exc}.", "Check the file.") from exc
+        except JSONProblem as exc:
+            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Correct it there.") from exc
+        if not isinstance(document, dict):
+            raise ConfigError(f"{self.path} must hold a JSON object.", "Correct it there.")
+        return document
+
+    def write(self, document: JSONObject) -> None:
+        """Raises ConfigError; the file is then as it was."""
+        path = os.path.realpath(self.path)  # people link to such files: the link is to stay
+        try:
+            data = (pretty(document) + "\n").encode()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, data)
+        except (OSError, UnicodeEncodeError) as exc:
+            raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Only its owner can read the file: it may hold secrets."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
