@@ -3,6 +3,8 @@
 Numbers keep their spelling (1.10, 1e400, 2**70), repeated keys stay, depth does not matter: what is shown
 is what was sent. The one exception is comfort: a letter that was written as an escape is shown as the
 letter.
+
+`reindent` takes a whole text, `Reindenter` one that comes piece by piece, such as a body too big to be held.
 """
 
 from __future__ import annotations
@@ -79,3 +81,110 @@ def _letter(escape: re.Match[str]) -> str:
     else:
         return escape[0]
     return letter if letter.isprintable() and letter not in '"\\' else escape[0]
+
+
+# ------------------------------------------------------------------ piece by piece
+
+# A string that is not closed is taken to the end of what is there: the next piece goes on with it.
+_STREAM_TOKEN = re.compile(
+    r'(?P<closed>"(?:[^"\\]++|\\.)*+")|(?P<open>"(?:[^"\\]++|\\.)*+\\?)|(?P<mark>[\[\]{},:])'
+    r'|(?P<word>[^\s\[\]{},:"]++)|(?P<space>\s++)',
+    re.DOTALL,
+)
+_STRING_REST = re.compile(r'(?:[^"\\]++|\\.)*+(?P<end>"?)', re.DOTALL)
+_HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
+
+
+class Reindenter:
+    """Lays JSON text out as `reindent` does. Copy it (`copy.copy`) to come back to a place."""
+
+    def __init__(self) -> None:
+        self._level = 0
+        self._is_opened = False
+        self._is_after_value = False
+        self._is_after_space = False
+        self.is_in_string = False
+        self._held = ""  # the beginning of an escape that goes on in the next piece
+
+    def feed(self, text: str) -> str:
+        """The layout of the next piece of text, but for what can only be told with the one after it."""
+        text, self._held = self._held + text, ""
+        pieces: list[str] = []
+        start = self._go_on_with_string(text, pieces) if self.is_in_string else 0
+        for match in _STREAM_TOKEN.finditer(text, start):
+            self._add(match, pieces)
+        return "".join(pieces)
+
+    def finish(self) -> str:
+        """What is left when no more text comes."""
+        held, self._held = self._held, ""
+        return held
+
+    def _add(self, match: re.Match[str], pieces: list[str]) -> None:
+        kind, piece = match.lastgroup, match[0]
+        if kind == "mark":
+            self._add_mark(piece, pieces)
+            self._is_after_value = self._is_after_space = False
+        elif kind == "space":
+            self._is_after_space = True
+        else:
+            self._open_line(pieces)
+            if self._is_after_value and self._is_after_space:
+                pieces.append(" ")
+            self._is_after_value, self._is_after_space = True, False
+            if kind == "open":
+                self.is_in_string = True
+                self._add_open_string(piece, pieces)
+            else:
+                pieces.append(_readable(piece) if "\\u" in piece else piece)
+
+    def _add_mark(self, mark: str, pieces: list[str]) -> None:
+        if mark in "]}":
+            self._level -= 1
+            pieces.append(mark if self._is_opened else _margin(self._level) + mark)
+            self._is_opened = False
+            return
+        self._open_line(pieces)
+        if mark in "[{":
+            self._level += 1
+            self._is_opened = True
+            pieces.append(mark)
+        else:
+            pieces.append("," + _margin(self._level) if mark == "," else ": ")
+
+    def _open_line(self, pieces: list[str]) -> None:
+        if self._is_opened:
+            pieces.append(_margin(self._level))
+            self._is_opened = False
+
+    def _go_on_with_string(self, text: str, pieces: list[str]) -> int:
+        """Take the rest of a string that an earlier piece began; give where it ends."""
+        match = _STRING_REST.match(text)
+        assert match is not None
+        if match["end"]:
+            self.is_in_string = False
+            pieces.append(_readable(match[0]))
+            return match.end()
+        self._add_open_string(text, pieces)
+        return len(text)
+
+    def _add_open_string(self, text: str, pieces: list[str]) -> None:
+        end = _unfinished_escape(text)
+        pieces.append(_readable(text[:end]))
+        self._held = text[end:]
+
+
+def _unfinished_escape(text: str) -> int:
+    """Where an escape begins that may go on behind the text; else the text's end."""
+    start = text.rfind("\\", max(0, len(text) - _LONGEST_ESCAPE))
+    if start < 0 or (start + 1 - len(text[: start + 1].rstrip("\\"))) % 2 == 0:
+        return len(text)
+    escape = text[start:]
+    if _HIGH_SURROGATE.fullmatch(escape):
+        return start
+    is_open = len(escape) == 1 or (escape[1] == "u" and len(escape) < len(r"\ud83d"))
+    if not is_open:
+        return len(text)
+    before = start - len(r"\ud83d")
+    has_first_half = before >= 0 and _HIGH_SURROGATE.fullmatch(text, before, start) is not None
+    return before if has_first_half else start

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.jsonpretty import reindent
+from inspector.base.jsonpretty import Reindenter, reindent
 from inspector.base.jsonvalue import JSON, JSONProblem, pretty, to_wire
 from inspector.base.numbers import ExactNumber, read_number
 
@@ -62,6 +62,33 @@ def test_what_is_shown_up_to_the_limit_is_the_beginning_of_the_whole(text: str, 
     encoded = json.dumps([text, 1])
     whole, shown = reindent(encoded), reindent(encoded, limit)
     assert whole[: limit + 1] == shown[: limit + 1]
+
+
+def laid_out_in_pieces(text: str, cuts: list[int]) -> str:
+    edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    layout = Reindenter()
+    parts = [layout.feed(text[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    return "".join(parts) + layout.finish()
+
+
+@given(values, st.booleans(), layouts, st.lists(st.integers(0, 10_000), max_size=20))
+def test_laid_out_in_pieces_it_looks_the_same(
+    value: Any, is_ascii: bool, indent: int | str | None, cuts: list[int]
+) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
+    assert laid_out_in_pieces(text, cuts) == reindent(text)
+
+
+@given(st.text(alphabet=st.sampled_from('ud83de0\\" [,1'), max_size=60))
+def test_piecewise_layout_of_anything_keeps_all_but_white_space_and_escapes(text: str) -> None:
+    shown = laid_out_in_pieces(text, list(range(len(text))))
+    if "\\u" not in text:
+        assert "".join(shown.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", [r'["\ud83d\ude00"]', r'["\\u0041\u00e9\ud83d"]', r'{"a\"b" : 12 34}'])
+def test_every_place_to_cut_gives_the_same_layout(text: str) -> None:
+    assert {laid_out_in_pieces(text, [cut]) for cut in range(len(text))} == {reindent(text)}
 
 
 @pytest.mark.parametrize(
