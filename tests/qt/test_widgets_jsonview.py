@@ -16,13 +16,22 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
+from inspector.base.jsonpretty import reindent
 from inspector.base.plaintext import visible
 from inspector.qt.theme import DARK, LIGHT, Scheme, Theme
 from inspector.qt.widgets.codeedit import CodeEdit
 from inspector.qt.widgets.findbar import FindBar
 from inspector.qt.widgets.jsonscan import Span, ends_in_string, qt_column, scan
-from inspector.qt.widgets.jsonview import MAX_SHOWN, JsonView
-from inspector.qt.widgets.paging import PAGE_LINES, PAGE_SIZE, ROW_LENGTH, HexPager, Page, TextPager
+from inspector.qt.widgets.jsonview import MAX_SHOWN, Form, JsonView
+from inspector.qt.widgets.paging import (
+    PAGE_LINES,
+    PAGE_SIZE,
+    ROW_LENGTH,
+    HexPager,
+    JsonPager,
+    Page,
+    TextPager,
+)
 from inspector.qt.widgets.searchfield import SearchField
 
 # The offscreen platform says so of raising windows and grabbing keys; it is not about our widgets.
@@ -224,12 +233,65 @@ def test_whole_view_has_no_footer(view: JsonView) -> None:
     assert view.progress_text() == ""
 
 
-def test_view_does_not_grow_without_end(view: JsonView) -> None:
-    view.set_text("x" * 8 * MIB)
-    for _ in range(40):
+class Numbered:
+    """A body that is made as it is read: lines that say where they stand. Knows how much was asked for."""
+
+    def __init__(self, lines: int, line: str = "{:015d}\n") -> None:
+        self._line = line
+        self._width = len(line.format(0))
+        self._length = lines * self._width
+        self.largest = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def part(self, start: int, length: int) -> bytes:
+        self.largest = max(self.largest, length)
+        end = min(start + length, self._length)
+        lines = range(start // self._width, -(-end // self._width))
+        text = "".join(map(self._line.format, lines)).encode()
+        return text[start % self._width :][: max(0, end - start)]
+
+
+def test_view_slides_over_the_content_and_never_grows_without_end(view: JsonView) -> None:
+    body = Numbered(8 * MIB // 16)
+    view.set_body(body, "text")
+    most = 0
+    while view.is_partial and not view.shown_text().rstrip().endswith(f"{8 * MIB // 16 - 1}"):
         view.show_more()
-    assert len(view.shown_text()) == MAX_SHOWN
-    assert "save it" in view.progress_text()
+        most = max(most, len(view.shown_text()))
+    assert most <= MAX_SHOWN + PAGE_SIZE
+    assert view.progress_text().endswith("to 8.0 MiB of 8.0 MiB")
+    last = view.shown_text().splitlines()[0]
+    view.show_earlier()
+    assert view.shown_text().splitlines()[0] < last
+    for _ in range(4):
+        view.show_earlier()
+    assert view.shown_text().startswith("000000000000000\n000000000000001")
+
+
+def test_end_of_a_big_body_is_one_step_away_and_so_is_the_way_back(view: JsonView) -> None:
+    body = Numbered(50 * MIB // 16)
+    forms: tuple[Form, ...] = ("text", "bytes")
+    for form in forms:
+        view.set_body(body, form)
+        head = view.shown_text()
+        view.show_end()
+        assert f"{50 * MIB // 16 - 1}" in view.shown_text().rstrip()[-30:]
+        view.show_earlier()
+        assert view.shown_text() == head
+    assert body.largest <= PAGE_SIZE + 1
+
+
+@pytest.mark.parametrize("raw", [b"[" + b"1," * 60_000 + b"1]", b'{"k":"' + b"\\u00e9\\n" * 200_000 + b'"}'])
+def test_big_json_is_laid_out_page_by_page_to_its_end(raw: bytes) -> None:
+    pager = JsonPager(raw)
+    parts = [pager.next_page()]
+    while pager.shown < pager.total:
+        parts.append(pager.next_page())
+    assert text_of(parts) == reindent(raw.decode())
+    assert max(len(part.rows) for part in parts) < 4 * PAGE_LINES
+    assert parts[-1].starts_in_string is (b"k" in raw)
 
 
 def test_saving_is_asked_for_and_not_done(view: JsonView, qtbot: QtBot) -> None:

@@ -44,6 +44,7 @@ class CodeEdit(QPlainTextEdit):
         self._matches: list[tuple[int, int]] = []
         self._current = -1
         self._is_json = False
+        self._is_dump = False
         self._colored: set[int] = set()
         self._open_strings: dict[int, bool] = {}
         self._formats: dict[Kind, QTextCharFormat] = {}
@@ -61,15 +62,17 @@ class CodeEdit(QPlainTextEdit):
 
     # ------------------------------------------------------------ content
 
-    def set_page(self, page: Page, *, json: bool, numbered: bool) -> None:
-        """Show this page instead of what was there, from its top."""
+    def set_page(self, page: Page, *, json: bool, numbered: bool, is_dump: bool = False) -> None:
+        """Show this page instead of what was there, from its top. Each row of a dump is a line."""
         self._is_json = json
+        self._is_dump = is_dump
         self._gutter.setVisible(numbered)
         self._rows, self._numbers, self._starts = [], [], []
         self._length = self._last_number = 0
         self._matches, self._current = [], -1
         self._colored.clear()
         self._open_strings.clear()
+        self._open_strings[-1] = page.starts_in_string
         self._record(page)
         self.setPlainText("\n".join(page.rows))
         self._fit_gutter()
@@ -83,6 +86,9 @@ class CodeEdit(QPlainTextEdit):
         end.insertText("\n" + "\n".join(page.rows))
         self._fit_gutter()
         self._refresh_visible()
+
+    def scroll_to_end(self) -> None:
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def shown_text(self) -> str:
         """What is shown, with the rows of one line joined."""
@@ -102,8 +108,8 @@ class CodeEdit(QPlainTextEdit):
             self._numbers.append(number)
 
     def _breaks_before(self, number: int) -> bool:
-        """Whether a line break of the content stands before a row; rows without numbers are hex lines."""
-        return number > 0 or self._gutter.isHidden()
+        """Whether a line break of the content stands before a row."""
+        return number > 0 or self._is_dump
 
     def _joined(self, rows: list[str], first: int) -> Iterator[str]:
         for place, row in enumerate(rows):

@@ -1,25 +1,29 @@
 """The view for whatever came over the wire: JSON, text or bytes, of any size.
 
-Only a head is put on screen (`paging.PAGE_SIZE`); a footer says so and offers more. Setting 50 MB costs the
-same as setting 256 KiB. Pretty-printing is not done here: hand in what is to be read.
+Only a part is put on screen (`paging.PAGE_SIZE`); a footer says which, and leads to the rest. Showing 50 MB
+costs the same as showing 256 KiB, and a `Body` is read no further than it is shown.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
 
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.base import units
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.codeedit import CodeEdit
 from inspector.qt.widgets.findbar import FindBar
 from inspector.qt.widgets.labels import Muted
-from inspector.qt.widgets.paging import HexPager, Pager, TextPager
+from inspector.qt.widgets.paging import Body, HexPager, JsonPager, Page, Pager, TextPager
 
 Language = Literal["json", "text"]
+Form = Literal["pretty", "text", "bytes"]
 
 MAX_SHOWN = 2 * 1024 * 1024
 MAX_COPIED = 16 * 1024 * 1024
@@ -39,14 +43,20 @@ class JsonView(QWidget):
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._source: str | bytes = ""
+        self._source: str | bytes | Body = ""
         self._pager: Pager = TextPager("")
+        self._here: Pager = self._pager  # as it was where the part that is shown begins
+        self._before: list[Pager] = []  # likewise, of the parts that were shown before
+        self._window = 0  # how many characters are on screen
+        self._is_json = False
         self._code = CodeEdit(theme)
         self._code.setAccessibleName(name)
         self._find = FindBar(theme, self._code)
         self._find.closed.connect(self._code.setFocus)
         self._make_actions(theme)
-        self._footer = _Footer(theme, self._more_action, self.save_action)
+        self._footer = _Footer(
+            theme, (self._earlier_action, self._end_action), (self._more_action, self.save_action)
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -59,17 +69,27 @@ class JsonView(QWidget):
     @property
     def is_partial(self) -> bool:
         """Whether less than the whole content is shown."""
-        return self._pager.shown < self._pager.total
+        return self._here.shown > 0 or self._pager.shown < self._pager.total
 
     def set_text(self, text: str | bytes, language: Language = "json") -> None:
         """Show text; UTF-8 bytes are decoded page by page, so a large frame needs no copy."""
         self._source = text
-        self._begin(TextPager(text), json=language == "json", numbered=True)
+        self._begin(TextPager(text), json=language == "json")
 
     def set_bytes(self, raw: bytes) -> None:
         """Show bytes as a hex dump."""
         self._source = raw
-        self._begin(HexPager(raw), json=False, numbered=False)
+        self._begin(HexPager(raw), json=False)
+
+    def set_body(self, body: Body, form: Form) -> None:
+        """Show bytes that are read as they are shown: laid out as JSON, as text, or as a hex dump."""
+        self._source = body
+        pagers: dict[Form, Callable[[Body], Pager]] = {
+            "pretty": JsonPager,
+            "text": TextPager,
+            "bytes": HexPager,
+        }
+        self._begin(pagers[form](body), json=form == "pretty")
 
     def clear(self) -> None:
         self.set_text("", "text")
@@ -83,11 +103,33 @@ class JsonView(QWidget):
         return self._footer.words() if self.is_partial else ""
 
     def show_more(self) -> None:
-        """Add the next page, as far as the view may grow."""
-        if self._more_action.isEnabled():
-            self._code.add_page(self._pager.next_page())
-            self._find.refresh()
-            self._report()
+        """Add the next page. A view that is full begins with it anew, so that it never grows without end."""
+        if self._pager.shown >= self._pager.total:
+            return
+        if self._window >= MAX_SHOWN:
+            self._before.append(self._here)
+            self._show_part(self._pager)
+            return
+        page = self._pager.next_page()
+        self._window += _length(page)
+        self._code.add_page(page)
+        self._find.refresh()
+        self._report()
+
+    def show_earlier(self) -> None:
+        """Go back to the part that was shown before this one."""
+        if self._before:
+            self._show_part(self._before.pop())
+
+    def show_end(self) -> None:
+        """Go to the last page, where that can be done without reading the others."""
+        if not self._pager.can_jump:
+            return
+        last = copy.copy(self._pager)
+        last.go_to_end()
+        self._before.append(self._here)
+        self._show_part(last)
+        self._code.scroll_to_end()
 
     def set_wrap(self, wrap: bool) -> None:
         """Wrap long lines, or scroll sideways. A hex dump is never wrapped."""
@@ -102,31 +144,60 @@ class JsonView(QWidget):
         QGuiApplication.clipboard().setText(self._copied_text())
 
     def _copied_text(self) -> str:
-        if isinstance(self._pager, HexPager):
+        source = self._source
+        if isinstance(self._pager, HexPager) or self._copies_layout():
             return self.shown_text()
-        return self._source if isinstance(self._source, str) else self._source.decode("utf-8", "replace")
+        if isinstance(source, Body):
+            source = source.part(0, len(source))
+        return source if isinstance(source, str) else source.decode("utf-8", "replace")
+
+    def _copies_layout(self) -> bool:
+        """Whether what is copied is JSON as it is laid out here; too big a one is copied as it came."""
+        return isinstance(self._pager, JsonPager) and not self.is_partial
 
     def _apply_wrap(self) -> None:
         mode = QPlainTextEdit.LineWrapMode
         wraps = self.wrap_action.isChecked() and not isinstance(self._pager, HexPager)
         self._code.setLineWrapMode(mode.WidgetWidth if wraps else mode.NoWrap)
 
-    def _begin(self, pager: Pager, *, json: bool, numbered: bool) -> None:
-        self._pager = pager
+    def _begin(self, pager: Pager, *, json: bool) -> None:
+        self._is_json = json
+        self._before = []
         self._code.clear()  # before wrapping changes: the old text need not be laid out again
+        self._pager = pager
         self._apply_wrap()
-        self._code.set_page(pager.next_page(), json=json, numbered=numbered)
+        self._show_part(pager)
+
+    def _show_part(self, start: Pager) -> None:
+        """Show the page that a pager gives next, and nothing else."""
+        self._here, self._pager = copy.copy(start), copy.copy(start)
+        page = self._pager.next_page()
+        self._window = _length(page)
+        is_dump = isinstance(self._pager, HexPager)
+        self._code.set_page(page, json=self._is_json, numbered=self._pager.is_counted, is_dump=is_dump)
         self._find.refresh()
         self._report()
 
     def _report(self) -> None:
-        can_grow = self._pager.shown < MAX_SHOWN
-        self._more_action.setEnabled(self.is_partial and can_grow)
+        pager, is_cut = self._pager, self._pager.shown < self._pager.total
+        self._more_action.setEnabled(is_cut)
+        self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Go on")
+        self._earlier_action.setEnabled(bool(self._before))
+        self._end_action.setEnabled(is_cut and pager.can_jump)
+        self._earlier_action.setVisible(pager.total > MAX_SHOWN)
+        self._end_action.setVisible(pager.total > MAX_SHOWN and pager.can_jump)
         self.copy_action.setEnabled(0 < len(self._source) <= MAX_COPIED)
         self.save_action.setEnabled(len(self._source) > 0)
-        hint = "" if can_grow else " · save it to read the rest"
-        self._footer.set_words(self._pager.progress() + hint)
+        self._footer.set_words(self._part_text())
         self._footer.setVisible(self.is_partial)
+
+    def _part_text(self) -> str:
+        """`Showing 256 KiB of 50 MiB`; `Showing 2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
+        pager, start = self._pager, self._here.shown
+        total = pager.size_text(pager.total)
+        total = total if total[-1] == "B" else units.plural(pager.total, "character")
+        since = f"{pager.size_text(start)} to " if start else ""
+        return f"Showing {since}{pager.size_text(pager.shown)} of {total}"
 
     def _make_actions(self, theme: Theme) -> None:
         self.find_action = self._action(theme, "search", "Find", self.open_find)
@@ -138,6 +209,8 @@ class JsonView(QWidget):
         self.wrap_action.setCheckable(True)
         self.save_action = self._action(theme, "save", "Save…", self.save_requested)
         self._more_action = self._action(theme, "chevron-down", "Show more", self.show_more)
+        self._earlier_action = self._action(theme, "chevron-up", "Earlier part", self.show_earlier)
+        self._end_action = self._action(theme, "to-end", "Go to the end", self.show_end)
         self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         copy_selected = QAction("Copy", self)
         copy_selected.triggered.connect(self._code.copy)
@@ -154,10 +227,14 @@ class JsonView(QWidget):
         return action
 
 
-class _Footer(QWidget):
-    """How much is shown, and the ways to the rest."""
+def _length(page: Page) -> int:
+    return sum(map(len, page.rows))
 
-    def __init__(self, theme: Theme, more: QAction, save: QAction) -> None:
+
+class _Footer(QWidget):
+    """Which part is shown, and the ways to the others: those that are rarely needed as icons."""
+
+    def __init__(self, theme: Theme, icons: Sequence[QAction], words: Sequence[QAction]) -> None:
         super().__init__()
         self._theme = theme
         self._words = Muted(theme)
@@ -165,7 +242,9 @@ class _Footer(QWidget):
         row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
         row.setSpacing(SPACE_1)
         row.addWidget(self._words, 1)
-        for action in (more, save):
+        for action in icons:
+            row.addWidget(_IconButton(action))
+        for action in words:
             row.addWidget(ActionButton(action, "quiet"))
         theme.changed.connect(self.update)
 
@@ -181,3 +260,18 @@ class _Footer(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+
+class _IconButton(QToolButton):
+    """An action's icon; gone while the action is hidden, which Qt does in tool bars only."""
+
+    def __init__(self, action: QAction) -> None:
+        super().__init__()
+        self.setDefaultAction(action)
+        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName(action.iconText())
+        action.visibleChanged.connect(self._on_visible_changed)
+
+    def _on_visible_changed(self) -> None:
+        self.setVisible(self.defaultAction().isVisible())

@@ -1,17 +1,20 @@
 """Large content in pages, so that what is put on screen never grows with what was received.
 
 A page is a list of display rows. A row is a line, or a piece of one too long to lay out in one go; a piece
-that continues a line has the line number 0. Knows no Qt.
+that continues a line has the line number 0. Content may be a text, bytes, or a `Body`, of which only the part
+that is shown is ever read. Knows no Qt.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import AnyStr, Protocol, runtime_checkable
 
 from inspector.base import units
+from inspector.base.jsonpretty import Reindenter
 from inspector.base.plaintext import visible
 
 PAGE_SIZE = 256 * 1024
@@ -22,10 +25,20 @@ HEX_PAGE_SIZE = 16 * 1024
 # Showing a hidden character as a token costs a call each: slices that have some count this much more.
 _SLICE = 8 * 1024
 _HIDDEN_COST = 12
+# JSON is laid out in stretches: each may become as many lines as it has characters.
+_STRETCH = 2 * 1024
 
 # Bytes that are no UTF-8 (surrogate escapes), and what `visible` leaves alone but a text document takes for
 # its own: the line separators would start rows, the two noncharacters are Qt's frame marks.
 _MARKS = re.compile("[\udc80-\udcff\u2028\u2029\ufdd0\ufdd1]")
+
+
+@runtime_checkable
+class Body(Protocol):
+    """Bytes that are somewhere else, such as in a capture on disk. Given by `part`, as they are asked for."""
+
+    def __len__(self) -> int: ...
+    def part(self, start: int, length: int) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,49 +47,77 @@ class Page:
 
     rows: list[str]
     numbers: list[int]
+    starts_in_string: bool = False
 
 
 class Pager(Protocol):
-    """Content given out page by page. `shown` and `total` count bytes, or characters, alike."""
+    """Content given out page by page. `shown` and `total` count bytes, or characters, alike.
+
+    A copy (`copy.copy`) stays where it is: that is how to come back to a page.
+    """
 
     @property
     def shown(self) -> int: ...
     @property
     def total(self) -> int: ...
+    @property
+    def is_counted(self) -> bool:
+        """Whether lines are numbered from the very first."""
+        ...
+
+    @property
+    def can_jump(self) -> bool:
+        """Whether `go_to_end` does anything, or the end is reached only through all that is before it."""
+        ...
+
     def next_page(self) -> Page: ...
-    def progress(self) -> str: ...
+    def go_to_end(self) -> None:
+        """Make the last page the next one."""
+        ...
+
+    def size_text(self, count: int) -> str: ...
 
 
 class TextPager:
     """Text, or UTF-8 bytes decoded as they are shown; bytes that are not UTF-8 appear as ⟨0xFF⟩."""
 
-    def __init__(self, source: str | bytes) -> None:
+    can_jump = True
+
+    def __init__(self, source: str | bytes | Body) -> None:
         self._source = source
-        self._counts_bytes = isinstance(source, bytes) or source.isascii()
+        self._counts_bytes = not isinstance(source, str) or source.isascii()
+        self._lines = _Lines()
         self.total = len(source)
         self.shown = 0
-        self._line = 0
-        self._is_mid_line = False
+        self.is_counted = True
+
+    def __copy__(self) -> TextPager:
+        other = TextPager.__new__(TextPager)
+        other.__dict__.update(self.__dict__, _lines=copy.copy(self._lines))
+        return other
 
     def next_page(self) -> Page:
-        lines = self._take().split("\n")
-        ends_with_line = lines[-1] == "" and self.shown < self.total
-        if ends_with_line:
-            lines.pop()  # the next page starts a row of its own
-        page = self._rows(lines)
-        self._is_mid_line = not ends_with_line
-        return page
+        return self._lines.page(self._take(), is_last=self.shown >= self.total)
 
-    def progress(self) -> str:
-        """`Showing 256 KiB of 50 MiB`; in characters where bytes would have to be counted first."""
-        if self._counts_bytes:
-            return f"Showing {units.size(self.shown)} of {units.size(self.total)}"
-        return f"Showing {self.shown:,} of {units.plural(self.total, 'character')}"
+    def go_to_end(self) -> None:
+        start = max(0, self.total - PAGE_SIZE)
+        source = self._source
+        if isinstance(source, str):
+            self.shown = start + _tail_start(source[start:], "\n")
+        else:
+            tail = _part(source, start, self.total - start)
+            self.shown = start + (_tail_start(tail, b"\n") or _character_start(tail[:4]))
+        self.is_counted = self.shown == 0
+        self._lines = _Lines(is_mid_line=self.shown > 0)
+
+    def size_text(self, count: int) -> str:
+        """In characters where bytes would have to be counted first."""
+        return units.size(count) if self._counts_bytes else f"{count:,}"
 
     def _take(self) -> str:
         """The next page's text as it is shown; as much of it as is cheap to show."""
-        piece = self._source[self.shown : self._page_end(self.shown)]
-        text = _head(piece if isinstance(piece, str) else piece.decode("utf-8", "surrogateescape"))
+        is_text = isinstance(self._source, str)
+        text = _head(_text_of(self._source, self.shown, PAGE_SIZE))
         parts: list[str] = []
         taken = cost = 0
         while taken < len(text) and cost < PAGE_SIZE:
@@ -85,18 +126,98 @@ class TextPager:
             taken += len(part)
             cost += len(parts[-1]) * (1 if parts[-1] == part else _HIDDEN_COST)
         text = text[:taken]
-        self.shown += taken if isinstance(piece, str) else len(text.encode("utf-8", "surrogateescape"))
+        self.shown += taken if is_text else len(text.encode("utf-8", "surrogateescape"))
         return "".join(parts)
 
-    def _page_end(self, start: int) -> int:
-        """Where the page may end at most: not inside a UTF-8 sequence (three bytes back at most)."""
-        end = min(start + PAGE_SIZE, self.total)
-        source = self._source
-        if isinstance(source, bytes) and end < self.total:
-            for back in range(4):
-                if source[end - back] & 0xC0 != 0x80:
-                    return end - back
-        return end
+
+class JsonPager:
+    """JSON laid out in lines as far as it is shown. What is no JSON comes out with other white space."""
+
+    is_counted = True
+    can_jump = False  # how deep the last line is nested is known only to who has read the others
+
+    def __init__(self, source: str | bytes | Body) -> None:
+        self._source = source
+        self._lines = _Lines()
+        self._layout = Reindenter()
+        self.total = len(source)
+        self.shown = 0
+
+    def __copy__(self) -> JsonPager:
+        other = JsonPager.__new__(JsonPager)
+        other.__dict__.update(self.__dict__, _lines=copy.copy(self._lines), _layout=copy.copy(self._layout))
+        return other
+
+    def next_page(self) -> Page:
+        starts_in_string = self._layout.is_in_string
+        parts: list[str] = []
+        cost = lines = 0
+        for piece in self._pieces():
+            parts.append(_shown(piece))
+            cost += len(parts[-1]) * (1 if parts[-1] == piece else _HIDDEN_COST)
+            lines += piece.count("\n")
+            if cost >= PAGE_SIZE or lines >= PAGE_LINES:
+                break
+        page = self._lines.page("".join(parts), is_last=self.shown >= self.total)
+        return Page(page.rows, page.numbers, starts_in_string)
+
+    def go_to_end(self) -> None: ...
+
+    def size_text(self, count: int) -> str:
+        return units.size(count)
+
+    def _pieces(self) -> Iterator[str]:
+        """The next stretches, laid out. `shown` is where the one that was given last ends."""
+        while self.shown < self.total:
+            text = _text_of(self._source, self.shown, PAGE_SIZE)
+            for start in range(0, len(text), _STRETCH):
+                stretch = text[start : start + _STRETCH]
+                self.shown += _width(self._source, stretch)
+                is_first = self.shown == _width(self._source, stretch)
+                piece = self._layout.feed(stretch.removeprefix("\ufeff") if is_first else stretch)
+                yield piece + self._layout.finish() if self.shown >= self.total else piece
+
+
+class HexPager:
+    """Bytes as offset, hexadecimal and ASCII."""
+
+    is_counted = False
+    can_jump = True
+
+    def __init__(self, source: bytes | Body) -> None:
+        self._source = source
+        self.total = len(source)
+        self.shown = 0
+
+    def next_page(self) -> Page:
+        start, end = self.shown, min(self.shown + HEX_PAGE_SIZE, self.total)
+        raw = _part(self._source, start, end - start)
+        rows = [_hex_row(raw, at, start) for at in range(0, len(raw), 16)]
+        self.shown = end
+        return Page(rows, [0] * len(rows))
+
+    def go_to_end(self) -> None:
+        self.shown = max(0, (self.total - 1) // HEX_PAGE_SIZE * HEX_PAGE_SIZE)
+
+    def size_text(self, count: int) -> str:
+        return units.size(count)
+
+
+class _Lines:
+    """Cuts text into rows, and knows the number of the line that it is in."""
+
+    def __init__(self, *, is_mid_line: bool = False) -> None:
+        self._line = 0
+        self._is_mid_line = is_mid_line
+
+    def page(self, text: str, *, is_last: bool) -> Page:
+        lines = text.split("\n")
+        ends_with_line = lines[-1] == "" and not is_last
+        if ends_with_line:
+            lines.pop()  # the next page starts a row of its own
+        page = self._rows(lines)
+        self._is_mid_line = not ends_with_line
+        return page
 
     def _rows(self, lines: list[str]) -> Page:
         rows: list[str] = []
@@ -110,22 +231,38 @@ class TextPager:
         return Page(rows, numbers)
 
 
-class HexPager:
-    """Bytes as offset, hexadecimal and ASCII."""
+# ------------------------------------------------------------------ parts of a source
 
-    def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-        self.total = len(raw)
-        self.shown = 0
 
-    def next_page(self) -> Page:
-        end = min(self.shown + HEX_PAGE_SIZE, self.total)
-        rows = [_hex_row(self._raw, at, min(at + 16, end)) for at in range(self.shown, end, 16)]
-        self.shown = end
-        return Page(rows, [0] * len(rows))
+def _part(source: bytes | Body, start: int, length: int) -> bytes:
+    return source[start : start + length] if isinstance(source, bytes) else source.part(start, length)
 
-    def progress(self) -> str:
-        return f"Showing {units.size(self.shown)} of {units.size(self.total)}"
+
+def _text_of(source: str | bytes | Body, start: int, length: int) -> str:
+    """Some text from a place on; of bytes, not ending inside a UTF-8 sequence (three bytes back at most)."""
+    if isinstance(source, str):
+        return source[start : start + length]
+    piece = _part(source, start, length + 1)
+    if len(piece) > length:
+        end = next((length - back for back in range(4) if piece[length - back] & 0xC0 != 0x80), length)
+        piece = piece[:end]
+    return piece.decode("utf-8", "surrogateescape")
+
+
+def _width(source: str | bytes | Body, text: str) -> int:
+    """How much of the source a text is."""
+    return len(text) if isinstance(source, str) else len(text.encode("utf-8", "surrogateescape"))
+
+
+def _character_start(piece: bytes) -> int:
+    """Where the first whole UTF-8 sequence begins; 0 when there is none."""
+    return next((place for place, byte in enumerate(piece) if byte & 0xC0 != 0x80), 0)
+
+
+def _tail_start(text: AnyStr, line_feed: AnyStr) -> int:
+    """Where the last lines begin that fit a page; 0 when all do."""
+    lines = text.rsplit(line_feed, PAGE_LINES)
+    return len(lines[0]) + 1 if len(lines) > PAGE_LINES else 0
 
 
 def _head(text: str) -> str:
@@ -141,6 +278,9 @@ def _shown(text: str) -> str:
 def _mark_token(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"⟨0x{code - 0xDC00:02X}⟩" if 0xDC80 <= code <= 0xDCFF else f"⟨U+{code:04X}⟩"
+
+
+# ------------------------------------------------------------------ rows
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -165,7 +305,8 @@ def _ends_in_escape(line: str, start: int, end: int) -> bool:
 _PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 
 
-def _hex_row(raw: bytes, start: int, end: int) -> str:
-    half = min(start + 8, end)
-    digits = f"{raw[start:half].hex(' '):<23}  {raw[half:end].hex(' '):<23}"
-    return f"{start:08x}  {digits}  {raw[start:end].translate(_PRINTABLE).decode('ascii')}"
+def _hex_row(raw: bytes, at: int, start: int) -> str:
+    """Sixteen bytes from `at` on, of a page that begins at `start`."""
+    first, second = raw[at : at + 8], raw[at + 8 : at + 16]
+    digits = f"{first.hex(' '):<23}  {second.hex(' '):<23}"
+    return f"{start + at:08x}  {digits}  {raw[at : at + 16].translate(_PRINTABLE).decode('ascii')}"
