@@ -81,12 +81,17 @@ Event: TypeAlias = Answered | Asked | Uninvited | Notified | Progressed | Withdr
 class Connection:
     """The books of one conversation. Ids of ours are integers, counted up, never used twice.
 
+    A person may send messages of their own making (`adopt`), with ids of their choice; the count leaves
+    those out.
+
     `dialect` dresses the requests; it is set anew when the two sides have agreed on a revision.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self.dialect: Dialect = dialect or HandshakeDialect()
         self._last_id = 0
+        self._taken: set[JSON] = set()  # ids and progress tokens in messages written by hand
+        self._tokens: dict[RequestId, RequestId] = {}  # of those, the tokens, and whose progress they tell of
         self._ours: Correlator[Message] = Correlator()
         self._theirs: Correlator[Message] = Correlator()
 
@@ -105,13 +110,44 @@ class Connection:
 
         `capabilities` and `log_level` are said about this request alone, where the era allows that.
         """
-        self._last_id += 1
+        id = self.next_id()
         if progress:
-            params = _with_progress_token(params or {}, self._last_id)
+            params = _with_progress_token(params or {}, id)
         params = self.dialect.dress(method, params, capabilities=capabilities, log_level=log_level)
-        message = jsonrpc.request(self._last_id, method, params)
-        self._ours.open(self._last_id, message)
+        message = jsonrpc.request(id, method, params)
+        self._ours.open(id, message)
         return message
+
+    def next_id(self) -> int:
+        """An id that was not used in this conversation. It is the caller's: it is not given out again."""
+        self._last_id += 1
+        while self._last_id in self._taken:
+            self._last_id += 1
+        return self._last_id
+
+    def adopt(self, message: Message) -> list[Message]:
+        """Take a message into the books that was written by hand, and is about to be sent as it is.
+
+        Gives the requests in it, which are open now, each in place of one that had the same id. An answer
+        in it closes the request of the server that it names: nobody else is to answer that.
+        """
+        opened: dict[RequestId, Message] = {}
+        for item in jsonrpc.items_of(message):
+            if item.kind is Kind.REQUEST:
+                self._adopt_request(item, opened)
+            elif item.kind.is_answer and item.id is not None:
+                self._theirs.answer(item.id)
+        return list(opened.values())
+
+    def _adopt_request(self, request: Message, opened: dict[RequestId, Message]) -> None:
+        id, token = _written(request)
+        self._taken.update((id, token))
+        if request.id is None:
+            return
+        opened[request.id] = request
+        self._ours.open(request.id, request)
+        if token is not None:
+            self._tokens[token] = request.id
 
     def notify(self, method: str, params: JSONObject | None = None) -> Message:
         return jsonrpc.notification(method, params)
@@ -148,7 +184,7 @@ class Connection:
         if message.kind is Kind.NOTIFICATION:  # first, and past the table: a flood is made of these
             return self._on_notification(message)
         if message.kind is Kind.BATCH:
-            return [event for item in _items(message) for event in self.receive(item)]
+            return [event for item in jsonrpc.items_of(message) for event in self.receive(item)]
         handler = _HANDLERS.get(message.kind)
         return [] if handler is None else handler(self, message)
 
@@ -181,12 +217,12 @@ class Connection:
         params = notification.params
         token, _ = read_id(params.get("progressToken"))
         progress = _number(params.get("progress"))
-        if token is None or progress is None or self._ours.find(token) is None:
+        # Our own requests have their id for a token; those written by hand, whatever was written.
+        id = self._tokens.get(token, token) if token is not None else None
+        if id is None or progress is None or self._ours.find(id) is None:
             return [Notified(notification)]
         text = params.get("message")
-        return [
-            Progressed(token, progress, _number(params.get("total")), text if isinstance(text, str) else "")
-        ]
+        return [Progressed(id, progress, _number(params.get("total")), text if isinstance(text, str) else "")]
 
     def _on_cancelled(self, notification: Message) -> list[Event]:
         id, _ = read_id(notification.params.get("requestId"))
@@ -207,11 +243,16 @@ _SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {
 }
 
 
-def _items(batch: Message) -> list[Message]:
+def _written(request: Message) -> tuple[JSON, RequestId | None]:
+    """The id and the progress token of a request as they stand there. An id that is none counts as well: a
+    server may answer 7.0 with 7, and that is 7 to us too."""
     try:
-        return batch.items()
+        body, meta = request.body(), request.params.get("_meta")
     except JSONProblem:
-        return []
+        return request.id, None
+    id = body.get("id")
+    token = read_id(meta.get("progressToken"))[0] if isinstance(meta, dict) else None
+    return (request.id if isinstance(id, dict | list) else id), token
 
 
 def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:

@@ -89,6 +89,16 @@ class Message(NamedTuple):
         return [_from_value(item, to_wire(item)) for item in value] if isinstance(value, list) else []
 
 
+def items_of(message: Message) -> list[Message]:
+    """The messages in a frame: those of a batch, as far as it can be read, or the one that it is."""
+    if message.kind is not Kind.BATCH:
+        return [message]
+    try:
+        return message.items()
+    except JSONProblem:
+        return []
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorObject:
     """The `error` member of an answer, with whatever was wrong about it smoothed over."""

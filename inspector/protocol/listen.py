@@ -16,6 +16,7 @@ from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of, read_id
 
 SUBSCRIPTION_ID_KEY = "io.modelcontextprotocol/subscriptionId"
+LISTEN = "subscriptions/listen"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 

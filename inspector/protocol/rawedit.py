@@ -74,7 +74,7 @@ def _id_span(raw: bytes) -> tuple[int, int] | None:
 
 
 def _parts(raw: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """The outermost object token by token, with where each stands; an inner value in brackets is one, of no text."""
+    """The outermost object token by token, and where each stands. A value in brackets is one, of no text."""
     depth = start = 0
     for match in _TOKEN.finditer(raw):
         token = match[0]
@@ -116,7 +116,7 @@ def describe(raw: bytes) -> str:
 
 
 def _describe_nothing(message: Message) -> str:
-    """Bytes that are no message. The reader calls what does not look like JSON text, and leaves it at that."""
+    """Bytes that are no message. The reader does not say why text is no JSON; here that is the question."""
     if not message.raw.strip():
         return "Nothing: an empty line." if is_one_line(message.raw) else "Nothing: empty lines."
     try:

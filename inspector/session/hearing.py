@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
+from inspector.base.jsonvalue import JSONProblem
 from inspector.protocol.jsonrpc import Message, RequestId
-from inspector.protocol.listen import Acknowledged, Ended, Filter, Listening
+from inspector.protocol.listen import LISTEN, Acknowledged, Ended, Filter, Listening
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 
@@ -23,13 +25,21 @@ class Hearing:
         self._listening.open(id, filter)
         self._on_open[id] = on_open
 
+    def open_by_hand(self, request: Message) -> None:
+        """A person wrote such a request: what comes on its stream is none of the server's faults."""
+        with contextlib.suppress(JSONProblem):
+            if request.id is not None:
+                self._listening.open(request.id, Filter.read(request.params.get("notifications")))
+
     def close(self, id: RequestId) -> None:
         """Nobody listens to it any more."""
         self._listening.close(id)
         self._on_open.pop(id, None)
 
-    def answered(self, id: RequestId, answer: Message) -> None:
-        """The request was answered: that is the end of its stream."""
+    def answered(self, request: Message, answer: Message) -> None:
+        """A request was answered: if it opened a stream, that is the end of it."""
+        if request.method != LISTEN or (id := request.id) is None:
+            return
         if (ended := self._listening.answered(id, answer)) is not None:
             self._note_end(ended)
 

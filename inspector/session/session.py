@@ -12,9 +12,6 @@ from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
     NeedsLogin,
-    NotReached,
-    RequestCancelled,
-    RequestTimedOut,
     UserError,
 )
 from inspector.base.jsonvalue import JSONObject, shorten
@@ -22,31 +19,20 @@ from inspector.base.plaintext import one_line
 from inspector.base.redact import masked_words
 from inspector.base.signals import Signal
 from inspector.config.settings import Settings
-from inspector.protocol.connection import (
-    Answered,
-    Asked,
-    Connection,
-    Event,
-    Notified,
-    Progressed,
-    Uninvited,
-)
 from inspector.protocol.dialect import dialect_for
 from inspector.protocol.handshake import Agreement, Ask
-from inspector.protocol.jsonrpc import Kind, Message, RequestId
-from inspector.protocol.listen import Filter, listen_params
-from inspector.session.answering import compose_answer
-from inspector.session.frames import read_frame, sizes_of
-from inspector.session.hearing import Hearing
+from inspector.protocol.jsonrpc import Kind, Message
+from inspector.protocol.listen import Filter
+from inspector.session.conversation import Conversation
 from inspector.session.httpevents import record_http
 from inspector.session.negotiator import Negotiator, WrongRoute
+from inspector.session.rawsend import RawSent, lines_of, send_raw
 from inspector.session.route import Answerer, Route
 from inspector.session.state import SessionState, Status
-from inspector.session.waiting import NO_LIMIT, Exchange, Limits, OnProgress, WaitingRoom
+from inspector.session.waiting import Exchange, OnProgress
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
-    PLAIN,
     Closed,
     Envelope,
     FramesReceived,
@@ -55,7 +41,6 @@ from inspector.transport.base import (
     ProcessStarted,
     RequestFailed,
     StderrReceived,
-    Transport,
     WireEvent,
 )
 from inspector.transport.tasks import TaskScope
@@ -89,13 +74,9 @@ class Session:
         self._recorder = recorder
         self._settings = settings
         self._answerers = answerers
-        self._transport: Transport | None = None
-        self._connection = Connection()
-        self._waiting = WaitingRoom()
+        self._talk: Conversation | None = None  # the latest
         self._tasks = TaskScope()
-        self._notices = TaskScope()
         self._strays: list[str] = []
-        self._hearing = Hearing(recorder)
         self._life = asyncio.Lock()  # connecting and ending never overlap
 
     @property
@@ -123,6 +104,7 @@ class Session:
                 error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
                 await self._end(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
+            self._conversation.is_agreed = True
             self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
 
     async def close(self) -> None:
@@ -140,12 +122,16 @@ class Session:
 
     def _begin(self, route: Route) -> None:
         self._recorder.new_conversation()
-        self._connection = Connection()
-        self._waiting = WaitingRoom()
-        self._hearing = Hearing(self._recorder)
         self._strays = []
         self._route = route
-        self._transport = route.make_transport()
+        self._talk = Conversation(
+            route.make_transport(),
+            self._recorder,
+            self._settings,
+            self._answerers,
+            self._tasks,
+            self.notified.emit,
+        )
         self._set_state(SessionState(Status.CONNECTING, waits_for="the server to start"))
 
     async def _connect_in_time(self) -> Agreement:
@@ -170,7 +156,7 @@ class Session:
             except WrongRoute as exc:
                 refusals.append(exc)
                 self._recorder.note(RecordKind.LOCAL, f"{exc} Trying the older transport.")
-                await self._leave_transport()
+                await self._leave_wire()
                 self._begin(following)
         if not refusals:
             return await self._connect_by(last)
@@ -190,17 +176,17 @@ class Session:
         return replace(agreement, how=how)
 
     async def _connect_by(self, route: Route) -> Agreement:
-        assert self._transport is not None
-        await self._transport.open(self._on_wire)
+        await self._conversation.wire.open(self._on_wire)
         is_last = route is self._routes[-1]
         negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
         agreement = await negotiator.run(route.make_negotiation())
         dialect = dialect_for(agreement.revision, route.profile, over_http=route.closes_to_cancel)
-        self._connection.dialect = dialect
-        self._transport.agreed(agreement.revision)
+        talk = self._conversation
+        talk.connection.dialect = dialect
+        talk.wire.agreed(agreement.revision)
         self._recorder.agreed(str(agreement.revision))
         if agreement.sealed_by:
-            await self._send(self._connection.notify(agreement.sealed_by))
+            await talk.send(talk.connection.notify(agreement.sealed_by))
         for problem in agreement.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
         return agreement
@@ -208,21 +194,21 @@ class Session:
     async def _ask(self, ask: Ask) -> Message:
         waits_for = f"the answer to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
-        request = self._connection.request(ask.method, ask.params)
+        talk = self._conversation
+        request = talk.connection.request(ask.method, ask.params)
         envelope = Envelope(revision=ask.revision)
-        return (await self._exchange(request, ask.timeout, envelope=envelope)).answer
+        return (await talk.exchange(request, ask.timeout, envelope=envelope)).answer
 
     async def _restart(self) -> None:
         """Start the process anew: the one before did not survive the question."""
-        await self._leave_transport()
+        await self._leave_wire()
         self._begin(self._route)
-        assert self._transport is not None
-        await self._transport.open(self._on_wire)
+        await self._conversation.wire.open(self._on_wire)
 
-    async def _leave_transport(self) -> None:
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            await transport.close()
+    async def _leave_wire(self) -> None:
+        wire = self._conversation.leave()
+        if wire is not None:
+            await self._conversation.close(wire)
 
     def _what_came_instead(self) -> str:
         if self._strays:
@@ -233,23 +219,21 @@ class Session:
 
     async def _end(self, state: SessionState) -> None:
         """Close the wire, if there is one; what waits on it fails with the state's reason."""
+        talk = self._talk
+        if talk is None:
+            return
         if state.status is Status.STOPPED:
-            await self._notices.settle(_GRACE_FOR_NOTICES)
-        transport, self._transport = self._transport, None
-        if transport is None:
+            await talk.settle()
+        wire = talk.leave()
+        if wire is None:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # at once: stopping the process may take seconds
-        self._fail_waiting(state.reason or "The connection was closed.", state.next_step or "Connect again.")
-        await self._notices.close()
+        talk.fail(state.reason or "The connection was closed.", state.next_step or "Connect again.")
         await self._tasks.close()
-        await transport.close()
+        await talk.close(wire)
         self._recorder.new_conversation()
         self._set_state(state)
-
-    def _fail_waiting(self, summary: str, next_step: str) -> None:
-        self._connection.drain()
-        self._waiting.fail_all(ConnectionLost(summary, next_step))
 
     def _set_state(self, state: SessionState) -> None:
         if state != self.state:
@@ -277,93 +261,68 @@ class Session:
         `capabilities` and `log_level` are said about this request alone, where the era allows that.
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
         """
-        if self.state.status is not Status.CONNECTED:
-            raise ConnectionLost(
-                f"The server is not connected ({self.state.status.value}).", "Connect first."
-            )
-        request = self._connection.request(
+        talk = self._require_connected()
+        request = talk.connection.request(
             method,
             params,
             progress=on_progress is not None,
             capabilities=capabilities,
             log_level=log_level,
         )
-        return await self._exchange(request, timeout, on_progress, Envelope(headers=headers))
+        return await talk.exchange(request, timeout, on_progress, Envelope(headers=headers))
+
+    async def send_raw(
+        self,
+        raw: bytes,
+        *,
+        headers: Headers = (),
+        resent_of: int | None = None,
+        timeout: float | None = None,
+        split: bool = False,
+    ) -> RawSent:
+        """Send these bytes as they are, as one frame, whatever they are; see `rawsend`.
+
+        `headers` are for HTTP, and win over those that go with such a message. `resent_of` is the row of
+        the request that this one repeats. Over stdio a line break would end the frame: that is refused
+        with UserError, unless `split` says to send each line as a frame of its own.
+        Raises ConnectionLost when the server is not connected.
+        """
+        talk = self._require_connected()
+        frames = lines_of(raw, split=split) if self._route.is_process else [raw]
+        return await send_raw(talk, frames, Envelope(headers=headers), resent_of, timeout)
+
+    def next_id(self) -> int:
+        """An id that was not used in this conversation, and is not given out again. Raises ConnectionLost."""
+        return self._require_connected().connection.next_id()
 
     async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
         """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
-        request = self._connection.request("subscriptions/listen", listen_params(filter))
-        assert request.id is not None
-        hearing, waiting = self._hearing, self._waiting  # of this conversation; the next has its own
-        hearing.open(request.id, filter, on_open)
-        waiter = waiting.enter(request, NO_LIMIT, None)
-        try:
-            hearing.answered(request.id, (await waiter.wait(self._send(request))).answer)
-            return True
-        except UserError as exc:
-            self._give_up(request, exc)
-            return isinstance(exc, RequestCancelled)
-        except asyncio.CancelledError as exc:
-            self._give_up(request, exc)
-            raise
-        finally:
-            hearing.close(request.id)
-            waiting.leave(request)
+        return await self._conversation.listen(filter, on_open)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Work that belongs to this connection and ends with it."""
         return self._tasks.spawn(name, work)
 
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
-        await self._send(self._connection.notify(method, params))
+        talk = self._conversation
+        await talk.send(talk.connection.notify(method, params))
 
     def remark(self, text: str) -> None:
         """Put a sentence of ours into the log."""
         self._recorder.note(RecordKind.LOCAL, text)
 
-    async def _exchange(
-        self,
-        request: Message,
-        timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-        envelope: Envelope = PLAIN,
-    ) -> Exchange:
-        idle = timeout or self._settings.request_timeout
-        limits = Limits(idle, max(idle, self._settings.longest_request))
-        waiter = self._waiting.enter(request, limits, on_progress)
-        try:
-            return await waiter.wait(self._send(request, envelope))
-        except (UserError, asyncio.CancelledError) as exc:
-            self._give_up(request, exc)
-            raise
-        finally:
-            self._waiting.leave(request)
-
-    def _give_up(self, request: Message, error: BaseException) -> None:
-        assert request.id is not None
-        is_over = not isinstance(error, asyncio.CancelledError | RequestTimedOut)
-        reason = "cancelled by the person" if isinstance(error, asyncio.CancelledError) else "timed out"
-        self._recorder.given_up(request.id, was_sent=not isinstance(error, NotReached))
-        notice = self._connection.cancel(request.id, reason)
-        if self._transport is None:
-            return
-        self._transport.forget(request)
-        if notice is not None and not is_over and self.state.status is Status.CONNECTED:
-            self._notices.spawn(f"cancel {request.id}", self._send_quietly(notice))
-
-    async def _send(self, message: Message, envelope: Envelope = PLAIN) -> int:
-        if self._transport is None:
+    @property
+    def _conversation(self) -> Conversation:
+        if self._talk is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
-        row = self._recorder.sent(message)
-        await self._transport.send(message, Envelope(envelope.revision, envelope.headers, row))
-        return row
+        return self._talk
 
-    async def _send_quietly(self, message: Message) -> None:
-        """For messages that nobody waits for: losing the connection is reported elsewhere."""
-        try:
-            await self._send(message)
-        except UserError as exc:
-            self._recorder.note(RecordKind.LOCAL, f"Not sent: {exc}")
+    def _require_connected(self) -> Conversation:
+        if self.state.status is not Status.CONNECTED:
+            raise ConnectionLost(
+                f"The server is not connected ({self.state.status.value}).", "Connect first."
+            )
+        return self._conversation
 
     # -------------------------------------------------------------- receiving
 
@@ -378,54 +337,22 @@ class Session:
             case ProcessExited():
                 self._recorder.note(RecordKind.PROCESS, f"Process {event.pid} {event.status}.")
             case RequestFailed():
-                self._recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
-                self._waiting.failed(event.request.id, event.error)
+                self._conversation.request_failed(event)
             case Closed():
                 self._on_closed(event)
             case _:
                 record_http(self._recorder, event)
 
     def _on_frames(self, event: FramesReceived) -> None:
-        messages = [read_frame(frame, event.request) for frame in event.frames]
-        self._recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
         is_connecting = self.state.status is Status.CONNECTING
-        receive = self._connection.receive
-        for message in messages:
-            if is_connecting and message.kind is Kind.TEXT:
+        messages = self._conversation.receive(event)
+        if is_connecting:
+            for message in messages:
                 self._remember_stray(message)
-            try:
-                for happening in receive(message):
-                    self._dispatch(happening, event.request)
-            except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
-                _log.exception("could not handle %s", message.kind.name)
 
     def _remember_stray(self, message: Message) -> None:
-        if len(self._strays) < 3 and message.raw.strip():
+        if message.kind is Kind.TEXT and len(self._strays) < 3 and message.raw.strip():
             self._strays.append(shorten(one_line(message.raw[:300].decode(errors="replace")), 120))
-
-    def _dispatch(self, event: Event, carrier: RequestId | None = None) -> None:
-        match event:
-            case Notified():
-                self._on_notified(event.notification, carrier)
-            case Uninvited(request):
-                text = f"The server sent the request {request.method}; this revision lets servers send none."
-                self._recorder.note(RecordKind.LOCAL, text)
-            case Answered(request, answer):
-                self._waiting.answered(request, answer)
-            case Progressed():
-                self._waiting.progressed(event)
-            case Asked(request):
-                self._tasks.spawn(f"answer {request.method}", self._answer(request))
-            case _:
-                pass  # withdrawn and orphaned ones are in the log; nobody waits for them
-
-    def _on_notified(self, notification: Message, carrier: RequestId | None) -> None:
-        """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
-        if not self._connection.dialect.takes_requests:
-            ended = self._hearing.receive(notification, carrier)
-            if ended is not None:
-                self._waiting.failed(ended.id, RequestCancelled("The server ended the stream."))
-        self.notified.emit(notification)
 
     def _on_started(self, event: ProcessStarted) -> None:
         names = ", ".join(event.environment_names) or "none"
@@ -435,16 +362,11 @@ class Session:
         self._set_state(replace(self.state, pid=event.pid))
 
     def _on_closed(self, event: Closed) -> None:
-        if self._transport is None:
+        if self._conversation.is_over:
             return  # we are closing it ourselves
-        self._fail_waiting(event.summary, event.next_step)
+        self._conversation.fail(event.summary, event.next_step)
         if self.state.status is Status.CONNECTED:
             self._tasks.spawn("lose the connection", self._lose(event))
-
-    async def _answer(self, request: Message) -> None:
-        answer = await compose_answer(request, self._connection, self._answerers)
-        if answer is not None:
-            await self._send_quietly(answer)
 
 
 def _in_words(state: SessionState) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from inspector.base.errors import LensError, RequestTimedOut
+from inspector.base.errors import LensError, RequestCancelled, RequestTimedOut
+from inspector.base.jsonvalue import compact
 from inspector.base.units import duration
 from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import Message, RequestId
@@ -36,17 +37,22 @@ class Exchange:
     row: int
 
 
-class _Waiter:
-    """One request: resolved with its answer, or failed."""
+class Waiter:
+    """One request: resolved with its answer, or failed. Whoever waits may begin late, or never."""
 
     def __init__(self, request: Message, limits: Limits, on_progress: OnProgress | None) -> None:
         loop = asyncio.get_running_loop()
         self.request = request
         self.answer: asyncio.Future[Message] = loop.create_future()
+        self.answer.add_done_callback(_hear)
         self.on_progress = on_progress
         self._limits = limits
-        self._started = loop.time()
+        self._started = self._heard = loop.time()
         self._timeout: asyncio.Timeout | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        return self.answer.done() and not self.answer.cancelled() and self.answer.exception() is None
 
     async def wait(self, sending: Awaitable[int]) -> Exchange:
         """Send, then wait, within one limit: the server may have stopped reading.
@@ -54,17 +60,31 @@ class _Waiter:
         `sending` gives the request's row. Raises RequestTimedOut, and what sending and waiting raise.
         """
         try:
-            async with asyncio.timeout(
-                None if self._limits is NO_LIMIT else self._limits.idle
-            ) as self._timeout:
+            async with self._in_time():
                 return Exchange(self.request, row=await sending, answer=await self.answer)
         except TimeoutError:
             raise self._timed_out() from None
 
+    async def wait_on(self) -> Message:
+        """Wait for the answer to a request that was sent. Progress has counted since then."""
+        try:
+            async with self._in_time():
+                return await self.answer
+        except TimeoutError:
+            raise self._timed_out() from None
+
+    def _in_time(self) -> asyncio.Timeout:
+        is_limited = self._limits is not NO_LIMIT
+        self._timeout = asyncio.timeout_at(self._due() if is_limited else None)
+        return self._timeout
+
+    def _due(self) -> float:
+        return min(self._heard + self._limits.idle, self._started + self._limits.total)
+
     def progressed(self, event: Progressed) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._timeout is not None and not self._timeout.expired():
-            self._timeout.reschedule(min(now + self._limits.idle, self._started + self._limits.total))
+        self._heard = asyncio.get_running_loop().time()
+        if self._timeout is not None and self._timeout.when() is not None and not self._timeout.expired():
+            self._timeout.reschedule(self._due())
         if self.on_progress is not None:
             self.on_progress(event)
 
@@ -77,22 +97,34 @@ class _Waiter:
 
 
 class WaitingRoom:
-    """All waiting requests of one conversation, by id."""
+    """All waiting requests of one conversation, by id.
+
+    Only a person can use an id twice. Then nobody can tell whose answer it is that comes: it goes to the
+    newer request, and the older one fails at once instead of waiting for what it will not get.
+    """
 
     def __init__(self) -> None:
-        self._waiters: dict[RequestId, _Waiter] = {}
+        self._waiters: dict[RequestId, Waiter] = {}
+        self._superseded: list[Message] = []
 
-    def enter(self, request: Message, limits: Limits, on_progress: OnProgress | None) -> _Waiter:
+    def enter(self, request: Message, limits: Limits, on_progress: OnProgress | None) -> Waiter:
         assert request.id is not None
-        waiter = _Waiter(request, limits, on_progress)
+        if request.id in self._waiters:
+            self._superseded.append(self._waiters[request.id].request)
+            self.ended(request.id, _superseded(request.id))
+        waiter = Waiter(request, limits, on_progress)
         self._waiters[request.id] = waiter
         return waiter
 
+    def holds(self, request: Message) -> bool:
+        """Does this very request wait, and not another of its id?"""
+        return self._of(request) is not None
+
     def leave(self, request: Message) -> None:
-        assert request.id is not None
-        waiter = self._waiters.pop(request.id, None)
-        if waiter is not None and not waiter.answer.cancel() and not waiter.answer.cancelled():
-            waiter.answer.exception()  # heard: sending may have failed before the waiting did
+        waiter = self._of(request)
+        if waiter is not None and request.id is not None:
+            del self._waiters[request.id]
+            waiter.answer.cancel()
 
     def answered(self, request: Message, answer: Message) -> None:
         waiter = self._waiters.get(request.id) if request.id is not None else None
@@ -104,12 +136,34 @@ class WaitingRoom:
         if waiter is not None:
             waiter.progressed(event)
 
-    def failed(self, id: RequestId | None, error: LensError) -> None:
-        waiter = self._waiters.get(id) if id is not None else None
+    def failed(self, request: Message, error: LensError) -> None:
+        """This request will get no answer. That says nothing about another one that took its id."""
+        if request.id is not None and not any(request is older for older in self._superseded):
+            self.ended(request.id, error)
+
+    def ended(self, id: RequestId, error: LensError) -> None:
+        """No request of this id will."""
+        waiter = self._waiters.get(id)
         if waiter is not None and not waiter.answer.done():
             waiter.answer.set_exception(error)
 
     def fail_all(self, error: LensError) -> None:
-        for waiter in self._waiters.values():
-            if not waiter.answer.done():
-                waiter.answer.set_exception(error)
+        for id in self._waiters:
+            self.ended(id, error)
+
+    def _of(self, request: Message) -> Waiter | None:
+        waiter = self._waiters.get(request.id) if request.id is not None else None
+        return waiter if waiter is not None and waiter.request is request else None
+
+
+def _superseded(id: RequestId) -> RequestCancelled:
+    return RequestCancelled(
+        f"Another request with the id {compact(id)} was sent by hand while this one waited.",
+        "An answer with this id is now taken for the other's; the Traffic view has all that comes.",
+    )
+
+
+def _hear(answer: asyncio.Future[Message]) -> None:
+    """An error counts as heard, also when nobody waits for it any more."""
+    if not answer.cancelled():
+        answer.exception()

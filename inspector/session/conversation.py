@@ -1,0 +1,247 @@
+"""One conversation on one wire: what is sent and recorded, who waits for what, and what arrives.
+
+A session has one after another: each begins with books of its own, and nothing of it outlives its wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from inspector.base.errors import (
+    ConnectionLost,
+    NotReached,
+    RequestCancelled,
+    RequestTimedOut,
+    UserError,
+)
+from inspector.config.settings import Settings
+from inspector.protocol.connection import (
+    Answered,
+    Asked,
+    Connection,
+    Event,
+    Notified,
+    Progressed,
+    Uninvited,
+)
+from inspector.protocol.jsonrpc import Message, RequestId
+from inspector.protocol.listen import LISTEN, Filter, listen_params
+from inspector.session.answering import compose_answer
+from inspector.session.frames import read_frame, sizes_of
+from inspector.session.hearing import Hearing
+from inspector.session.route import Answerer
+from inspector.session.waiting import NO_LIMIT, Exchange, Limits, OnProgress, Waiter, WaitingRoom
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import RecordKind
+from inspector.transport.base import PLAIN, Envelope, FramesReceived, RequestFailed, Transport
+from inspector.transport.tasks import TaskScope
+
+_log = logging.getLogger(__name__)
+
+# A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
+_GRACE_FOR_NOTICES = 0.5
+
+
+class Conversation:
+    """Begins with a wire that is not opened yet. `is_agreed` once both sides have agreed on a revision.
+
+    `on_notified` gets every notification that is not about a request of ours.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        recorder: Recorder,
+        settings: Settings,
+        answerers: Mapping[str, Answerer],
+        tasks: TaskScope,
+        on_notified: Callable[[Message], None],
+    ) -> None:
+        self.connection = Connection()
+        self.waiting = WaitingRoom()
+        self.is_agreed = False
+        self.recorder = recorder
+        self._transport: Transport | None = transport
+        self._settings = settings
+        self._answerers = answerers
+        self._tasks = tasks
+        self._on_notified = on_notified
+        self._notices = TaskScope()
+        self._hearing = Hearing(recorder)
+
+    @property
+    def wire(self) -> Transport:
+        """Raises ConnectionLost when it has ended."""
+        if self._transport is None:
+            raise ConnectionLost("The connection is closed.", "Connect again.")
+        return self._transport
+
+    @property
+    def is_over(self) -> bool:
+        return self._transport is None
+
+    # -------------------------------------------------------------- the end
+
+    async def settle(self) -> None:
+        """Let what is only told to the server, such as that a call was cancelled, get there."""
+        await self._notices.settle(_GRACE_FOR_NOTICES)
+
+    def fail(self, summary: str, next_step: str) -> None:
+        """Nothing will be answered any more."""
+        self.connection.drain()
+        self.waiting.fail_all(ConnectionLost(summary, next_step))
+
+    def leave(self) -> Transport | None:
+        """The wire, to be closed; None when that was done before. Nothing is sent from now on."""
+        transport, self._transport = self._transport, None
+        return transport
+
+    async def close(self, transport: Transport) -> None:
+        """End what still runs, then the wire that was left."""
+        await self._notices.close()
+        await transport.close()
+
+    # -------------------------------------------------------------- sending
+
+    def limits(self, timeout: float | None) -> Limits:
+        idle = timeout or self._settings.request_timeout
+        return Limits(idle, max(idle, self._settings.longest_request))
+
+    async def exchange(
+        self,
+        request: Message,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        envelope: Envelope = PLAIN,
+    ) -> Exchange:
+        """Send a request that the connection made, and wait for its answer."""
+        waiter = self.waiting.enter(request, self.limits(timeout), on_progress)
+        try:
+            return await waiter.wait(self.send(request, envelope))
+        except (UserError, asyncio.CancelledError) as exc:
+            self.give_up(request, exc)
+            raise
+        finally:
+            self.waiting.leave(request)
+
+    async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
+        """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
+        request = self.connection.request(LISTEN, listen_params(filter))
+        assert request.id is not None
+        self._hearing.open(request.id, filter, on_open)
+        waiter = self.waiting.enter(request, NO_LIMIT, None)
+        try:
+            await waiter.wait(self.send(request))
+            return True
+        except UserError as exc:
+            self.give_up(request, exc)
+            return isinstance(exc, RequestCancelled) and self.waiting.holds(request)
+        except asyncio.CancelledError as exc:
+            self.give_up(request, exc)
+            raise
+        finally:
+            if self.waiting.holds(request):
+                self._hearing.close(request.id)
+            self.waiting.leave(request)
+
+    def adopt(self, message: Message, timeout: float | None = None) -> list[Waiter]:
+        """Keep the books of a message that was written by hand and is about to be sent. Gives those who
+        wait for the answers to the requests in it; an older request with the same id waits no longer."""
+        requests = self.connection.adopt(message)
+        for request in requests:
+            assert request.id is not None
+            self.recorder.given_up(request.id)
+            if request.method == LISTEN:
+                self._hearing.open_by_hand(request)
+        return [
+            self.waiting.enter(request, self._limits_by_hand(request, timeout), None) for request in requests
+        ]
+
+    def _limits_by_hand(self, request: Message, timeout: float | None) -> Limits:
+        """A stream of changes is answered when it is over."""
+        return NO_LIMIT if request.method == LISTEN and timeout is None else self.limits(timeout)
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> int:
+        """Record a message, put it on the wire, and give its row."""
+        wire = self.wire
+        row = self.recorder.sent(message)
+        await wire.send(message, replace(envelope, tag=row))
+        return row
+
+    async def send_quietly(self, message: Message) -> None:
+        """For messages that nobody waits for: losing the connection is reported elsewhere."""
+        try:
+            await self.send(message)
+        except UserError as exc:
+            self.recorder.note(RecordKind.LOCAL, f"Not sent: {exc}")
+
+    def give_up(self, request: Message, error: BaseException) -> None:
+        """Nobody waits for this request any more; the server is told so where that is the custom.
+
+        Not for a request whose id another one has taken: everything under that id is the other's now.
+        """
+        assert request.id is not None
+        if not self.waiting.holds(request):
+            return
+        self.recorder.given_up(request.id, was_sent=not isinstance(error, NotReached))
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        notice = self.connection.cancel(
+            request.id, "cancelled by the person" if is_cancelled else "timed out"
+        )
+        if self._transport is None:
+            return
+        self._transport.forget(request)
+        if notice is not None and (is_cancelled or isinstance(error, RequestTimedOut)) and self.is_agreed:
+            self._notices.spawn(f"cancel {request.id}", self.send_quietly(notice))
+
+    # -------------------------------------------------------------- receiving
+
+    def receive(self, event: FramesReceived) -> list[Message]:
+        """Record frames and act on them; gives them as messages."""
+        messages = [read_frame(frame, event.request) for frame in event.frames]
+        self.recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
+        receive = self.connection.receive
+        for message in messages:
+            try:
+                for happening in receive(message):
+                    self._dispatch(happening, event.request)
+            except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
+                _log.exception("could not handle %s", message.kind.name)
+        return messages
+
+    def request_failed(self, event: RequestFailed) -> None:
+        self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
+        self.waiting.failed(event.request, event.error)
+
+    def _dispatch(self, event: Event, carrier: RequestId | None = None) -> None:
+        match event:
+            case Notified():
+                self._take_notification(event.notification, carrier)
+            case Uninvited(request):
+                text = f"The server sent the request {request.method}; this revision lets servers send none."
+                self.recorder.note(RecordKind.LOCAL, text)
+            case Answered(request, answer):
+                self._hearing.answered(request, answer)
+                self.waiting.answered(request, answer)
+            case Progressed():
+                self.waiting.progressed(event)
+            case Asked(request):
+                self._tasks.spawn(f"answer {request.method}", self._answer(request))
+            case _:
+                pass  # withdrawn and orphaned ones are in the log; nobody waits for them
+
+    def _take_notification(self, notification: Message, carrier: RequestId | None) -> None:
+        """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
+        if not self.connection.dialect.takes_requests:
+            ended = self._hearing.receive(notification, carrier)
+            if ended is not None:
+                self.waiting.ended(ended.id, RequestCancelled("The server ended the stream."))
+        self._on_notified(notification)
+
+    async def _answer(self, request: Message) -> None:
+        answer = await compose_answer(request, self.connection, self._answerers)
+        if answer is not None:
+            await self.send_quietly(answer)
