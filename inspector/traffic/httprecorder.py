@@ -6,15 +6,17 @@ from dataclasses import replace
 
 from inspector.base.redact import masked_url
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import OperationLinker
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
 
 class HttpRecorder:
     """One row an exchange, written when it begins and completed as it goes on."""
 
-    def __init__(self, log: TrafficLog, server: int) -> None:
+    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker) -> None:
         self._log = log
         self._server = server
+        self._operations = operations
         self._rows: dict[int, int] = {}
 
     def new_conversation(self) -> None:
@@ -29,6 +31,7 @@ class HttpRecorder:
         self._log.set_http(row, exchange)
         if carried >= 0:
             self._log.rides_on(carried, row)
+            self._operations.exchanged(row, carried)
         self._log.publish()
 
     def update(self, number: int, **known: object) -> None:
@@ -44,6 +47,7 @@ class HttpRecorder:
         row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
         if number in self._rows:
             self._log.rides_on(row, self._rows[number])
+            self._operations.exchanged(row, self._rows[number])
         self._log.publish()
 
     def row_of(self, number: int | None) -> int:

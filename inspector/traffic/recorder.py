@@ -12,6 +12,7 @@ from inspector.protocol.correlate import Correlator, Match
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
 from inspector.traffic.httprecorder import HttpRecorder
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import OperationLinker
 from inspector.traffic.records import Direction, RecordKind, Status
 
 # Where the thing that a request is about stands in its params.
@@ -31,13 +32,15 @@ _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 
 class Recorder:
-    """Writes one server's rows and pairs its requests with their answers, in both directions."""
+    """Writes one server's rows, pairs its requests with their answers, in both directions, and links what
+    belongs to one operation."""
 
     def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
         self._log = log
         self._server = log.add_server(server)
         self._clock = clock
-        self.http = HttpRecorder(log, self._server)
+        self._operations = OperationLinker(log)
+        self.http = HttpRecorder(log, self._server, self._operations)
         # Rows of open requests, by the direction in which they went.
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
@@ -49,6 +52,7 @@ class Recorder:
                 self._log.give_up(row)
         self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
         self._revision = 0
+        self._operations.new_conversation()
         self.http.new_conversation()
 
     def agreed(self, revision: str) -> None:
@@ -57,7 +61,9 @@ class Recorder:
 
     def sent(self, message: Message, resent_of: int | None = None) -> int:
         """Give the row. `resent_of` is that of the older request which this one repeats."""
-        row = self._frame(message, Direction.OUT, self._clock.monotonic_ns(), self._clock.wall_ns())
+        now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
+        row, asked = self._frame(message, Direction.OUT, now, wall)
+        self._operations.frame(row, message, Direction.OUT, asked, is_resent=resent_of is not None)
         if resent_of is not None:
             self._log.set_resent_of(row, resent_of)
         self._log.publish()
@@ -73,9 +79,10 @@ class Recorder:
         """Frames that arrived together; `sizes` where a frame was not kept whole."""
         wall, carrier = self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
-            row = self._frame(message, Direction.IN, at, wall, sizes[index] if sizes else -1)
+            row, asked = self._frame(message, Direction.IN, at, wall, sizes[index] if sizes else -1)
             if carrier >= 0:
                 self._log.rides_on(row, carrier)
+            self._operations.frame(row, message, Direction.IN, asked, carrier)
         self._log.publish()
 
     def stderr(self, lines: Iterable[bytes], at: int) -> None:
@@ -94,6 +101,7 @@ class Recorder:
         """We no longer wait for the answer to a request of ours."""
         row = self._open[Direction.OUT].give_up(id)
         if row is not None:
+            self._operations.given_up(row)
             self._log.give_up(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
             self._log.publish()
 
@@ -103,7 +111,10 @@ class Recorder:
         """Wall time of a moment that was noted on the monotonic clock."""
         return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)
 
-    def _frame(self, message: Message, direction: Direction, at: int, wall: int, size: int = -1) -> int:
+    def _frame(
+        self, message: Message, direction: Direction, at: int, wall: int, size: int = -1
+    ) -> tuple[int, int | None]:
+        """Give the row, and that of the request which it answers."""
         problem, asked, match = message.problem, None, None
         if message.id is not None and message.kind.is_answer:
             match, asked = self._open[_opposite(direction)].answer(message.id)
@@ -128,18 +139,20 @@ class Recorder:
             self._open[direction].open(message.id, row)
         elif message.kind is Kind.BATCH:
             self._link_items(message, direction, row)
-        return row
+        return row, asked
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
         """A batch is one row; whatever belongs to a message in it is linked to that row."""
         with contextlib.suppress(JSONProblem):
             for item in batch.items():
+                asked = None
                 if item.kind is Kind.REQUEST and item.id is not None:
                     self._open[direction].open(item.id, row)
                 elif item.kind.is_answer and item.id is not None:
                     match, asked = self._open[_opposite(direction)].answer(item.id)
                     if match is Match.OPEN and asked is not None:
                         self._log.link(asked, row, _status(item))
+                self._operations.item(row, item, direction, asked)
 
 
 def _opposite(direction: Direction) -> Direction:

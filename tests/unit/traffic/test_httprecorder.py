@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspector.traffic.httprecorder import HttpRecorder
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import OperationLinker
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
 
 POST = HttpExchange("POST", "https://x/mcp", (("A", "1"),), 10)
@@ -11,7 +12,7 @@ POST = HttpExchange("POST", "https://x/mcp", (("A", "1"),), 10)
 
 def recorder() -> tuple[TrafficLog, HttpRecorder]:
     log = TrafficLog()
-    return log, HttpRecorder(log, log.add_server("srv"))
+    return log, HttpRecorder(log, log.add_server("srv"), OperationLinker(log))
 
 
 def test_a_row_says_the_request_line_and_when_it_began() -> None:

@@ -1,0 +1,282 @@
+"""Says which operation a row belongs to: what the person asked for, through all its requests.
+
+An operation begins with a request of ours and is named by that row. Other requests of ours continue it: the
+retry with the answers to an `input_required` result, and whatever is asked about a task that it became. The
+answers, the progress, the HTTP exchanges and what the server asks on the way belong to it as well.
+
+Only what is certain is linked; a request that could continue two operations is one of its own. Log messages
+and stderr name no request, so they are never linked: `follow` shows those that came during an operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeVar
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.protocol.rounds import MAY_ASK
+from inspector.protocol.tasks import related_task
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+ASKS_A_PERSON = ("sampling/createMessage", "elicitation/create")
+_ASKS = (*ASKS_A_PERSON, "roots/list")
+_ABOUT_A_TASK = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
+_TASK_NEWS = ("notifications/tasks", "notifications/tasks/status")
+_NEVER_ASK = ("ping", "subscriptions/listen")  # open for long, or at any time, and the cause of nothing
+# Notifications that name a request or a task. No other is looked into: they come in floods.
+_TELLING = ("notifications/progress", "notifications/cancelled", *_TASK_NEWS)
+
+_REMEMBERED = 4096
+_MOST_ASKED = 256
+_LONGEST_NAME = 1000  # of a task: a longer one is not remembered
+_PEEK = 64 * 1024
+_BIGGEST_READ = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the latest `input_required` result of an operation waits for."""
+
+    operation: int
+    about: tuple[int, int]  # the words of method and subject
+    state: bytes | None
+    keys: frozenset[str]
+
+
+class OperationLinker:
+    """Links the rows of one server, in the order in which they are appended. Its memory is bounded."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        # Operations: by the rows of our requests that wait, by the ids and progress tokens of our requests,
+        # by the names of tasks.
+        self._open: dict[int, int] = {}
+        self._ids: dict[RequestId, int] = {}
+        self._tokens: dict[RequestId, int] = {}
+        self._tasks: dict[str, int] = {}
+        self._asked: dict[int, _Asked] = {}
+
+    def new_conversation(self) -> None:
+        """Ids and tokens start anew. Tasks and request states do not: servers may keep them."""
+        self._open.clear()
+        self._ids.clear()
+        self._tokens.clear()
+        for asked in [asked for asked in self._asked.values() if asked.state is None]:
+            del self._asked[asked.operation]
+
+    def frame(
+        self,
+        row: int,
+        message: Message,
+        direction: Direction,
+        asked: int | None = None,
+        exchange: int = -1,
+        *,
+        is_resent: bool = False,
+    ) -> None:
+        """A frame was appended. `asked` is the row of the request that it answers, `exchange` that of the
+        HTTP exchange that it came on. What was resent by the person's wish continues nothing."""
+        kind = message.kind
+        if kind is Kind.NOTIFICATION:
+            if message.method not in _TELLING:
+                return
+            operation = self._of_notification(message, direction)
+        elif kind is Kind.REQUEST:
+            is_ours = direction is Direction.OUT
+            operation = (
+                self._ours(row, message, not is_resent) if is_ours else self._theirs(message, exchange)
+            )
+        else:
+            operation = None if asked is None else self._of_answer(asked, message, direction)
+        if operation is None or operation < 0:
+            return
+        self._log.belongs_to(row, operation)
+        if exchange > operation and kind is not Kind.REQUEST:
+            self._take_up(exchange, operation)
+
+    def item(self, row: int, item: Message, direction: Direction, asked: int | None) -> None:
+        """A message in the batch of this row. The batch belongs to the one operation that all of it is of."""
+        if item.kind is Kind.REQUEST and direction is Direction.OUT:
+            self._ours(row, item, may_continue=False)
+            self._log.belongs_to(row, row)
+        elif asked is not None:
+            operation = self._of_answer(asked, item, direction)
+            others = self._log.columns.operation[row]
+            self._log.belongs_to(row, operation if others in (-1, operation) else -1)
+
+    def exchanged(self, exchange: int, carried: int) -> None:
+        """The HTTP exchange of a row began, and carries the frame of another."""
+        operation = self._log.columns.operation[carried]
+        if operation >= 0:
+            self._log.belongs_to(exchange, operation)
+
+    def given_up(self, request: int) -> None:
+        """Nobody waits for a request of ours any more."""
+        self._open.pop(request, None)
+
+    # -------------------------------------------------------------- requests
+
+    def _ours(self, row: int, message: Message, may_continue: bool) -> int:
+        params = _params(message)
+        continued = self._continued(row, message, params) if may_continue else None
+        operation = row if continued is None else continued
+        _remember(self._open, row, operation)
+        if message.id is not None:
+            _remember(self._ids, message.id, operation)
+        meta = params.get("_meta")
+        token = meta.get("progressToken") if type(meta) is dict else None
+        if type(token) is int or type(token) is str:
+            _remember(self._tokens, token, operation)
+        return operation
+
+    def _continued(self, row: int, message: Message, params: JSONObject) -> int | None:
+        if message.method in _ABOUT_A_TASK:
+            return self._of_task(params.get("taskId"))
+        if "requestState" in params or "inputResponses" in params:
+            return self._retried(row, params)
+        return None
+
+    def _retried(self, row: int, params: JSONObject) -> int | None:
+        """The operation that waits for this retry; None when none does, or when it could be two."""
+        state, about = _fingerprint(params.get("requestState")), self._about(row)
+        waiting = [one for one in self._asked.values() if one.state == state and one.about == about]
+        if state is None or len(waiting) > 1:
+            keys = frozenset(_object(params.get("inputResponses")))
+            waiting = [one for one in waiting if one.keys == keys]
+        if len(waiting) != 1 or state is None:
+            # The keys of a question tell less than a state: they are good for one retry. And once it could
+            # have been either of two, which of them still waits can no longer be told.
+            for one in waiting:
+                del self._asked[one.operation]
+        return waiting[0].operation if len(waiting) == 1 else None
+
+    def _theirs(self, message: Message, exchange: int) -> int | None:
+        task = related_task(_params(message).get("_meta"))
+        if task and (operation := self._tasks.get(task)) is not None:
+            return operation
+        if exchange >= 0 and (operation := self._log.columns.operation[exchange]) >= 0:
+            return operation
+        return self._only_open() if message.method in _ASKS else None
+
+    def _only_open(self) -> int | None:
+        """The one operation that is open, if it is of a kind that asks."""
+        method = self._log.method
+        open = [one for one in set(self._open.values()) if method(one) not in _NEVER_ASK]
+        return open[0] if len(open) == 1 and method(open[0]) in MAY_ASK else None
+
+    # -------------------------------------------------------------- answers
+
+    def _of_answer(self, asked: int, answer: Message, direction: Direction) -> int:
+        operation = self._log.columns.operation[asked]
+        is_first = direction is Direction.IN and self._open.pop(asked, None) is not None
+        if is_first and answer.kind is Kind.RESULT:
+            self._learn(operation, asked, _result(answer))
+        return operation
+
+    def _learn(self, operation: int, request: int, result: JSONObject) -> None:
+        """What a result says of how the operation goes on."""
+        kind = result.get("resultType")
+        if kind == "input_required":
+            self._wait_for_input(operation, request, result)
+            return
+        self._asked.pop(operation, None)
+        created = result if kind == "task" else result.get("task")
+        if isinstance(created, dict) and (kind == "task" or "content" not in result):
+            task = created.get("taskId")
+            if isinstance(task, str) and task and len(task) <= _LONGEST_NAME:
+                _remember(self._tasks, task, operation)
+
+    def _wait_for_input(self, operation: int, request: int, result: JSONObject) -> None:
+        state = _fingerprint(result.get("requestState"))
+        keys = frozenset(_object(result.get("inputRequests")))
+        self._asked.pop(operation, None)
+        if state is not None or keys:
+            asked = _Asked(operation, self._about(request), state, keys)
+            _remember(self._asked, operation, asked, _MOST_ASKED)
+
+    def _about(self, row: int) -> tuple[int, int]:
+        columns = self._log.columns
+        return columns.method[row], columns.subject[row]
+
+    # -------------------------------------------------------------- the rest
+
+    def _of_notification(self, message: Message, direction: Direction) -> int | None:
+        params = _params(message)
+        if message.method in _TASK_NEWS:
+            return self._of_task(params.get("taskId"))
+        is_progress = message.method == "notifications/progress"
+        # Progress of ours, and what a server cancels, are about requests of the server.
+        if is_progress is (direction is Direction.OUT):
+            return None
+        name = params.get("progressToken" if is_progress else "requestId")
+        if type(name) is not int and type(name) is not str:  # `true` equals 1 in Python, and is no name
+            return None
+        return (self._tokens if is_progress else self._ids).get(name)
+
+    def _of_task(self, task: JSON) -> int | None:
+        return self._tasks.get(task) if isinstance(task, str) else None
+
+    def _take_up(self, exchange: int, operation: int) -> None:
+        """What came on an exchange that carried nothing: then it was there to take up a broken stream."""
+        if self._log.columns.operation[exchange] >= 0:
+            return
+        http = self._log.http(exchange)
+        if http is not None and any(name.lower() == "last-event-id" for name, _ in http.request_headers):
+            self._log.belongs_to(exchange, operation)
+
+
+def _remember(latest: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
+    """Add to what is remembered, and forget the oldest half once in a while: most to twice that are kept."""
+    latest[key] = value
+    if len(latest) > 2 * most:
+        for old in list(latest)[:most]:
+            del latest[old]
+
+
+# ------------------------------------------------------------------ reading
+
+
+def _params(message: Message) -> JSONObject:
+    return _object(message.parsed.get("params")) if message.parsed is not None else _peeked(message, "params")
+
+
+def _result(answer: Message) -> JSONObject:
+    return _object(answer.parsed.get("result")) if answer.parsed is not None else _peeked(answer, "result")
+
+
+def _peeked(message: Message, member: str) -> JSONObject:
+    """A member of a frame that was too big to parse at arrival; only parsed when it seems to be of use."""
+    raw = message.raw
+    if len(raw) > _BIGGEST_READ or not any(_has(raw, word) for word in _WORDS[member]):
+        return {}
+    try:
+        return _object(message.body().get(member))
+    except JSONProblem:
+        return {}
+
+
+_WORDS = {
+    "params": (b'"requestState"', b'"inputResponses"', b'"progressToken"'),
+    "result": (b'"input_required"', b'"taskId"'),
+}
+
+
+def _has(raw: bytes, word: bytes) -> bool:
+    return raw.find(word, 0, _PEEK) >= 0 or raw.find(word, max(0, len(raw) - _PEEK)) >= 0
+
+
+def _object(value: JSON) -> JSONObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _fingerprint(state: JSON) -> bytes | None:
+    """Stands for a request state, which may be long. An empty state is one; what is no text is none."""
+    if not isinstance(state, str):
+        return None
+    return blake2b(state.encode(errors="surrogatepass"), digest_size=16).digest()
