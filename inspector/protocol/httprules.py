@@ -89,6 +89,12 @@ def _params(message: Message) -> JSONObject:
         return {}
 
 
+def overlaid(headers: Headers, own: Headers) -> Headers:
+    """Headers of ours, and those of somebody whose word counts more: each name is said by one of them."""
+    names = {name.lower() for name, _ in own}
+    return (*(pair for pair in headers if pair[0].lower() not in names), *own)
+
+
 def _present(*headers: tuple[str, str]) -> Headers:
     """Those that have a value. These have no encoded form: one that HTTP cannot carry is left out."""
     return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
@@ -176,13 +182,25 @@ def refusal(
     meaning = meaning_of(status, message, has_session=has_session)
     if meaning is Meaning.LOGIN:
         return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
-    what = message.method or "an answer of ours"
+    what = name_of(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     said = f": {text}" if text else ""
     summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{said}.")
     return HttpRefused(summary, _next_step(meaning, status), status, body)
 
 
+def name_of(message: Message) -> str:
+    """What was posted, for a sentence."""
+    return message.method or (
+        "an answer of ours" if message.kind.is_answer else _NAMES.get(message.kind, "it")
+    )
+
+
+_NAMES = {
+    Kind.BATCH: "the batch",
+    Kind.INVALID: "the bytes that are no message",
+    Kind.TEXT: "the bytes that are no message",
+}
 _SUMMARIES = {
     Meaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
     Meaning.UNANSWERED: "The server took the request like a notification (HTTP 202) and will not answer it.",

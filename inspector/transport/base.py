@@ -162,7 +162,8 @@ class Envelope:
     """What goes with a message but is not in it. A pipe has no use for it.
 
     `revision` overrides the agreed one: a probe goes out under the rules of the revision it tries.
-    `headers` are mirrored tool arguments (`Mcp-Param-*`). `tag` is the sender's own mark; it comes back
+    `headers` are mirrored tool arguments (`Mcp-Param-*`), or what a person wants said instead of what goes
+    with such a message by itself. `tag` is the sender's own mark; it comes back
     with the HTTP request that carries the message.
     """
 
@@ -182,7 +183,9 @@ class Transport(Protocol):
         ...
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """Put one message on the wire. Raises ConnectionLost when there is none any more."""
+        """Put one message on the wire, its bytes as they are: it may be none, but what a person wrote.
+
+        Raises ConnectionLost when there is no wire any more, and HttpRefused when it was refused."""
         ...
 
     def agreed(self, revision: Revision) -> None:

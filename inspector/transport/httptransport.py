@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost
@@ -36,6 +38,14 @@ class HttpTransport:
         task = self._posts.pop(request.id, None) if request.id is not None else None
         if task is not None:
             task.cancel()
+
+    def _begin_post(self, message: Message, id: RequestId, work: Coroutine[Any, Any, None]) -> None:
+        self._posts[id] = self._tasks.spawn(f"POST {message.method}", work)
+
+    def _end_post(self, id: RequestId) -> None:
+        """The running task is done with a request. Another one may have taken its id, and goes on."""
+        if self._posts.get(id) is asyncio.current_task():
+            del self._posts[id]
 
     def pause(self) -> None:
         if self._http is not None:

@@ -14,7 +14,7 @@ from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import ServerSentEvent
-from inspector.protocol.httprules import redirect_target, refusal, standard_headers
+from inspector.protocol.httprules import overlaid, redirect_target, refusal, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
 from inspector.transport.eventframes import is_frame
@@ -59,12 +59,9 @@ class LegacySseTransport(HttpTransport):
         """A request is posted in the background, since some servers hold it until they have the answer."""
         self._require_open()
         if message.kind is Kind.REQUEST and message.id is not None:
-            task = self._tasks.spawn(
-                f"POST {message.method}", self._post_request(message, message.id, envelope.tag)
-            )
-            self._posts[message.id] = task
+            self._begin_post(message, message.id, self._post_request(message, message.id, envelope))
         else:
-            await self._post(message, envelope.tag)
+            await self._post(message, envelope)
 
     async def close(self) -> None:
         http, self._http = self._http, None
@@ -125,15 +122,15 @@ class LegacySseTransport(HttpTransport):
 
     # -------------------------------------------------------------- POST
 
-    async def _post_request(self, message: Message, id: RequestId, tag: int) -> None:
+    async def _post_request(self, message: Message, id: RequestId, envelope: Envelope) -> None:
         try:
-            await self._post(message, tag)
+            await self._post(message, envelope)
         except UserError as exc:
             self._report(RequestFailed(message, exc, self._now()))
         finally:
-            self._posts.pop(id, None)
+            self._end_post(id)
 
-    async def _post(self, message: Message, tag: int) -> None:
+    async def _post(self, message: Message, envelope: Envelope) -> None:
         async def take(exchange: Exchange) -> None:
             body = await exchange.read_body()
             is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
@@ -144,5 +141,6 @@ class LegacySseTransport(HttpTransport):
             if not exchange.is_success:
                 raise refusal(exchange.status, message, body)
 
-        headers = (*_POSTED, *standard_headers(message, self._revision))
-        await run_exchange(self._require_open(), "POST", self._endpoint, headers, take, message.raw, tag)
+        headers = overlaid((*_POSTED, *standard_headers(message, self._revision)), envelope.headers)
+        http = self._require_open()
+        await run_exchange(http, "POST", self._endpoint, headers, take, message.raw, envelope.tag)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost, HttpRefused, UserError
 from inspector.protocol.eventstream import ServerSentEvent
-from inspector.protocol.httprules import SESSION_HEADER, standard_headers
+from inspector.protocol.httprules import SESSION_HEADER, name_of, overlaid, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
 from inspector.protocol.revisions import Era
 from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
@@ -51,6 +51,11 @@ class _Post:
     has_session: bool
     tag: int
 
+    @property
+    def wants_no_answer(self) -> bool:
+        """Of anything else, such as bytes that are no message, the body is what the server has to say."""
+        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_answer
+
 
 class StreamableHttpTransport(HttpTransport):
     """One HTTP client for one server."""
@@ -58,6 +63,7 @@ class StreamableHttpTransport(HttpTransport):
     def __init__(self, url: str, network: Network, clock: Clock) -> None:
         super().__init__(url, network, clock)
         self._session_id = ""
+        self._heard_session: str | None = None  # whose own stream is listened to
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -68,12 +74,11 @@ class StreamableHttpTransport(HttpTransport):
         self._require_open()
         post = self._address(message, envelope)
         if message.kind is Kind.REQUEST and message.id is not None:
-            task = self._tasks.spawn(f"POST {message.method}", self._post_request(post, message.id))
-            self._posts[message.id] = task
+            self._begin_post(message, message.id, self._post_request(post, message.id))
             return
         await self._post_and_leave(post)
         if message.method == "notifications/initialized" and not post.is_stateless:
-            self._tasks.spawn("GET stream", self._listen())
+            self._listen_once()
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -98,12 +103,10 @@ class StreamableHttpTransport(HttpTransport):
 
     def _address(self, message: Message, envelope: Envelope) -> _Post:
         revision = envelope.revision or self._revision
-        if message.method == "initialize":
-            self._session_id = ""
         headers = standard_headers(message, revision, self._session_id)
         is_stateless = revision is not None and revision.era is Era.STATELESS
-        has_session = any(name == SESSION_HEADER for name, _ in headers)
-        headers = (*_POSTED, *headers, *envelope.headers)
+        headers = overlaid((*_POSTED, *headers), envelope.headers)
+        has_session = any(name.lower() == SESSION_HEADER.lower() for name, _ in headers)
         return _Post(message, headers, is_stateless, has_session, envelope.tag)
 
     async def _post_request(self, post: _Post, id: RequestId) -> None:
@@ -114,7 +117,7 @@ class StreamableHttpTransport(HttpTransport):
             self._report(RequestFailed(post.message, exc, self._now()))
             self._check_session(post, exc)
         finally:
-            self._posts.pop(id, None)
+            self._end_post(id)
 
     async def _get_answer(self, post: _Post, stream: StreamPosition) -> None:
         try:
@@ -130,13 +133,14 @@ class StreamableHttpTransport(HttpTransport):
     async def _post_and_leave(self, post: _Post) -> None:
         """Send what has no answer. The status accepts it; should a stream follow, that is read on."""
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._tasks.spawn(f"POST {_name(post.message)}", self._post_until_accepted(post, accepted))
+        name = name_of(post.message)
+        self._tasks.spawn(f"POST {name}", self._post_until_accepted(post, accepted))
         try:
             async with asyncio.timeout(_ACCEPT_LIMIT):
                 await accepted
         except TimeoutError:
             raise ConnectionLost(
-                f"The server did not accept {_name(post.message)} within {_ACCEPT_LIMIT:.0f} s.",
+                f"The server did not accept {name} within {_ACCEPT_LIMIT:.0f} s.",
                 "It may hang: look at its log.",
             ) from None
         except UserError as exc:
@@ -146,6 +150,8 @@ class StreamableHttpTransport(HttpTransport):
     async def _post_until_accepted(self, post: _Post, accepted: asyncio.Future[None]) -> None:
         try:
             await self._post(post, StreamPosition(), accepted)
+            if not accepted.done():
+                accepted.set_result(None)
         except UserError as exc:
             if not accepted.done():
                 accepted.set_exception(exc)
@@ -156,7 +162,8 @@ class StreamableHttpTransport(HttpTransport):
         self, post: _Post, stream: StreamPosition, accepted: asyncio.Future[None] | None = None
     ) -> None:
         async def take(exchange: Exchange) -> None:
-            if accepted is not None and exchange.is_success and not accepted.done():
+            says_no_more = post.wants_no_answer or exchange.content_type == _EVENT_STREAM
+            if accepted is not None and exchange.is_success and says_no_more and not accepted.done():
                 accepted.set_result(None)
             await self._take(exchange, post, stream)
 
@@ -209,6 +216,12 @@ class StreamableHttpTransport(HttpTransport):
                 failures += 1
                 if failures == _MOST_FAILED_RESUMES:
                     raise
+
+    def _listen_once(self) -> None:
+        """A person may say twice that they are ready: one stream a session is enough."""
+        if self._heard_session != self._session_id:
+            self._heard_session = self._session_id
+            self._tasks.spawn("GET stream", self._listen())
 
     async def _listen(self) -> None:
         """What the server says by itself. One without such a stream answers 405: then there is none."""
@@ -285,7 +298,3 @@ def _lost(post: _Post) -> ConnectionLost:
         f"The event stream of {post.message.method} ended before the answer{why}.",
         "Call again; the server may have done the work already.",
     )
-
-
-def _name(message: Message) -> str:
-    return message.method or "our answer"

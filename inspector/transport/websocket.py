@@ -79,7 +79,7 @@ class WebSocketTransport:
         if self._closed is not None or self._connection is None:
             raise self._gone()
         try:
-            await self._connection.send(message.raw, text=True)
+            await self._connection.send(message.raw, text=_is_text(message.raw))
         except ConnectionClosed as exc:
             raise ConnectionLost(*_why_closed(exc)) from exc
 
@@ -229,6 +229,15 @@ def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
     why = one_line(error.rcvd.reason) or _CLOSE_CODES.get(error.rcvd.code, "")
     said = f": {why}" if why else ""
     return f"The server closed the connection (code {error.rcvd.code}){said}.", "Connect again."
+
+
+def _is_text(raw: bytes) -> bool:
+    """A text frame must be UTF-8; other bytes, which only a person sends, go as a binary one."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _texts(items: Iterable[tuple[str, str]]) -> Headers:
