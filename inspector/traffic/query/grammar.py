@@ -1,0 +1,348 @@
+r"""A filter says which rows of the traffic to show. It is one or more terms:
+
+    method:tools/call and not status:error and dur>500ms and args.path ~ "^/etc" and size>10k
+
+## Terms
+
+- **A comparison** is a word, an operator and a value: `method:tools/call`, `size>10k`. There may be spaces
+  around the operator, but a space ends a value that has no quotes: `dur > 500ms`.
+- **Free text** is anything else: `timeout`, `"not found"`. It is searched in the body, the method, the
+  subject and the problem of a row. A word of the language alone is free text too: `error` finds every row
+  that has these letters, `status:error` those that failed.
+
+## And, or, not
+
+`and`, `or`, `not` and parentheses combine terms. Terms side by side mean `and`; `not` binds closer than
+`and`, `and` closer than `or`:
+
+    tool:search not status:ok
+    (server:github or server:gitlab) and dur>1s
+
+## Operators
+
+- `:` contains, whatever the case: `method:tools`. With `*` for any letters it must fit the whole:
+  `method:tools/*`. For numbers, sizes, durations and ids it means `=`.
+- `=` is exactly; `!=` is not. `x!=5` is `not x=5`, so rows without any x are shown.
+- `>` `<` `>=` `<=` more, less, at least, at most.
+- `~` a regular expression (Python's) is found in it: `tool ~ "^(get|list)_"`. Only the first 65,536
+  characters of a value are searched. A repeat inside a repeat, such as `(a+)+`, is refused: it could take
+  forever.
+- `in` is one of: `kind in (result, error)`.
+
+## Words
+
+(The table of fields.py.)
+
+## Values
+
+- **Text** needs quotes when it has spaces, quotes or parentheses in it, begins with an operator, or is
+  `and`, `or` or `not`. Between quotes, `\"` is a quote, `\\` a backslash, `\n`, `\r` and `\t` a line feed,
+  carriage return and tab, and `\u00e9` is é; before any other letter a backslash is just a backslash, so
+  `"\d+"` can be written as it is. Quotes make no other difference: `id=7` and `id="7"` are the same.
+- **Durations** have a unit: `ns`, `us`, `ms`, `s`, `m` (minutes, also `min`), `h`, `d`.
+- **Sizes** are bytes, or have a unit: `k`, `M`, `G` (also `kB`, `MB`, `GB`) count in 1000s, `KiB`, `MiB`,
+  `GiB` in 1024s. So `10k` is 10,000 bytes. Upper and lower case are one.
+- **Times** are of a day (`14:03`, `14:03:07.482`), of a date (`2026-11-16`, `2026-11-16T14:03`, with `Z` or
+  `+01:00` for another zone than yours), or before now (`-5m`). A time of day means that time on every day.
+  `>` and `<` compare with its first moment; `time:14:03` is the whole minute, `time:2026-11-16` the whole
+  day.
+- **Fixed values** (of `dir`, `kind`, `status`, `mark`, `era`) are checked, so that a slip of the pen is
+  told.
+
+## Paths
+
+`params`, `args`, `result`, `error` and `body` begin a path into the message:
+
+    params.name=search
+    args.items[0].id>100
+    result.content[*].text ~ "denied"
+    params._meta."io.modelcontextprotocol/related-task".taskId:*
+
+`.name` is a member, `[0]` an item, `[-1]` the last one, `[*]` (or `[]`, or `.*`) each of them. Names with
+dots or spaces stand in quotes. A path that leads to several values fits when one of them does;
+`params.cursor:*` fits whenever there is a value at all.
+
+Strings compare as text, numbers as numbers, `true`, `false` and `null` as these words; `:` on an array or
+an object looks into its JSON. `>` and `<` compare numbers with a number (`args.limit>10k` works too),
+strings with any other text.
+
+In a batch, each message is looked at. Paths, `code` and `task` look only into bodies of up to 1 MiB; what
+cannot be read as JSON has no values.
+
+## Free text and `text`
+
+Letters are found whatever their case, and also where JSON spells them as an escape: `é` finds `\u00e9`,
+`a/b` finds `a\/b`. There are no wildcards: `*` is a `*`. Bodies are searched whole, whatever their size.
+
+## Examples
+
+| filter | shows |
+|---|---|
+| `status:error or problem:*` | what went wrong |
+| `tool=add_issue` | calls of one tool, and their answers |
+| `dir:in kind:request` | what the server asks of us |
+| `dur>1s not method:subscriptions/listen` | slow calls |
+| `status:waiting time<-30s` | what has been waiting for half a minute |
+| `http.status in (401, 403)` | refused, with the frames that it concerns |
+| `args.path ~ "\.\./"` | paths that climb |
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from inspector.base.jsonvalue import shorten
+from inspector.traffic.query.errors import QueryError
+from inspector.traffic.query.fields import FIELDS, Field, members_problem, resolve
+from inspector.traffic.query.lexing import (
+    BARE_ITEM,
+    BARE_TEXT,
+    BARE_VALUE,
+    OPERATOR,
+    QUOTED,
+    SPACE,
+    read_steps,
+    unescape,
+)
+from inspector.traffic.query.patterns import PatternError
+from inspector.traffic.query.tree import And, Compare, Member, Node, Not, Operator, Or, Path, Step, Text
+
+_DEEPEST = 60
+_KEYWORDS = frozenset(("and", "or", "not"))
+
+
+def parse(text: str) -> Node | None:
+    """The tree of a filter, or None for an empty one. Raises QueryError, and nothing else."""
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """Reads from left to right; `_at` is where it has come to."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+
+    def parse(self) -> Node | None:
+        self._skip_space()
+        if self._is_at_end():
+            return None
+        node = self._alternatives()
+        if not self._is_at_end():
+            raise QueryError(self._at, "This ) closes nothing.", "Take it out, or open a ( before it.")
+        return node
+
+    # -------------------------------------------------------------- and, or, not
+
+    def _alternatives(self) -> Node:
+        nodes = [self._conjunction()]
+        while self._take_keyword("or"):
+            nodes.append(self._conjunction())
+        return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+
+    def _conjunction(self) -> Node:
+        nodes = [self._negation()]
+        while not self._is_at_end() and self._text[self._at] != ")" and self._keyword() != "or":
+            self._take_keyword("and")
+            nodes.append(self._negation())
+        return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+
+    def _negation(self) -> Node:
+        start = self._at
+        if self._take_keyword("not"):
+            self._go_deeper(start)
+            node: Node = Not(self._negation())
+            self._depth -= 1
+            return node
+        return self._group() if self._next_is("(") else self._term()
+
+    def _group(self) -> Node:
+        start = self._at
+        self._go_deeper(start)
+        self._advance(start + 1)
+        if self._next_is(")"):
+            raise QueryError(self._at, "There is nothing between the parentheses.", "Expected a term.")
+        node = self._alternatives()
+        if self._is_at_end():
+            raise QueryError(start, "This ( is not closed.", "Expected a ) after it.")
+        self._depth -= 1
+        self._advance(self._at + 1)
+        return node
+
+    def _go_deeper(self, column: int) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise QueryError(column, f"The filter is nested more than {_DEEPEST} deep.", "Write it flatter.")
+
+    # -------------------------------------------------------------- terms
+
+    def _term(self) -> Node:
+        start, keyword = self._at, self._keyword()
+        if self._is_at_end():
+            raise QueryError(start, "The filter ends too soon.", "Expected a term such as method:tools/call.")
+        if keyword:
+            raise QueryError(
+                start, f"Expected a term before “{keyword}”.", "To search for it, put it in quotes."
+            )
+        if self._next_is('"'):
+            return self._quoted_term()
+        steps, end = read_steps(self._text, start)
+        operator = OPERATOR.match(self._text, end) if steps else None
+        if operator is not None:
+            path = self._path(steps, start)
+            return self._comparison(
+                path, operator.start() + _blanks(operator[0]), operator[0].strip(), operator.end()
+            )
+        return self._bare_term()
+
+    def _quoted_term(self) -> Text:
+        start, text = self._at, self._quoted()
+        operator = OPERATOR.match(self._text, self._at)
+        if operator is not None and operator["symbol"]:
+            raise QueryError(
+                start, "A text in quotes cannot be compared.", "Expected a word such as method here."
+            )
+        if not text:
+            raise QueryError(start, "There is nothing between the quotes.", "Expected a text to search for.")
+        self._end_piece(self._at)
+        return Text(text)
+
+    def _bare_term(self) -> Text:
+        start = self._at
+        bare = BARE_TEXT.match(self._text, start)
+        if bare is None:
+            symbol = self._text[start]
+            if symbol == ")":
+                raise QueryError(start, "Expected a term before this ).")
+            raise QueryError(start, f"Expected a word such as method before {symbol}.")
+        operator = OPERATOR.match(self._text, bare.end())
+        if operator is not None and operator["symbol"]:
+            raise _unknown(bare[0], start)
+        self._end_piece(bare.end())
+        return Text(bare[0])
+
+    def _path(self, steps: list[Step], start: int) -> Path:
+        names = []
+        for step in steps:
+            if not isinstance(step, Member):
+                break
+            names.append(step.name)
+        found = resolve(names)
+        if found is None:
+            raise _unknown(".".join(names), start)
+        path = Path(found[0].word, tuple(steps[found[1] :]))
+        problem = members_problem(path)
+        if problem:
+            raise QueryError(start, problem)
+        return path
+
+    def _comparison(self, path: Path, column: int, symbol: str, end: int) -> Compare:
+        field = FIELDS[path.word]
+        operator = Operator(symbol.lower() if symbol != "==" else "=")
+        if operator not in field.operators:
+            allowed = " ".join(allowed.value for allowed in field.operators)
+            raise QueryError(column, f"{field.word} does not take {symbol}.", f"Expected one of {allowed}")
+        self._advance(end)
+        if operator is Operator.IN:
+            return Compare(path, operator, self._list(field))
+        value = self._value(field, operator)
+        return Compare(path, operator, (value,))
+
+    # -------------------------------------------------------------- values
+
+    def _list(self, field: Field) -> tuple[str, ...]:
+        opened = self._at
+        self._advance(opened + 1)
+        values = []
+        while True:
+            values.append(self._value(field, Operator.IN))
+            if self._next_is(")"):
+                break
+            if not self._next_is(","):
+                raise QueryError(
+                    self._at if not self._is_at_end() else opened, "Expected , or ) in the list."
+                )
+            self._advance(self._at + 1)
+        self._advance(self._at + 1)
+        return tuple(values)
+
+    def _value(self, field: Field, operator: Operator) -> str:
+        start = self._at
+        if self._next_is('"'):
+            value = self._quoted()
+        else:
+            bare = (BARE_ITEM if operator is Operator.IN else BARE_VALUE).match(self._text, start)
+            if bare is None:
+                raise QueryError(start, f"Expected a value of {field.word}.", f"For example: {field.example}")
+            value = bare[0]
+            self._at = bare.end()
+        self._check(field, operator, value, start)
+        self._end_piece(self._at)
+        return value
+
+    def _check(self, field: Field, operator: Operator, value: str, start: int) -> None:
+        try:
+            field.test(Operator.IS if operator is Operator.IS_NOT else operator, (value,))
+        except PatternError as exc:
+            is_quoted = self._text[start] == '"'
+            is_verbatim = self._text[start + is_quoted : start + is_quoted + len(value)] == value
+            raise QueryError(start + is_quoted + (exc.position if is_verbatim else 0), str(exc)) from exc
+        except ValueError as exc:
+            raise QueryError(start, str(exc)) from exc
+
+    def _quoted(self) -> str:
+        match = QUOTED.match(self._text, self._at)
+        if match is None:
+            raise QueryError(self._at, "The quote is not closed.", 'Expected another " after the text.')
+        self._at = match.end()
+        return unescape(match[0][1:-1])
+
+    # -------------------------------------------------------------- where we are
+
+    def _end_piece(self, end: int) -> None:
+        """Go on behind a text or a value, which may not run into a quote or another text."""
+        if end < len(self._text) and not self._text[end].isspace() and self._text[end] not in "(),":
+            raise QueryError(end, "Expected a space here.", "Or put the whole text in quotes.")
+        self._advance(end)
+
+    def _advance(self, to: int) -> None:
+        self._at = to
+        self._skip_space()
+
+    def _skip_space(self) -> None:
+        match = SPACE.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+
+    def _is_at_end(self) -> bool:
+        return self._at >= len(self._text)
+
+    def _next_is(self, char: str) -> bool:
+        return self._text.startswith(char, self._at)
+
+    def _keyword(self) -> str:
+        """The keyword that comes next, or "". One with an operator behind it is taken for an unknown word."""
+        match = BARE_TEXT.match(self._text, self._at)
+        word = match[0].lower() if match is not None else ""
+        return word if word in _KEYWORDS else ""
+
+    def _take_keyword(self, keyword: str) -> bool:
+        if self._keyword() != keyword:
+            return False
+        self._advance(self._at + len(keyword))
+        return True
+
+
+def _blanks(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _unknown(word: str, column: int) -> QueryError:
+    close = difflib.get_close_matches(word.lower(), FIELDS, n=1)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    return QueryError(
+        column,
+        f"“{shorten(word, 40)}” is not a word of the filter language.",
+        f"{hint}To search for the text, put it in quotes.",
+    )

@@ -1,0 +1,77 @@
+"""Values at a path in a message. A body that is too big or cannot be read just has no values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from inspector.base.jsonvalue import JSON, JSONProblem, parse
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.tree import Every, Index, Member, Step
+from inspector.traffic.records import RecordKind
+
+BIGGEST = 1024 * 1024  # no body above this is parsed for a filter
+# Where each word for a path begins in a message.
+ROOTS: dict[str, tuple[Step, ...]] = {
+    "params": (Member("params"),),
+    "args": (Member("params"), Member("arguments")),
+    "result": (Member("result"),),
+    "error": (Member("error"),),
+    "body": (),
+}
+
+
+def is_message(log: TrafficLog, row: int) -> bool:
+    """Can the row hold JSON that is worth reading?"""
+    return log.kind(row) < RecordKind.TEXT and log.kept(row) <= BIGGEST
+
+
+def message_reader(steps: Sequence[Step]) -> Callable[[bytes], Iterator[JSON]]:
+    """What gives the values at a path of a body, and of each message when the body is a batch."""
+    names = [_as_written(step.name) for step in steps if isinstance(step, Member)]
+    names = [name for name in names if name]
+
+    def values(raw: bytes) -> Iterator[JSON]:
+        # A name is written as it is unless something is escaped, so most bodies need no parsing.
+        if b"\\" not in raw and any(name not in raw for name in names):
+            return
+        body = _read(raw)
+        for message in body if isinstance(body, list) else [body]:
+            yield from values_at(message, steps)
+
+    return values
+
+
+def values_at(value: JSON, steps: Sequence[Step]) -> Iterator[JSON]:
+    """What the steps lead to: nothing, one value, or several."""
+    values = iter((value,))
+    for step in steps:
+        values = _next(values, step)
+    yield from values
+
+
+def _next(values: Iterator[JSON], step: Step) -> Iterator[JSON]:
+    for value in values:
+        match step, value:
+            case Member(name), dict():
+                if name in value:
+                    yield value[name]
+            case Index(number), list():
+                if -len(value) <= number < len(value):
+                    yield value[number]
+            case Every(), dict():
+                yield from value.values()
+            case Every(), list():
+                yield from value
+
+
+def _read(raw: bytes) -> JSON:
+    try:
+        return parse(raw.decode(errors="replace"))
+    except JSONProblem:
+        return None
+
+
+def _as_written(name: str) -> bytes:
+    """A member's name between its quotes; nothing when a writer could not but escape it."""
+    is_plain = name.isprintable() and not any(char in name for char in '"\\')
+    return f'"{name}"'.encode() if is_plain and name.isascii() else b""

@@ -1,0 +1,169 @@
+"""What a comparison asks of one value. How the values of a row are found is none of its business.
+
+Every function takes an operator and the values as typed, and gives a test; it raises ValueError with a
+sentence when the values do not suit. `!=` is not known here: it is `not` of `=` (see `matcher.py`), so that
+a row without a value is unlike every value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from inspector.base.jsonvalue import JSON, compact
+from inspector.base.numbers import write_number
+from inspector.protocol.revisions import REVISIONS, find_revision
+from inspector.traffic.query.patterns import glob, regular_expression, searches
+from inspector.traffic.query.times import Ago, TimeOfDay, read_time, time_of_day_ns
+from inspector.traffic.query.tree import ORDER, Operator
+from inspector.traffic.query.values import read_amount, read_number
+
+Number: TypeAlias = int | float
+OfText: TypeAlias = Callable[[str], bool]
+OfNumber: TypeAlias = Callable[[Number], bool]
+OfJSON: TypeAlias = Callable[[JSON], bool]
+Compares: TypeAlias = Callable[[Number, Number], bool]
+
+COMPARES: dict[Operator, Compares] = {
+    Operator.FITS: operator.eq,
+    Operator.IS: operator.eq,
+    Operator.IN: operator.eq,
+    Operator.ABOVE: operator.gt,
+    Operator.BELOW: operator.lt,
+    Operator.AT_LEAST: operator.ge,
+    Operator.AT_MOST: operator.le,
+}
+
+
+def of_text(kind: Operator, values: Sequence[str]) -> OfText:
+    """`:` contains (or fits, with `*`), whatever the case; `=` and `in` exactly; `~` somewhere in it."""
+    if kind is Operator.LIKE:
+        pattern = regular_expression(values[0])
+        return lambda text: searches(pattern, text)
+    if kind is Operator.FITS:
+        return _fits(values[0])
+    return frozenset(values).__contains__
+
+
+def _fits(value: str) -> OfText:
+    if "*" in value:
+        fullmatch = glob(value).fullmatch
+        return lambda text: fullmatch(text.casefold()) is not None
+    folded = value.casefold()
+    return lambda text: folded in text.casefold()
+
+
+def of_choice(kind: Operator, values: Sequence[str]) -> OfText:
+    """Like a text, but nobody has to mind the case of a fixed word."""
+    if kind in (Operator.IS, Operator.IN):
+        return frozenset(value.casefold() for value in values).__contains__
+    return of_text(kind, values)
+
+
+def of_number(kind: Operator, values: Sequence[str]) -> OfNumber:
+    """`:` is `=`, or fits the digits, with `*`; `~` searches the digits."""
+    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+        test = of_text(kind, values)
+        return lambda number: test(write_number(number))
+    return of_amount(kind, values, read_number)
+
+
+def of_amount(kind: Operator, values: Sequence[str], read: Callable[[str], Number]) -> OfNumber:
+    """Numbers with a unit, which `read` knows."""
+    compares, wanted = COMPARES[kind], [read(value) for value in values]
+    return lambda number: any(compares(number, limit) for limit in wanted)
+
+
+def of_id(kind: Operator, values: Sequence[str]) -> OfJSON:
+    """Ids are compared as text, 7 and "7" alike; the order is that of integers."""
+    if kind in ORDER:
+        in_order = of_number(kind, values)
+        return lambda id: isinstance(id, int) and in_order(id)
+    test = of_text(Operator.IS if kind is Operator.FITS and "*" not in values[0] else kind, values)
+    return lambda id: test(_text_of(id))
+
+
+def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
+    """In the order of their publication; an unknown revision is neither before nor after another."""
+    if kind not in ORDER:
+        return of_text(kind, values)
+    limit = find_revision(values[0])
+    if limit is None:
+        raise ValueError(f"Expected a revision: {', '.join(map(str, REVISIONS))}.")
+    compares, place = COMPARES[kind], REVISIONS.index(limit)
+    wanted = {revision.date for revision in REVISIONS if compares(REVISIONS.index(revision), place)}
+    return wanted.__contains__
+
+
+def of_time(kind: Operator, values: Sequence[str], now_ns: int) -> Callable[[int], bool]:
+    """Of a wall time. In an order, a time is its first moment; `:` and `=` fit all that is written so."""
+    tests = [_of_one_time(kind, value, now_ns) for value in values]
+    return tests[0] if len(tests) == 1 else lambda wall_ns: any(test(wall_ns) for test in tests)
+
+
+def _of_one_time(kind: Operator, value: str, now_ns: int) -> Callable[[int], bool]:
+    when = read_time(value)
+    if isinstance(when, Ago):
+        if kind not in ORDER:
+            raise ValueError(f"{value} is one moment: compare it with > or <.")
+        when_start, when_end = now_ns - when.distance, now_ns - when.distance
+    else:
+        when_start, when_end = when.start, when.end
+    if kind in ORDER:
+        compares = COMPARES[kind]
+        if isinstance(when, TimeOfDay):
+            return lambda wall_ns: compares(time_of_day_ns(wall_ns), when_start)
+        return lambda wall_ns: compares(wall_ns, when_start)
+    if isinstance(when, TimeOfDay):
+        return lambda wall_ns: when_start <= time_of_day_ns(wall_ns) < when_end
+    return lambda wall_ns: when_start <= wall_ns < when_end
+
+
+def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
+    """Strings like text, numbers like numbers; arrays and objects as the JSON that they are written in."""
+    if kind in ORDER:
+        return _json_in_order(kind, values[0])
+    test = of_text(kind, values)
+    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+        return lambda value: test(_text_of(value))
+    wanted = [number for number in map(read_amount, values) if number is not None]
+    exactly = frozenset(values)
+
+    def fits(value: JSON) -> bool:
+        if isinstance(value, bool) or value is None:
+            return _text_of(value) in exactly
+        if isinstance(value, int | float):
+            return value in wanted
+        return test(_text_of(value))
+
+    return fits
+
+
+def _json_in_order(kind: Operator, text: str) -> OfJSON:
+    compares, limit = COMPARES[kind], read_amount(text)
+    if limit is None:
+        return lambda value: isinstance(value, str) and _COMPARES_TEXT[kind](value, text)
+    return lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and compares(value, limit)
+    )
+
+
+_COMPARES_TEXT: dict[Operator, Callable[[str, str], bool]] = {
+    Operator.ABOVE: operator.gt,
+    Operator.BELOW: operator.lt,
+    Operator.AT_LEAST: operator.ge,
+    Operator.AT_MOST: operator.le,
+}
+
+
+def _text_of(value: JSON) -> str:
+    """A string as it is, anything else as JSON; nothing for what is nested too deeply to be written."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return write_number(value)
+    try:
+        return compact(value)
+    except (RecursionError, ValueError):
+        return ""

@@ -1,0 +1,79 @@
+"""A tree written as text again: `parse(to_text(tree)) == tree`."""
+
+from __future__ import annotations
+
+import re
+
+from inspector.traffic.query.tree import (
+    And,
+    Compare,
+    Every,
+    Index,
+    Member,
+    Node,
+    Not,
+    Operator,
+    Or,
+    Path,
+    Text,
+)
+
+# Narrower than what is read without quotes: a reader should not have to wonder.
+_BARE = re.compile(r"[\w./*+%@-]+")
+_BARE_MEMBER = re.compile(r"[\w$@/-]+")
+_KEYWORDS = frozenset(("and", "or", "not", "in"))
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPED = re.compile(r'["\\\n\r\t]')
+
+
+def to_text(node: Node) -> str:
+    """The filter in its plainest spelling."""
+    match node:
+        case Compare():
+            return _comparison(node)
+        case Text(text):
+            return quoted_where_needed(text)
+        case Not(inner):
+            return f"not {_inside(inner, And, Or)}"
+        case And(nodes):
+            return " and ".join(_inside(inner, And, Or) for inner in nodes)
+        case Or(nodes):
+            return " or ".join(_inside(inner, Or) for inner in nodes)
+
+
+def path_text(path: Path) -> str:
+    return path.word + "".join(map(_step, path.steps))
+
+
+def quoted_where_needed(text: str) -> str:
+    """A value or a free text as it can stand in a filter."""
+    is_bare = _BARE.fullmatch(text) is not None and text.casefold() not in _KEYWORDS
+    return text if is_bare else quoted(text)
+
+
+def quoted(text: str) -> str:
+    escaped = _ESCAPED.sub(lambda match: _ESCAPES[match[0]], text)
+    return f'"{escaped}"'
+
+
+def _comparison(node: Compare) -> str:
+    path, operator = path_text(node.path), node.operator.value
+    if node.operator is Operator.IN:
+        return f"{path} in ({', '.join(map(quoted_where_needed, node.values))})"
+    value = quoted_where_needed(node.value)
+    return f"{path} ~ {value}" if node.operator is Operator.LIKE else f"{path}{operator}{value}"
+
+
+def _inside(node: Node, *groups: type[Node]) -> str:
+    text = to_text(node)
+    return f"({text})" if isinstance(node, groups) else text
+
+
+def _step(step: Member | Index | Every) -> str:
+    match step:
+        case Member(name):
+            return f".{name}" if _BARE_MEMBER.fullmatch(name) else f".{quoted(name)}"
+        case Index(number):
+            return f"[{number}]"
+        case Every():
+            return "[*]"
