@@ -1,0 +1,227 @@
+"""Where secrets stand in a text: after a name that says so, or recognisable by their own shape.
+
+Purely lexical, on bytes, so that it works alike on JSON, on JSON inside JSON (see `escapes.py`), on forms,
+URLs, command lines and log lines, and on what is broken. A `Hit` covers exactly the secret and never a
+quote, so that what stands around it stays as it was. The first step is one search for the few words that
+such names are made of; most frames have none of them, and are done with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from inspector.base.redact import Secrecy, is_secret_parameter, secrecy
+from inspector.traffic.export.escapes import unescaped_string
+
+
+class Hit(NamedTuple):
+    """One secret in a text. `name` is short, for the placeholder; `place` is for people."""
+
+    start: int
+    end: int
+    value: bytes
+    name: str
+    place: str
+
+
+_WORD = re.compile(
+    rb"key|auth|bearer|secret|cookie|credential|pass|pwd|session|sig|token|code|state|assertion|verifier|dpop"
+)
+_NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 64
+# What stands between a name and its value, and how the value then ends.
+_ASSIGNED = re.compile(
+    rb"([\w.-]{1,64})(?:"
+    rb'(?P<json>"\s{0,64}:\s{0,64}")|'
+    rb"(?P<repr>'\s{0,8}:\s{0,8}')|"
+    rb"(?P<equals>=[\"']?)|"
+    rb"(?P<colon>\s{0,8}:[ \t]{0,8}[\"']?)|"
+    rb"(?P<blank>[ \t]{1,8}[\"']?))"
+)
+_STRING = re.compile(rb'(?:[^"\\\0]++|\\.)*+', re.DOTALL)
+_REPR = re.compile(rb"(?:[^'\"\\\0\r\n]++|\\.)*+", re.DOTALL)
+# Does not begin with what follows the closing quote of a JSON string, which may look like an opening one.
+_BARE = re.compile(rb"(?!:)[^\s&;,\"'<>\\\0#(){}\[\]|]++")
+_SCHEME = re.compile(rb"(?:bearer|basic|dpop|digest|negotiate|token|apikey)\s+(?=\S)", re.IGNORECASE)
+_LONGEST_USER = 256 + 1024 + 8
+_USER = re.compile(rb"://([^\s/:@\"'\\\0?#]{0,256})(?::([^\s/@\"'\\\0?#]{0,1024}))?@")
+# Names of variables, words for "nothing", and what was masked before.
+_NO_SECRET = re.compile(
+    rb"\$.*|%\w+%|[*.\xe2\x80\xa2x]+|<.*>|null|none|true|false|undefined|required|optional|string|bearer|basic"
+    rb"|~secret-\d+-[\w-]*~",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class _Shape(NamedTuple):
+    """How a kind of secret looks. `secret` is the group of the pattern that is to be masked."""
+
+    name: str
+    place: str
+    beginnings: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+    secret: int = 0
+
+
+# Each part is bounded: a long base64 text must not be searched from every "eyJ" to its end.
+_SHAPES = (
+    _Shape(
+        "jwt", "JSON Web Token", (b"eyJ",), re.compile(rb"eyJ[\w-]{8,8192}\.[\w-]{2,8192}\.[\w-]{0,8192}")
+    ),
+    _Shape(
+        "bearer",
+        "Bearer token",
+        (b"Bearer ", b"bearer "),
+        re.compile(rb"[Bb]earer {1,4}([\w.~+/-]{16,8192}=*)"),
+        secret=1,
+    ),
+    _Shape(
+        "api-key",
+        "API key",
+        (b"sk-", b"sk_", b"rk_", b"AIza", b"hf_", b"npm_"),
+        re.compile(rb"sk-[\w-]{16,256}|[rs]k_(?:live|test)_\w{16,256}|AIza[\w-]{35}|hf_\w{20,64}|npm_\w{36}"),
+    ),
+    _Shape(
+        "github",
+        "GitHub token",
+        (b"gho_", b"ghp_", b"ghr_", b"ghs_", b"ghu_", b"github_pat_"),
+        re.compile(rb"g(?:h[oprsu]|ithub_pat)_\w{20,255}"),
+    ),
+    _Shape("gitlab", "GitLab token", (b"glpat-",), re.compile(rb"glpat-[\w-]{16,64}")),
+    _Shape("slack", "Slack token", (b"xox",), re.compile(rb"xox[abeoprs]-[\w-]{10,255}")),
+    _Shape("aws", "AWS access key", (b"AKIA", b"ASIA"), re.compile(rb"A[KS]IA[A-Z0-9]{16}")),
+    _Shape(
+        "private-key",
+        "private key",
+        (b"-----BEGIN ",),
+        re.compile(rb'-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----([^-"\0]{16,16384})-----END'),
+        secret=1,
+    ),
+)
+_BEGINS = {beginning: shape for shape in _SHAPES for beginning in shape.beginnings}
+# Plain words only: with anything cleverer in it, the search would take ten times as long.
+_LONGEST_BEGINNING = max(map(len, _BEGINS))
+_BEGIN = re.compile(b"|".join(map(re.escape, _BEGINS)))
+
+
+def is_distinctive(value: bytes) -> bool:
+    """Is it so special that, met elsewhere, it must be the same secret and not an everyday word?"""
+    if len(value) < 8 or _is_structure(value):
+        return False
+    text = value.decode(errors="replace")
+    return _looks_random(value) or not (text.islower() or text.isupper() or text.istitle())
+
+
+def _looks_random(value: bytes) -> bool:
+    return len(value) >= 20 or (len(value) >= 8 and any(0x30 <= byte <= 0x39 for byte in value))
+
+
+def _is_structure(value: bytes) -> bool:
+    """Could it stand in JSON outside a string (a number, brackets)? Masking it there would break the text."""
+    return not value.strip(b"0123456789+-.,:[]{} \t\r\n" + b"truefalsnNaIityE")
+
+
+def hits(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Hit]:
+    """The secrets that begin from `start` up to `stop`, in no particular order; they may overlap."""
+    stop = len(data) if stop is None else stop
+    yield from _named(data, start, stop)
+    yield from _shaped(data, start, stop)
+    if b"@" in data:
+        yield from _users(data, start, stop)
+
+
+def header_hits(name: str, value: bytes) -> Iterator[Hit]:
+    """The secrets in an HTTP header."""
+    place = f"header {name}"
+    if name.lower() in ("cookie", "set-cookie"):
+        yield from _cookies(name, value)
+    elif secrecy(name) is not Secrecy.NONE and not _NO_SECRET.fullmatch(value):
+        scheme = _SCHEME.match(value)
+        begin = scheme.end() if scheme else 0
+        if begin < len(value):
+            yield Hit(begin, len(value), value[begin:], name, place)
+    yield from hits(value)
+
+
+def _cookies(name: str, value: bytes) -> Iterator[Hit]:
+    pairs = re.finditer(rb"([^=;\s]+)=([^;\s]+)", value)
+    for count, pair in enumerate(pairs):
+        if count and name.lower() == "set-cookie":
+            return  # what follows are attributes: Path, Max-Age
+        cookie = pair[1].decode(errors="replace")
+        yield Hit(*pair.span(2), pair[2], f"cookie-{cookie}", f"cookie {cookie}")
+
+
+def _named(data: bytes, start: int, stop: int) -> Iterator[Hit]:
+    end = start
+    for word in _WORD.finditer(data[start : stop + _LONGEST_NAME].lower()):
+        at = start + word.start()
+        if end <= at < stop:
+            hit = _assigned(data, at)
+            if hit is not None:
+                end = hit.end
+                yield hit
+
+
+def _assigned(data: bytes, at: int) -> Hit | None:
+    """The secret after the name that has a word at this place, if it is a name and a secret."""
+    match = _ASSIGNED.match(data, at)
+    if match is None:
+        return None
+    before = data[max(0, at - _LONGEST_NAME) : at]
+    begin = at - (len(before) - len(before.rstrip(_NAME_BYTES)))
+    name = data[begin : match.end(1)].decode().lstrip("-.")
+    kind = match.lastgroup or ""
+    is_parameter = kind == "equals" and data[begin - 1 : begin] in (b"", b"?", b"&")
+    if not (is_secret_parameter(name) if is_parameter else secrecy(name)):
+        return None
+    if kind == "blank" and not data.startswith(b"--", begin):
+        return None  # `token abc` is prose, `--token abc` is not
+    return _value(data, match.end(), kind, name, is_parameter)
+
+
+def _value(data: bytes, start: int, kind: str, name: str, is_parameter: bool) -> Hit | None:
+    scheme = _SCHEME.match(data, start, start + 64)
+    start = scheme.end() if scheme else start
+    pattern = _STRING if kind == "json" else _REPR if kind == "repr" else _BARE
+    found = pattern.match(data, start)
+    if found is None or not found[0] or _NO_SECRET.fullmatch(found[0]):
+        return None
+    if kind == "blank" and found[0].startswith(b"-"):
+        return None  # the next option
+    value = unescaped_string(found[0]) if kind == "json" else found[0]
+    if kind not in ("json", "repr") and data[found.end() : found.end() + 2] in (b"\\/", b"\\u"):
+        return None  # it goes on: seen whole when the escape is resolved
+    is_sure = is_parameter or secrecy(name) is Secrecy.SURE
+    # Prose after a colon, and a name that may mean anything: only what looks like a secret is one.
+    if not (is_sure and (kind != "colon" or scheme)) and not _looks_random(value):
+        return None
+    if is_parameter:
+        return Hit(start, found.end(), unquote_to_bytes(value.replace(b"+", b" ")), name, f"parameter {name}")
+    place = f'member "{name}"' if kind in ("json", "repr") else f"text after {name}"
+    return Hit(start, found.end(), value, name, place)
+
+
+def _shaped(data: bytes, start: int, stop: int) -> Iterator[Hit]:
+    for begin in _BEGIN.finditer(data, start, stop + _LONGEST_BEGINNING):
+        at, shape = begin.start(), _BEGINS[begin[0]]
+        match = shape.pattern.match(data, at) if at < stop else None
+        # Not in the middle of a longer word, as in "task-…".
+        if match is not None and not (at and data[at - 1 : at].isalnum()):
+            yield Hit(
+                *match.span(shape.secret), unescaped_string(match[shape.secret]), shape.name, shape.place
+            )
+
+
+def _users(data: bytes, start: int, stop: int) -> Iterator[Hit]:
+    """What stands before the @ of a URL: a password, or a token that takes the place of a user."""
+    for match in _USER.finditer(data, start, stop + _LONGEST_USER):
+        if match.start() >= stop:
+            return
+        group = 2 if match[2] else 1
+        value = match[group]
+        if value and not _NO_SECRET.fullmatch(value) and (group == 2 or is_distinctive(value)):
+            yield Hit(*match.span(group), unquote_to_bytes(value), "url-user", "user part of a URL")

@@ -1,0 +1,123 @@
+"""Puts placeholders where secrets stand; all other bytes stay as they are."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import TypeAlias
+from urllib.parse import quote, quote_plus
+
+from inspector.traffic.export.escapes import with_blanks
+from inspector.traffic.export.finding import Hit, header_hits, hits, is_distinctive
+from inspector.traffic.export.levels import WINDOW, levels
+from inspector.traffic.export.literals import Literals
+from inspector.traffic.export.secrets import SecretsFound, decoded, encoded
+from inspector.traffic.records import HttpExchange
+
+_Headers: TypeAlias = tuple[tuple[str, str], ...]
+_Span: TypeAlias = tuple[int, int, str]  # start, end, placeholder
+_Find: TypeAlias = Callable[[bytes, int, int], Iterable[Hit]]
+
+
+class Masking:
+    """Puts the placeholders in, except for those that the person took out of the list."""
+
+    def __init__(self, found: SecretsFound, kept_out: Collection[str] = ()) -> None:
+        self._placeholders = {
+            value: placeholder for value, placeholder in found.values().items() if placeholder not in kept_out
+        }
+        self.items = tuple(item for item in found.items if item.placeholder not in kept_out)
+        everywhere = {value: name for value, name in self._placeholders.items() if is_distinctive(value)}
+        # A value with a quote in it could reach across two strings of JSON: it is looked for only where
+        # quotes are told apart, which is where escapes were resolved, and in what is no JSON.
+        self._plain = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' not in v}))
+        self._quoted = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' in v}))
+
+    def text(self, text: str) -> str:
+        return decoded(self.body(encoded(text))) if self._placeholders else text
+
+    def body(self, raw: bytes) -> bytes:
+        return b"".join(self.pieces(raw))
+
+    def pieces(self, raw: bytes) -> Iterator[bytes]:
+        """The masked text window by window: for a caller that does something else in between."""
+        if not self._placeholders:
+            yield raw
+            return
+        done = 0
+        for start in range(0, len(raw), WINDOW):
+            stop = min(start + WINDOW, len(raw))
+            spans = self._spans(raw, start, stop, hits)
+            piece, done = _replaced(raw, done, stop, spans)
+            yield piece
+
+    def headers(self, headers: _Headers) -> _Headers:
+        return tuple((name, self._header(name, value)) for name, value in headers)
+
+    def exchange(self, exchange: HttpExchange) -> HttpExchange:
+        return replace(
+            exchange,
+            url=self.text(exchange.url),
+            request_headers=self.headers(exchange.request_headers),
+            response_headers=self.headers(exchange.response_headers),
+            error=self.text(exchange.error),
+            body=self.body(exchange.body),
+        )
+
+    def _header(self, name: str, value: str) -> str:
+        raw = encoded(value)
+
+        def find(data: bytes, start: int, stop: int) -> Iterator[Hit]:
+            return header_hits(name, data)
+
+        return decoded(_replaced(raw, 0, len(raw), self._spans(raw, 0, len(raw), find))[0])
+
+    def _spans(self, raw: bytes, start: int, stop: int, find: _Find) -> list[_Span]:
+        is_json = raw[:64].lstrip()[:1] in (b"{", b"[", b'"')
+        spans: list[_Span] = []
+        for data, first, last, origin in levels(raw, start, stop):
+            is_raw = data is raw
+            found = (
+                (hit.start, hit.end, self._placeholders[hit.value])
+                for hit in (find if is_raw else hits)(data, first, last)
+                if hit.value in self._placeholders
+            )
+            quoted = () if is_raw and is_json else self._quoted.spans(data, first, last)
+            for begin, end, name in chain(found, self._plain.spans(data, first, last), quoted):
+                spans.append((origin(begin), origin(end), name))
+        return sorted(spans, key=lambda span: (span[0], -span[1]))
+
+
+def _replaced(raw: bytes, done: int, stop: int, spans: list[_Span]) -> tuple[bytes, int]:
+    """What comes of `raw` from `done` up to `stop`, and where to go on: a secret may reach further."""
+    pieces: list[bytes] = []
+    for begin, end, placeholder in spans:
+        if begin >= done:
+            pieces += (raw[done:begin], placeholder.encode())
+        # One that overlaps another is part of what the first placeholder stands for.
+        done = max(done, end)
+    if done < stop:
+        pieces.append(raw[done:stop])
+        done = stop
+    return b"".join(pieces), done
+
+
+def _spellings(secrets: dict[bytes, str]) -> dict[bytes, str]:
+    spelled: dict[bytes, str] = {}
+    for value, placeholder in secrets.items():
+        for spelling in (
+            value,
+            with_blanks(value),
+            quote(value, safe="").encode(),
+            quote(value).encode(),
+            quote_plus(value).encode(),
+            base64.b64encode(value).rstrip(b"="),
+            base64.urlsafe_b64encode(value).rstrip(b"="),
+        ):
+            spelled.setdefault(spelling, placeholder)
+    return spelled
+
+
+NO_MASKING = Masking(SecretsFound())

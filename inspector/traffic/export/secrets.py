@@ -1,0 +1,152 @@
+"""The secrets in traffic: found before an export, shown to the person, and masked alike everywhere.
+
+Each different secret has one placeholder, such as `~secret-1-Authorization~`: only letters that may stand
+anywhere in JSON, in a header and in a URL. A secret is masked where it was recognised, and, when it is
+distinctive enough to be no coincidence, wherever else it turns up: an argument, a URL, an echo in a result,
+also percent-encoded, in base64 or spelled with escapes. All other bytes stay as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from inspector.traffic.export.finding import Hit, header_hits
+from inspector.traffic.export.levels import WINDOW, hits_at_all_levels
+from inspector.traffic.log import TrafficLog
+
+_SLUG = re.compile(r"[^A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretItem:
+    """One secret, for the list that the person sees before an export."""
+
+    placeholder: str
+    where: str
+    count: int
+    hint: str  # its first letters and its length
+
+
+class SecretsFound:
+    """Every different secret, in the order in which they turned up."""
+
+    def __init__(self) -> None:
+        self._placeholders: dict[bytes, str] = {}
+        self._places: dict[bytes, str] = {}
+        self._counts: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._placeholders)
+
+    @property
+    def items(self) -> tuple[SecretItem, ...]:
+        return tuple(
+            SecretItem(placeholder, self._places[value], self._counts[value], _hint(value))
+            for value, placeholder in self._placeholders.items()
+        )
+
+    def values(self) -> dict[bytes, str]:
+        """Each secret and its placeholder."""
+        return dict(self._placeholders)
+
+    def add(self, hit: Hit) -> None:
+        if hit.value not in self._placeholders:
+            slug = _SLUG.sub("-", hit.name).strip("-")[:40] or "value"
+            self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug}~"
+            self._places[hit.value] = hit.place
+            self._counts[hit.value] = 0
+        self._counts[hit.value] += 1
+        password = _basic_password(hit)
+        if password:
+            self.add(Hit(0, 0, password, "password", f"password in {hit.place}"))
+
+
+class SecretScan:
+    """Looks through rows of a log. `steps` does the work, piece by piece; `found` grows with it."""
+
+    def __init__(self, log: TrafficLog, rows: Iterable[int]) -> None:
+        self.found = SecretsFound()
+        self._log = log
+        self._rows = rows
+        self._exchanges: set[int] = set()
+
+    def steps(self) -> Iterator[int]:
+        """Yields the number of rows that were looked at: once a row, and once a window of a long one."""
+        for done, row in enumerate(self._rows, 1):
+            for _ in self._body(self._log.raw(row)):
+                yield done - 1
+            self._exchange(row)
+            yield done
+
+    def _body(self, raw: bytes) -> Iterator[None]:
+        for start in range(0, len(raw) or 1, WINDOW):
+            for hit in hits_at_all_levels(raw, start, start + WINDOW):
+                self.found.add(hit)
+            yield
+
+    def _text(self, text: str) -> None:
+        for hit in hits_at_all_levels(encoded(text), 0, len(text) * 4):
+            self.found.add(hit)
+
+    def _exchange(self, row: int) -> None:
+        number, exchange = self._log.exchange(row), self._log.http(row)
+        number = row if number is None else number
+        if exchange is None or number in self._exchanges:
+            return
+        self._exchanges.add(number)
+        for name, value in chain(exchange.request_headers, exchange.response_headers):
+            for hit in _distinct(header_hits(name, encoded(value))):
+                self.found.add(hit)
+        self._text(exchange.url)
+        self._text(exchange.error)
+        for _ in self._body(exchange.body):
+            pass  # at most 64 KiB are kept of one
+
+
+def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:
+    """All at once, for a few rows."""
+    scan = SecretScan(log, rows)
+    for _ in scan.steps():
+        pass
+    return scan.found
+
+
+def _distinct(hits: Iterable[Hit]) -> list[Hit]:
+    """One place may be recognised twice: by the header's name, and by its own shape."""
+    places: dict[tuple[int, int], Hit] = {}
+    for hit in hits:
+        places.setdefault((hit.start, hit.end), hit)
+    return list(places.values())
+
+
+def _basic_password(hit: Hit) -> bytes:
+    """What `Authorization: Basic` wraps."""
+    if hit.name.lower() not in ("authorization", "proxy-authorization"):
+        return b""
+    try:
+        return base64.b64decode(hit.value, validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""
+
+
+def _hint(value: bytes) -> str:
+    text = value.decode(errors="replace")
+    return f"{text[: min(3, len(text) // 4)]}… ({len(text)} characters)"
+
+
+def encoded(text: str) -> bytes:
+    """Any text as bytes, also half letters."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(raw: bytes) -> str:
+    """The way back. A secret that is no text may have been masked out of the middle of a letter."""
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return raw.decode(errors="replace")

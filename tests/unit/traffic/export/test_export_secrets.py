@@ -1,0 +1,260 @@
+"""Secrets are found, listed and masked alike everywhere; everything else stays as it was."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON
+from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.secrets import SecretScan, SecretsFound, find_secrets
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
+
+TOKEN = "tok-4711-abcdef"
+POST = HttpExchange("POST", "https://h/mcp", (), 0)
+
+
+def log_of(*bodies: bytes, http: HttpExchange | None = None) -> TrafficLog:
+    log = TrafficLog()
+    server = log.add_server("srv")
+    for raw in bodies:
+        log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, raw)
+    if http is not None:
+        log.set_http(log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST"), http)
+    log.publish()
+    return log
+
+
+def found_in(*bodies: bytes, http: HttpExchange | None = None) -> SecretsFound:
+    log = log_of(*bodies, http=http)
+    return find_secrets(log, range(len(log)))
+
+
+def values(found: SecretsFound) -> set[str]:
+    return {value.decode() for value in found.values()}
+
+
+@pytest.mark.parametrize(
+    ("body", "secrets"),
+    [
+        (b'{"api_key":"abc"}', {"abc"}),
+        (b'{"accessToken" : "a\\"b\\u002bc"}', {'a"b+c'}),
+        (b'{"headers":{"Authorization":"Bearer abc"}}', {"abc"}),
+        (b'{"text":"{\\"client_secret\\":\\"in a string\\"}"}', {"in a string"}),
+        (b'{"a":"{\\"b\\":\\"{\\\\\\"password\\\\\\":\\\\\\"deep\\\\\\"}\\"}"}', {"deep"}),
+        (b'{"url":"https://me:pw@host/x?token=abc&page=2"}', {"abc", "pw"}),
+        (b'{"url":"https:\\/\\/h\\/?token=a\\/b\\u0026page=2"}', {"a/b"}),
+        (b"grant_type=authorization_code&code=c1&client_secret=a%20b&state=s", {"c1", "a b", "s"}),
+        (b"started: server --api-key abc --port 80", {"abc"}),
+        (b"GITHUB_TOKEN=abc npx server", {"abc"}),
+        (b"{'Authorization': 'Basic dTpw', 'x': 'y'}", {"dTpw", "p"}),
+        (b"> Authorization: Bearer abc", {"abc"}),
+        (b"seen eyJhbGciOiJI.eyJzdWIiOiIx.c2ln here", {"eyJhbGciOiJI.eyJzdWIiOiIx.c2ln"}),
+        (b"key sk-abcdefghijklmnopq.", {"sk-abcdefghijklmnopq"}),
+        (b"ghp_abcdefghijklmnopqrst", {"ghp_abcdefghijklmnopqrst"}),
+        (b"sent Bearer abcdefghijklmnopq", {"abcdefghijklmnopq"}),
+        (b"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefghijklm\n-----END", {"\nMIIEabcdefghijklm\n"}),
+    ],
+)
+def test_a_secret_is_found_where_it_stands(body: bytes, secrets: set[str]) -> None:
+    assert values(found_in(body)) == secrets
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"_meta":{"progressToken":"abcdefgh12345"}}',
+        b'{"error":{"code":-32602,"message":"token: expired, auth: required"}}',
+        b'{"token_endpoint":"https://as/token","token_type":"Bearer"}',
+        b'{"inputSchema":{"properties":{"password":{"type":"string"}}}}',
+        b'{"primaryKey":"id","key":"colour"}',
+        b'{"token":"${TOKEN}","password":"***","secret":""}',
+        b"run task-abcdefghijklmnopqrstuvwxyz",
+        b"state=open code=7",
+        b'{"token=":123456789,"secret:":[1],"x":"token="}',
+        b'{"x":"~secret-1-Authorization~","token":"~secret-2-token~"}',
+    ],
+)
+def test_what_only_speaks_of_secrets_is_left_alone(body: bytes) -> None:
+    found = found_in(body)
+    # The first piece of `state=open` may be a form; what counts is that nothing of JSON and prose is taken.
+    assert values(found) <= {"open"}
+
+
+def test_headers_and_cookies_are_secret_by_name_and_their_scheme_stays() -> None:
+    basic = base64.b64encode(b"me:hunter22").decode()
+    http = HttpExchange(
+        "POST",
+        "https://h/mcp?key=AIza-12345",
+        (("Authorization", f"Basic {basic}"), ("Cookie", "sid=abc; lang=en"), ("Accept", "text/plain")),
+        0,
+        response_headers=(("Set-Cookie", "sid=new-1; Path=/"), ("Mcp-Session-Id", "s1")),
+        body=b"hello hunter22",
+    )
+    masking = Masking(found_in(http=http))
+    masked = masking.exchange(http)
+    assert masked.url == "https://h/mcp?key=~secret-7-key~"
+    assert masked.request_headers == (
+        ("Authorization", "Basic ~secret-1-Authorization~"),
+        ("Cookie", "sid=~secret-3-cookie-sid~; lang=~secret-4-cookie-lang~"),
+        ("Accept", "text/plain"),
+    )
+    assert masked.response_headers[0] == ("Set-Cookie", "sid=~secret-5-cookie-sid~; Path=/")
+    assert masked.response_headers[1] == ("Mcp-Session-Id", "~secret-6-Mcp-Session-Id~")
+    assert masked.body == b"hello ~secret-2-password~"
+
+
+def test_one_secret_has_one_placeholder_in_whatever_spelling_it_comes_back() -> None:
+    secret = "p+q/r 4711"
+    spellings = [
+        json.dumps({"password": secret}),
+        json.dumps({"echo": f"you said {secret}!"}),
+        json.dumps({"text": json.dumps({"url": f"http://h/?x={quote(secret, safe='')}"})}),
+        f"echo {base64.b64encode(secret.encode()).decode()}",
+        '{"echo":"p\\u002Bq\\/r\\u00204711"}',
+    ]
+    masking = Masking(found_in(spellings[0].encode()))
+    for spelling in spellings:
+        masked = masking.text(spelling)
+        assert "~secret-1-password~" in masked
+        assert "4711" not in masked
+
+
+def test_a_short_secret_is_masked_where_it_was_given_and_not_wherever_its_letters_are() -> None:
+    masking = Masking(found_in(b'{"password":"tools"}'))
+    assert masking.body(b'{"password":"tools","method":"tools/call"}') == (
+        b'{"password":"~secret-1-password~","method":"tools/call"}'
+    )
+
+
+def test_a_number_that_equals_a_secret_stays_a_number() -> None:
+    masking = Masking(found_in(b'{"password":"1234567890"}'))
+    assert masking.body(b'{"phone":1234567890}') == b'{"phone":1234567890}'
+
+
+def test_a_secret_with_quotes_does_not_reach_across_two_strings() -> None:
+    body = json.dumps({"password": 'a1","b":"c2345'}).encode()
+    masking = Masking(found_in(body))
+    assert json.loads(masking.body(b'{"x":"a1","b":"c2345","n":"\\n"}')) == {
+        "x": "a1",
+        "b": "c2345",
+        "n": "\n",
+    }
+    assert json.loads(masking.body(json.dumps({"echo": 'a1","b":"c2345'}).encode())) == {
+        "echo": "~secret-1-password~"
+    }
+
+
+def test_the_list_says_where_a_secret_was_and_only_hints_at_it() -> None:
+    (item,) = found_in(b'{"token":"abcdefgh1234"}', b'{"token":"abcdefgh1234","n":"\\n"}').items
+    assert (item.placeholder, item.where, item.count) == ("~secret-1-token~", 'member "token"', 2)
+    assert item.hint == "abc… (12 characters)"
+
+
+def test_what_the_person_takes_out_of_the_list_is_not_masked() -> None:
+    found = found_in(b'{"token":"abcdefgh1234","password":"xyzxyz1234"}')
+    masking = Masking(found, kept_out={"~secret-1-token~"})
+    assert masking.body(b"abcdefgh1234 xyzxyz1234") == b"abcdefgh1234 ~secret-2-password~"
+    assert [item.placeholder for item in masking.items] == ["~secret-2-password~"]
+
+
+def test_nothing_to_mask_changes_nothing() -> None:
+    assert NO_MASKING.body(b'{"token":"x"}') == b'{"token":"x"}'
+    assert NO_MASKING.text("half \ud83d") == "half \ud83d"
+    assert NO_MASKING.exchange(POST) == POST
+
+
+def test_overlapping_secrets_leave_nothing_of_either() -> None:
+    masking = Masking(found_in(b'{"token":"abcdefgh12345","password":"gh12345-tail99"}'))
+    assert masking.body(b"<abcdefgh12345-tail99>") == b"<~secret-1-token~>"
+
+
+def test_a_secret_across_the_seam_of_a_long_body_is_masked_once() -> None:
+    found = found_in(b'{"token":"%s"}' % TOKEN.encode())
+    for shift in range(-20, 3):
+        body = b"." * (256 * 1024 + shift) + TOKEN.encode() + b"." * 300_000
+        assert Masking(found).body(body) == body.replace(TOKEN.encode(), b"~secret-1-token~")
+
+
+def test_escapes_across_the_seam_of_a_long_body_are_kept() -> None:
+    found = found_in(b'{"token":"%s"}' % TOKEN.encode())
+    spelled = TOKEN.encode().replace(b"-", b"\\u002d")
+    for shift in range(-30, 3):
+        body = b'{"x":"' + b"." * (256 * 1024 + shift) + spelled + b"\\n" * 99 + b'"}'
+        assert Masking(found).body(body) == body.replace(spelled, b"~secret-1-token~")
+
+
+def test_a_thousand_secrets_are_masked_in_one_pass() -> None:
+    tokens = [f"tok{number:05}xyz" for number in range(1000)]
+    found = found_in(*(json.dumps({"token": token}).encode() for token in tokens))
+    masked = Masking(found).text(" ".join(tokens))
+    assert masked == " ".join(f"~secret-{number}-token~" for number in range(1, 1001))
+
+
+def test_a_scan_tells_how_far_it_has_come_and_goes_through_long_bodies_in_steps() -> None:
+    log = log_of(b"{}", b"." * 600_000, b"{}")
+    assert list(SecretScan(log, range(3)).steps()) == [0, 1, 1, 1, 1, 2, 2, 3]
+
+
+def test_an_exchange_is_looked_at_once_however_many_frames_rode_on_it() -> None:
+    log = log_of(b"{}", b"{}", http=HttpExchange("POST", "https://h", (("Authorization", "abc"),), 0))
+    for row in range(2):
+        log.rides_on(row, 2)
+    (item,) = find_secrets(log, range(3)).items
+    assert item.count == 1
+
+
+leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+names = st.sampled_from(["token", "password", "x", "api_key", "key", "Authorization", "text"]) | st.text()
+json_values = st.recursive(
+    leaf, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4), max_leaves=12
+)
+
+
+def shape(value: JSON) -> JSON:
+    """The value without its strings."""
+    if isinstance(value, dict):
+        return [shape(child) for child in value.values()]
+    if isinstance(value, list):
+        return [shape(child) for child in value]
+    return "" if isinstance(value, str) else value
+
+
+@given(json_values, st.booleans())
+def test_masked_json_is_json_of_the_same_shape(value: JSON, is_ascii: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=is_ascii).encode(errors="replace")
+    masked = Masking(found_in(raw)).body(raw)
+    assert shape(json.loads(masked)) == shape(json.loads(raw))
+
+
+secrets = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=8).map(
+    lambda text: f"Zq7{text}"
+)
+
+
+@given(secrets, json_values, st.booleans(), st.booleans())
+def test_no_trace_of_a_distinctive_secret_is_left(
+    secret: str, other: JSON, is_ascii: bool, is_nested: bool
+) -> None:
+    value: JSON = {"password": secret, "echo": f"<{secret}>", "other": other}
+    if is_nested:
+        value = {"text": json.dumps(value, ensure_ascii=is_ascii)}
+    raw = json.dumps(value, ensure_ascii=is_ascii).encode(errors="replace")
+    masked = json.loads(Masking(found_in(raw)).body(raw))
+    inner = json.loads(masked["text"]) if is_nested else masked
+    assert secret not in inner["password"]
+    assert secret not in inner["echo"]
+    assert inner["password"].startswith("~secret-")
+
+
+@given(st.binary(), st.binary(min_size=8))
+def test_any_bytes_can_be_masked(raw: bytes, secret: bytes) -> None:
+    masking = Masking(found_in(raw, b"token=" + secret))
+    masking.body(raw + secret + raw)
+    masking.text(raw.decode("latin-1"))
