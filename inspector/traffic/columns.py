@@ -69,20 +69,20 @@ class Columns:
 
     def pack(self, first: int, last: int) -> bytes:
         """Rows from `first` up to `last`, column after column, little-endian."""
-        return b"".join(_swapped(column[first:last]).tobytes() for column in self._all())
+        return b"".join(_swapped(column[first:last]).tobytes() for column in self.all())
 
     def unpack(self, packed: bytes, count: int) -> None:
         """Append so many rows that were packed. Raises ValueError when they are not that many."""
         if len(packed) != count * ROW_BYTES:
             raise ValueError(f"{len(packed)} bytes do not hold {count} rows")
         start = 0
-        for column in self._all():
+        for column in self.all():
             end = start + count * column.itemsize
             rows = array(column.typecode, packed[start:end])
             column.extend(_swapped(rows))
             start = end
 
-    def _all(self) -> Iterator[array[int]]:
+    def all(self) -> Iterator[array[int]]:
         return (getattr(self, name) for name in TYPES)
 
 

@@ -10,6 +10,7 @@ Bytes are kept in memory until a recording has them on disk (`shelve`); then `ra
 
 from __future__ import annotations
 
+import threading
 from array import array
 from collections import deque
 from collections.abc import Iterable
@@ -32,6 +33,10 @@ class Shelf(Protocol):
         """Some bytes of a row's body."""
         ...
 
+    def chunk(self, number: int) -> bytes:
+        """The joined bytes of the rows with this number in column `chunk`; b"" when they cannot be read."""
+        ...
+
     def http(self, number: int) -> HttpExchange | None: ...
 
 
@@ -40,10 +45,12 @@ class TrafficLog:
 
     Signals:
         grew: Rows were added or changed (`touched`); carries the length. Once a batch, where it is written.
+        noted: The person marked a row, or commented on it; carries its number. Where `set_remark` was called.
     """
 
     def __init__(self) -> None:
         self.grew: Signal[int] = Signal()
+        self.noted: Signal[int] = Signal()
         self.columns = Columns()
         self.words = Words()
         self.revisions = [""]  # those that were agreed on, in the order in which they turned up
@@ -53,6 +60,7 @@ class TrafficLog:
         self._raw: list[bytes | None] = []
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
+        self._http_lock = threading.Lock()
         self._remarks: dict[int, Remark] = {}
         self._resent: dict[int, int] = {}
         self._servers: list[str] = []
@@ -151,7 +159,8 @@ class TrafficLog:
 
     def set_http(self, row: int, exchange: HttpExchange) -> None:
         """What is known of an exchange now; frozen, so a reader sees the old or the new, whole."""
-        self._http[row] = exchange
+        with self._http_lock:
+            self._http[row] = exchange
         self.columns.http_status[row] = max(0, min(exchange.status or 0, 0xFFFF))
         self.columns.duration[row] = -1 if exchange.total_ns is None else exchange.total_ns
         self._touch(row)
@@ -177,6 +186,7 @@ class TrafficLog:
         else:
             self._remarks[row] = remark
         self.remarks_changed.append(row)
+        self.noted.emit(row)
 
     # -------------------------------------------------------------- storing
 
@@ -185,25 +195,38 @@ class TrafficLog:
         self._shelf = shelf
 
     def let_go(self, first: int, last: int) -> None:
-        """Forget the bytes of these rows, and their HTTP exchanges that are over: the shelf has them."""
+        """Forget the bytes of these rows: the shelf has them."""
         self._raw[first:last] = [None] * (last - first)
 
-    def let_go_http(self, row: int) -> None:
-        """Forget an HTTP exchange that is over and on the shelf."""
-        self._http.pop(row, None)
+    def let_go_http(self, row: int, exchange: HttpExchange) -> None:
+        """Forget what is known of an HTTP exchange, unless more is known by now: the shelf has this."""
+        with self._http_lock:
+            if self._http.get(row) is exchange:
+                del self._http[row]
+
+    def http_in_memory(self) -> dict[int, HttpExchange]:
+        """The exchanges by row that were not let go: those that go on, and those that are not stored yet."""
+        with self._http_lock:
+            return self._http.copy()
 
     def in_memory(self, first: int, last: int) -> list[bytes | None]:
         """The bytes of these rows; None for those that were let go."""
         return self._raw[first:last]
 
+    def stored(self, chunk: int) -> bytes:
+        """The joined bytes of the rows with this number in column `chunk`; they may be let go or not."""
+        return b"" if self._shelf is None else self._shelf.chunk(chunk)
+
     def restore(
         self,
+        servers: list[str],
         other_ids: dict[int, RequestId],
         remarks: dict[int, Remark],
         resent: dict[int, int],
     ) -> None:
-        """Take over what a capture holds, after its words, servers, revisions and columns were put in: all
-        bytes are on the shelf."""
+        """Take over what a capture holds, after its words, revisions and columns were put in: all bytes are
+        on the shelf. For a log that is empty."""
+        self._servers = servers
         self._other_ids, self._remarks, self._resent = other_ids, remarks, resent
         self._raw = [None] * len(self.columns.kind)
         self.publish()

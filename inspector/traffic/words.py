@@ -24,6 +24,11 @@ class Words:
             self._numbers[text] = number
         return number
 
+    def restore(self, texts: list[str]) -> None:
+        """Take over the texts of a capture with the numbers they have there; number 0 is the empty one."""
+        self._texts = texts
+        self._numbers = {text: number for number, text in enumerate(texts)}
+
     def text(self, number: int) -> str:
         return self._texts[number]
 

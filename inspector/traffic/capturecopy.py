@@ -1,0 +1,72 @@
+"""A copy of a capture, also of one that is being recorded."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from inspector.base.errors import RequestCancelled, UserError
+from inspector.traffic import capturefile
+
+_PAGES_AT_A_TIME = 512  # 4 MiB
+
+
+def copy_capture(
+    source: Path,
+    target: Path,
+    finish: Callable[[sqlite3.Connection], object] | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> None:
+    """Copy what the file holds at this moment, in one file that is marked as closed.
+
+    Written beside the target and put in its place when it is whole; `finish` may add to it before. Raises
+    UserError, or RequestCancelled, and then the target is as it was.
+    """
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+
+    def on_step(_status: int, remaining: int, total: int) -> None:
+        if is_cancelled is not None and is_cancelled():
+            raise RequestCancelled(f"Saving {target.name} was cancelled.")
+        if on_progress is not None:
+            on_progress(total - remaining, total)
+
+    try:
+        os.close(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
+        _copy(source, beside, finish, on_step)
+        beside.replace(target)
+    except (OSError, sqlite3.Error) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        raise UserError(
+            f"{target} could not be saved: {reason}.", "Choose another place, or make room there."
+        ) from exc
+    finally:
+        for name in (beside, *(beside.with_name(beside.name + end) for end in capturefile.SIDE_FILES)):
+            name.unlink(missing_ok=True)
+
+
+def _copy(
+    source: Path,
+    target: Path,
+    finish: Callable[[sqlite3.Connection], object] | None,
+    on_step: Callable[[int, int, int], None],
+) -> None:
+    old = capturefile.connect_to_read(source)
+    try:
+        new = capturefile.connect(target, "rw")
+        try:
+            # One look at the source for all of it: otherwise each commit to it would begin the copy anew.
+            old.execute("BEGIN")
+            old.execute("SELECT count(*) FROM about").fetchone()
+            old.backup(new, pages=_PAGES_AT_A_TIME, progress=on_step)
+            new.execute("PRAGMA journal_mode=DELETE")
+            if finish is not None:
+                finish(new)
+            capturefile.put_about(new, {"closed_at": str(time.time_ns())})
+        finally:
+            new.close()
+    finally:
+        old.close()

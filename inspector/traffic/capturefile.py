@@ -1,0 +1,250 @@
+"""The file format of captures (`.mcpcap`), for whoever wants to read one without us.
+
+An SQLite database with `application_id` 0x4D435043 ("MCPC") and `user_version` 1, in UTF-8. JSON columns are
+ASCII (everything else is escaped, so that a lone surrogate survives). Rows are numbered from 0.
+
+    about     key, value            app, began_at (ns since 1970), title, recorder (process id, when it
+                                    started), closed_at (missing: still recorded, or interrupted)
+    server    first, texts          JSON array of names: those numbered from `first` on
+    word      first, texts          … of texts that rows refer to; number 0 is the empty one
+    revision  first, texts          … of protocol revisions; number 0 is the empty one
+    segment   number, count, columns    rows from number * 1024 on, 1,024 in all but the last: column after
+                                    column, little-endian, in the order and the types of `columns.TYPES`
+    chunk     number, bytes         the bytes of a run of rows, joined; where one row has its own is in its
+                                    columns `chunk`, `offset` and `kept`. More than 64 KiB: alone in a chunk
+    other_id  first, ids            JSON [[row, …], [id, …]]: ids that are no 64-bit integers
+    http      row, value            JSON object: the exchange of a row of kind HTTP, without its body
+    http_body row, bytes            … its body, where one was kept
+    remark    row, value            JSON [is marked, comment]
+    resent    row, value            JSON [row of the request that this one repeats]
+
+Why columns and not a row a frame: Python's SQLite module gives up and takes back the interpreter's lock for
+each statement. While another thread computes, that allows 6,000 inserts a second; segments take 200,000 rows.
+
+Here are the statements, and no threads. Everything raises `sqlite3.Error`, but `check_header` and `create`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON
+from inspector.traffic.records import Remark
+
+SUFFIX = ".mcpcap"
+SIDE_FILES = ("-wal", "-shm", "-journal")
+APPLICATION_ID = 0x4D435043
+VERSION = 1
+SEGMENT_ROWS = 1024
+CHUNK_BYTES = 256 * 1024
+OWN_CHUNK_BYTES = 64 * 1024
+
+_SCHEMA = (
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE server (first INTEGER PRIMARY KEY, texts TEXT NOT NULL)",
+    "CREATE TABLE word (first INTEGER PRIMARY KEY, texts TEXT NOT NULL)",
+    "CREATE TABLE revision (first INTEGER PRIMARY KEY, texts TEXT NOT NULL)",
+    "CREATE TABLE segment (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, columns BLOB NOT NULL)",
+    "CREATE TABLE chunk (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+    "CREATE TABLE other_id (first INTEGER PRIMARY KEY, ids TEXT NOT NULL)",
+    "CREATE TABLE http (row INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE http_body (row INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+    "CREATE TABLE remark (row INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE resent (row INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+)
+_MAGIC = b"SQLite format 3\0"
+_PAGE = (
+    8192  # a big body is a chain of pages: larger ones make it shorter, smaller ones write less at a trickle
+)
+_MOST_BLOBS = 64  # in one statement
+
+
+# ------------------------------------------------------------------ opening
+
+
+def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
+    """A new capture, readable by its owner only: it holds whatever went over the wire. Raises OSError
+    (FileExistsError too) or sqlite3.Error."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = connect(path, "rw")
+    try:
+        connection.execute(f"PRAGMA page_size={_PAGE}")
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        put_about(connection, about)
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+        keep_journal_beside(connection)
+    except BaseException:
+        connection.close()
+        path.unlink(missing_ok=True)
+        raise
+    return connection
+
+
+def keep_journal_beside(connection: sqlite3.Connection) -> None:
+    """For recording: readers and the writer do not wait for one another, and a commit is one append."""
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def leave_one_file(connection: sqlite3.Connection) -> None:
+    """Put what is in the journal beside the file into it. Raises when somebody else has it open."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def connect(path: Path, mode: str, extra: str = "") -> sqlite3.Connection:
+    """`mode` is "rw" or "ro". The file is not trusted: nothing that its schema says is carried out."""
+    uri = f"{path.absolute().as_uri()}?mode={mode}{extra}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA cell_size_check=ON")
+    return connection
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """For a file that may have a journal beside it, also on a medium where nothing can be written."""
+    connection = connect(path, "ro")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        return connect(path, "ro", "&immutable=1")
+    return connection
+
+
+def has_our_tables(connection: sqlite3.Connection) -> bool:
+    """These and nothing else: a view or a trigger of that name could do anything."""
+    found = connection.execute("SELECT sql FROM sqlite_master").fetchmany(len(_SCHEMA) + 1)
+    return {sql for (sql,) in found} == set(_SCHEMA)
+
+
+def check_header(path: Path) -> None:
+    """Raise UserError when a file is no capture that we can read, before SQLite looks at it."""
+    header = _header(path)
+    if not header:
+        raise UserError(f"{path.name} is empty.", "Nothing was recorded into it; it can be deleted.")
+    if not header.startswith(_MAGIC):
+        raise UserError(
+            f"{path.name} is not a capture.", "Open an .mcpcap file, or import a .jsonl or .har file."
+        )
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise UserError(
+            f"{path.name} is a database of another application.", "Open an .mcpcap file that MCP Lens wrote."
+        )
+    if (version := int.from_bytes(header[60:64], "big")) > VERSION:
+        raise UserError(
+            f"{path.name} was written by a newer MCP Lens (format {version}; this one reads {VERSION}).",
+            "Update MCP Lens to open it.",
+        )
+
+
+def _header(path: Path) -> bytes:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UserError(f"{path.name} is not a file.", "Choose an .mcpcap file.")
+        with path.open("rb") as file:
+            return file.read(100)
+    except OSError as exc:
+        raise cannot_open(path, exc) from exc
+
+
+def cannot_open(path: Path, exc: OSError | sqlite3.Error) -> UserError:
+    """The sentence for a file that cannot be used, and the next step."""
+    if isinstance(exc, FileNotFoundError):
+        return UserError(
+            f"There is no file {path}.", "It may have been moved or deleted: look for it elsewhere."
+        )
+    if isinstance(exc, OSError):
+        return UserError(f"{path} cannot be opened: {exc.strerror or exc}.", "Check the file's permissions.")
+    return UserError(
+        f"{path.name} is damaged and cannot be read: {exc}.", "Open a copy of it, if there is one."
+    )
+
+
+# ------------------------------------------------------------------ writing: few statements, much in each
+
+
+def put_about(connection: sqlite3.Connection, about: dict[str, str]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+
+
+def put_texts(connection: sqlite3.Connection, table: str, first: int, texts: Sequence[str]) -> None:
+    connection.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (first, _json(texts)))  # noqa: S608
+
+
+def put_segments(connection: sqlite3.Connection, segments: Sequence[tuple[int, int, bytes]]) -> None:
+    _put_blobs(connection, "segment", segments)
+
+
+def put_chunks(connection: sqlite3.Connection, chunks: Sequence[tuple[int, bytes]]) -> None:
+    _put_blobs(connection, "chunk", chunks)
+
+
+def put_other_ids(connection: sqlite3.Connection, rows: Sequence[int], ids: Sequence[int | str]) -> None:
+    connection.execute("INSERT OR REPLACE INTO other_id VALUES (?, ?)", (rows[0], _json([rows, ids])))
+
+
+def put_values(connection: sqlite3.Connection, table: str, values: Iterable[tuple[int, object]]) -> None:
+    """JSON objects or arrays of rows, into http, remark or resent: one statement, however many."""
+    # SQLite gives the element of an array as it was written; of a scalar it would make a value of its own.
+    connection.execute(
+        f"INSERT OR REPLACE INTO {table} "  # noqa: S608  # the name is one of ours
+        "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)",
+        (_json(list(values)),),
+    )
+
+
+def put_remarks(connection: sqlite3.Connection, remarks: Mapping[int, Remark]) -> None:
+    """An empty one takes the place of one that was taken back."""
+    values = ((row, (remark.is_marked, remark.comment)) for row, remark in remarks.items())
+    put_values(connection, "remark", values)
+
+
+def put_http_bodies(connection: sqlite3.Connection, bodies: Iterable[tuple[int, bytes]]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO http_body VALUES (?, ?)", bodies)
+
+
+def _put_blobs(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[int | bytes, ...]]) -> None:
+    for start in range(0, len(rows), _MOST_BLOBS):
+        some = rows[start : start + _MOST_BLOBS]
+        one = f"({','.join('?' * len(some[0]))})"
+        statement = f"INSERT OR REPLACE INTO {table} VALUES {','.join([one] * len(some))}"  # noqa: S608
+        connection.execute(statement, [value for row in some for value in row])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+# ------------------------------------------------------------------ reading: nothing is believed
+
+
+def about(connection: sqlite3.Connection) -> dict[str, str]:
+    found = connection.execute("SELECT key, value FROM about").fetchmany(100)
+    return {key: value for key, value in found if isinstance(key, str) and isinstance(value, str)}
+
+
+def row_count(connection: sqlite3.Connection) -> int:
+    last = connection.execute("SELECT number, count FROM segment ORDER BY number DESC LIMIT 1").fetchone()
+    return last[0] * SEGMENT_ROWS + last[1] if last else 0
+
+
+def json_value(text: object) -> JSON:
+    """A value of a JSON column; None when it is none."""
+    if not isinstance(text, str):
+        return None
+    try:
+        value: JSON = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value

@@ -1,0 +1,214 @@
+"""Reads a capture's file into a log. Nothing in the file is believed: what is out of range is put right, what
+cannot be read is left out, and a sentence says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from inspector.base.jsonvalue import JSON
+from inspector.base.units import plural
+from inspector.protocol.jsonrpc import RequestId
+from inspector.traffic.capturefile import SEGMENT_ROWS, json_value
+from inspector.traffic.columns import ROW_BYTES, Columns
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Remark, Status
+
+_MOST_COMMENT = 100_000
+_UNKNOWN_SERVER = "(unknown)"
+LOST = "this row could not be read from the damaged file"
+
+
+@dataclass(slots=True)
+class Loading:
+    """What there is to say about a file once it was read."""
+
+    damaged: int = 0  # places that could not be read at all
+    lost: int = 0  # rows
+    corrected: int = 0  # values
+
+    def problems(self) -> tuple[str, ...]:
+        found = []
+        if self.lost:
+            found.append(f"{plural(self.lost, 'row')} could not be read: the file is damaged there.")
+        elif self.damaged:
+            found.append("Some of it could not be read: the file is damaged.")
+        if self.corrected:
+            found.append(f"{plural(self.corrected, 'value')} made no sense and were left out.")
+        return tuple(found)
+
+
+@dataclass(slots=True)
+class CaptureReader:
+    """Reads one file, once. `on_step` is told how many rows are read, of how many; it may raise."""
+
+    connection: sqlite3.Connection
+    file_size: int
+    on_step: Callable[[int, int], None]
+    loading: Loading = field(default_factory=Loading)
+
+    def into(self, log: TrafficLog) -> None:
+        """Fill an empty log."""
+        words, revisions = self._texts("word", 1), self._texts("revision", 1)
+        servers = self._texts("server", 0) or [_UNKNOWN_SERVER]
+        log.words.restore(words)
+        log.revisions[:] = revisions[:256]
+        plan = self._plan()
+        total = sum(count for _, count in plan)
+        check = _Check(len(servers), len(words), len(log.revisions), total)
+        for number, count in plan:
+            if self._segment(log.columns, number, count):
+                self.loading.corrected += check.last_rows(log.columns, count)
+            else:
+                _fill(log.columns, count, log.words.number(LOST))
+                self.loading.lost += count
+            self.on_step(len(log.columns.kind), total)
+        log.restore(servers, self._other_ids(total), self._remarks(total), self._resent(total))
+
+    # --------------------------------------------------------------
+
+    def _texts(self, table: str, empty: int) -> list[str]:
+        texts = [""] * empty
+        for first, value in self._rows(f"SELECT first, texts FROM {table} ORDER BY first"):  # noqa: S608
+            some = json_value(value)
+            if first != len(texts) or not isinstance(some, list):
+                self.loading.damaged += 1
+                continue
+            texts.extend(text if isinstance(text, str) else "" for text in some)
+        return texts
+
+    def _plan(self) -> list[tuple[int, int]]:
+        """The segments and how many rows each should have: all but the last are full."""
+        # A file that says it has more than it has room for is not filled up to what it says.
+        most = self.file_size // (SEGMENT_ROWS * ROW_BYTES) + 1
+        known = {}
+        for number, count in self._rows("SELECT number, count FROM segment ORDER BY number"):
+            if not (isinstance(count, int) and number >= 0) or number >= most:
+                self.loading.damaged += 1
+                continue
+            known[number] = max(0, min(count, SEGMENT_ROWS))
+        last = max(known, default=-1)
+        return [(number, known[last] if number == last else SEGMENT_ROWS) for number in range(last + 1)]
+
+    def _segment(self, columns: Columns, number: int, count: int) -> bool:
+        statement = "SELECT columns FROM segment WHERE number = ?"
+        try:
+            row = self.connection.execute(statement, (number,)).fetchone()
+            if row is None or not isinstance(row[0], bytes):
+                return False
+            columns.unpack(row[0], count)
+        except (sqlite3.Error, ValueError):
+            return False
+        return True
+
+    def _other_ids(self, total: int) -> dict[int, RequestId]:
+        ids: dict[int, RequestId] = {}
+        for _, value in self._rows("SELECT first, ids FROM other_id"):
+            ids.update(_pairs(json_value(value)))
+        # Of rows in order, so the first and the last tell whether all are there.
+        if ids and not (min(ids) >= 0 and max(ids) < total):
+            ids = {row: id for row, id in ids.items() if 0 <= row < total}
+        return ids
+
+    def _remarks(self, total: int) -> dict[int, Remark]:
+        remarks = {}
+        for row, value in self._rows("SELECT row, value FROM remark"):
+            match json_value(value):
+                case [bool() as is_marked, str() as comment] if 0 <= row < total and (is_marked or comment):
+                    remarks[row] = Remark(is_marked, comment[:_MOST_COMMENT])
+        return remarks
+
+    def _resent(self, total: int) -> dict[int, int]:
+        resent = {}
+        for row, value in self._rows("SELECT row, value FROM resent"):
+            match json_value(value):
+                case [int() as old] if 0 <= row < total and 0 <= old < total:
+                    resent[row] = old
+        return resent
+
+    def _rows(self, statement: str) -> Iterator[tuple[int, object]]:
+        """All rows until the first that cannot be read."""
+        try:
+            yield from self.connection.execute(statement)
+        except sqlite3.Error:
+            self.loading.damaged += 1
+
+
+def _pairs(value: JSON) -> Iterator[tuple[int, RequestId]]:
+    match value:
+        case [list() as rows, list() as ids] if len(rows) == len(ids):
+            for row, id in zip(rows, ids, strict=True):
+                if type(row) is int and (type(id) is str or type(id) is int):
+                    yield row, id
+
+
+def _fill(columns: Columns, count: int, problem: int) -> None:
+    """Rows in the place of some that are lost, so that the others keep their numbers."""
+    wall = columns.wall[-1] if columns.wall else 0
+    lost = Columns()
+    for column in lost.all():
+        column.extend(array(column.typecode, bytes(count * column.itemsize)))
+    lost.wall = array("q", [wall]) * count
+    lost.kind = array("B", [RecordKind.LOCAL]) * count
+    lost.problem = array("I", [problem]) * count
+    for name in ("partner", "exchange", "operation", "duration"):
+        setattr(lost, name, array("q", [-1]) * count)
+    columns.unpack(lost.pack(0, count), count)
+
+
+class _Check:
+    """What each column may hold, so that no reader has to look. Bytes are checked when they are read."""
+
+    def __init__(self, servers: int, words: int, revisions: int, rows: int) -> None:
+        top = 2**63 - 1
+        # column: smallest, largest, and what stands for anything else
+        self._bounds = {
+            "wall": (0, top, 0),
+            "server": (0, servers - 1, 0),
+            "kind": (RecordKind.REQUEST, max(RecordKind), RecordKind.INVALID),
+            "direction": (0, max(Direction), 0),
+            "status": (0, max(Status), 0),
+            "revision": (0, revisions - 1, 0),
+            "id_kind": (0, 2, 0),
+            "method": (0, words - 1, 0),
+            "subject": (0, words - 1, 0),
+            "problem": (0, words - 1, 0),
+            "partner": (-1, rows - 1, -1),
+            "exchange": (-1, rows - 1, -1),
+            "operation": (-1, rows - 1, -1),
+            "duration": (-1, top, -1),
+            "size": (0, top, 0),
+        }
+        self._no_kinds = bytes(set(range(256)) - {*RecordKind})
+
+    def last_rows(self, columns: Columns, count: int) -> int:
+        """Put right what is wrong in the rows that were added last; say how many values."""
+        corrected = 0
+        for name, (low, high, instead) in self._bounds.items():
+            column: array[int] = getattr(columns, name)
+            last = column[len(column) - count :]
+            if not _is_within(last, low, high):
+                right = array(column.typecode, (v if low <= v <= high else instead for v in last))
+                corrected += sum(map(int.__ne__, last, right))
+                column[len(column) - count :] = right
+        return corrected + self._kinds(columns, count)
+
+    def _kinds(self, columns: Columns, count: int) -> int:
+        """The kinds have gaps between them."""
+        kinds = columns.kind[len(columns.kind) - count :].tobytes()
+        unknown = len(kinds) - len(kinds.translate(None, self._no_kinds))
+        if unknown:
+            table = bytes(RecordKind.INVALID if kind in self._no_kinds else kind for kind in range(256))
+            columns.kind[len(columns.kind) - count :] = array("B", kinds.translate(table))
+        return unknown
+
+
+def _is_within(column: array[int], low: int, high: int) -> bool:
+    if not column:
+        return True
+    packed = column.tobytes()
+    if packed == packed[: column.itemsize] * len(column):  # one value all over, as most columns have
+        return low <= column[0] <= high
+    return min(column) >= low and max(column) <= high

@@ -1,0 +1,190 @@
+"""Brings a capture's file up to date with a log: what is new, and what has changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import accumulate
+
+from inspector.traffic import capturefile, storedhttp
+from inspector.traffic.capturefile import CHUNK_BYTES, OWN_CHUNK_BYTES, SEGMENT_ROWS
+from inspector.traffic.columns import ID_OTHER
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import HttpExchange
+
+_MOST_ROWS = 16 * 1024  # in one transaction, so that one that fails or is slow does not hold too much
+_MOST_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive rows whose bytes are one chunk."""
+
+    first: int
+    last: int  # not of it
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one transaction has put into the file."""
+
+    runs: tuple[Run, ...]
+    exchanges: dict[int, HttpExchange]
+    size: int  # bytes of bodies and columns
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of a log the file has."""
+
+    rows: int = 0
+    chunks: int = 0
+    touched: int = 0
+    words: int = 1  # number 0 is in every log
+    servers: int = 0
+    revisions: int = 1
+    resent: int = 0
+
+
+class LogWriter:
+    """Not a thread, and used by one at a time. It fills the log's columns `chunk` and `offset`."""
+
+    def __init__(self, log: TrafficLog, connection: sqlite3.Connection, at: Progress = Progress()) -> None:  # noqa: B008
+        self.at = at
+        self._log = log
+        self._connection = connection
+        self._exchanges: dict[int, HttpExchange] = {}  # the file has them like this
+
+    def is_behind(self) -> bool:
+        """Whether rows, or changes to rows, are not in the file."""
+        return self.at.rows < len(self._log) or self.at.touched < len(self._log.touched)
+
+    def write(self, remarked: Collection[int] = ()) -> Written:
+        """One transaction: a batch of new rows, all changes, and the remarks on these rows.
+
+        Raises sqlite3.Error, and then neither the file nor anything here has changed.
+        """
+        # In this order: a row that changes while we look is in `touched` the next time.
+        touched, published = len(self._log.touched), len(self._log)
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            written, at = self._write(touched, published, remarked)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.rollback()
+            self.take_back()
+            raise
+        self.at = at
+        self._exchanges |= written.exchanges
+        return written
+
+    def forget(self, row: int) -> None:
+        """The log has let go of this exchange."""
+        self._exchanges.pop(row, None)
+
+    def take_back(self) -> None:
+        """Rows from here on are in no file: say so in the columns."""
+        columns = self._log.columns
+        del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
+
+    # --------------------------------------------------------------
+
+    def _write(self, touched: int, published: int, remarked: Collection[int]) -> tuple[Written, Progress]:
+        log, at, connection = self._log, self.at, self._connection
+        runs = self._runs(min(published, at.rows + _MOST_ROWS))
+        rows = runs[-1].last if runs else at.rows
+        chunks = [(number, self._joined(run)) for number, run in enumerate(runs, at.chunks)]
+        self._place(runs)
+        capturefile.put_chunks(connection, chunks)
+        segments = self._segments(rows, touched)
+        capturefile.put_segments(connection, segments)
+        exchanges = self._write_exchanges(rows)
+        self._write_other_ids(rows)
+        if remarked:
+            capturefile.put_remarks(connection, {row: log.remark(row) for row in remarked})
+        size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
+        return Written(tuple(runs), exchanges, size), self._write_texts(rows, at.chunks + len(runs), touched)
+
+    def _runs(self, end: int) -> list[Run]:
+        """The rows from where the file ends, cut where a chunk is full and around big ones."""
+        first = self.at.rows
+        kept = self._log.columns.kept[first:end]
+        ends = list(accumulate(kept))
+        stop = max(bisect_right(ends, _MOST_BYTES), 1) if kept else 0
+        bigs = [index for index, size in enumerate(kept[:stop]) if size > OWN_CHUNK_BYTES] if kept else []
+        runs, start, before = [], 0, 0
+        for big in (*bigs, stop):
+            while start < big:
+                cut = max(bisect_right(ends, before + CHUNK_BYTES, start, big), start + 1)
+                runs.append(Run(first + start, first + cut, ends[cut - 1] - before))
+                start, before = cut, ends[cut - 1]
+            if big < stop:
+                runs.append(Run(first + big, first + big + 1, kept[big]))
+                start, before = big + 1, ends[big]
+        return runs
+
+    def _joined(self, run: Run) -> bytes:
+        # Nothing is let go before it is written: there is no None among them.
+        raws: list[bytes] = self._log.in_memory(run.first, run.last)  # type: ignore[assignment]
+        return raws[0] if len(raws) == 1 else b"".join(raws)
+
+    def _place(self, runs: list[Run]) -> None:
+        columns = self._log.columns
+        for number, run in enumerate(runs, self.at.chunks):
+            columns.chunk.extend(array("I", [number]) * (run.last - run.first))
+            columns.offset.extend(array("I", accumulate(columns.kept[run.first : run.last - 1], initial=0)))
+
+    def _segments(self, rows: int, touched: int) -> list[tuple[int, int, bytes]]:
+        """Those with new rows, and those where a row that the file has already was changed."""
+        old = self.at.rows
+        numbers = {row // SEGMENT_ROWS for row in self._log.touched[self.at.touched : touched] if row < old}
+        if rows > old:
+            numbers.update(range(old // SEGMENT_ROWS, (rows - 1) // SEGMENT_ROWS + 1))
+        pack = self._log.columns.pack
+        bounds = ((number, number * SEGMENT_ROWS) for number in sorted(numbers))
+        ranges = ((number, first, min(first + SEGMENT_ROWS, rows)) for number, first in bounds)
+        return [(number, last - first, pack(first, last)) for number, first, last in ranges]
+
+    def _write_exchanges(self, rows: int) -> dict[int, HttpExchange]:
+        known = self._exchanges
+        new = {
+            row: exchange
+            for row, exchange in self._log.http_in_memory().items()
+            if row < rows and known.get(row) is not exchange
+        }
+        if new:
+            values = ((row, storedhttp.to_json(exchange)) for row, exchange in new.items())
+            capturefile.put_values(self._connection, "http", values)
+            bodies = [(row, exchange.body) for row, exchange in new.items() if exchange.body]
+            capturefile.put_http_bodies(self._connection, bodies)
+        return new
+
+    def _write_other_ids(self, rows: int) -> None:
+        first = self.at.rows
+        kinds = self._log.columns.id_kind[first:rows]
+        if ID_OTHER not in kinds.tobytes():
+            return
+        others = [row for row, kind in enumerate(kinds, first) if kind == ID_OTHER]
+        ids = [self._log.id(row) for row in others]
+        capturefile.put_other_ids(self._connection, others, [id for id in ids if id is not None])
+
+    def _write_texts(self, rows: int, chunks: int, touched: int) -> Progress:
+        log, at, connection = self._log, self.at, self._connection
+        servers, words, revisions, resent = log.servers(), len(log.words), len(log.revisions), log.resent()
+        if servers[at.servers :]:
+            capturefile.put_texts(connection, "server", at.servers, servers[at.servers :])
+        if words > at.words:
+            texts = [log.words.text(number) for number in range(at.words, words)]
+            capturefile.put_texts(connection, "word", at.words, texts)
+        if revisions > at.revisions:
+            texts = log.revisions[at.revisions : revisions]
+            capturefile.put_texts(connection, "revision", at.revisions, texts)
+        if len(resent) > at.resent:
+            capturefile.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
+        return Progress(rows, chunks, touched, words, len(servers), revisions, len(resent))

@@ -1,0 +1,283 @@
+"""Records a log into a capture's file as it grows, on a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import inspector
+from inspector.base.errors import UserError
+from inspector.base.signals import Signal
+from inspector.base.units import size as size_text
+from inspector.traffic import capturefile
+from inspector.traffic.capturecopy import copy_capture
+from inspector.traffic.capturerecorder import this_process
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.logwriter import LogWriter, Run, Written
+from inspector.traffic.shelf import FileShelf
+
+GATHER_S = 0.1  # what comes within this time goes into the file together
+RETRY_S = 3.0
+_HURRY_ROWS = 8 * 1024
+_MEMORY_BYTES = 16 * 1024 * 1024  # of stored rows that stay in memory, because people look at the last ones
+_FAR_BEHIND = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingState:
+    """How a recording stands. `reason` and `next_step` are sentences, when there is something to say."""
+
+    path: Path
+    rows: int = 0  # in the file
+    bytes_written: int = 0
+    is_paused: bool = False  # nothing goes into the file; all stays in memory, and it is tried again
+    is_closed: bool = False
+    reason: str = ""
+    next_step: str = ""
+
+
+class Recording:
+    """Made by any thread; from then on `path` follows `log`, at most `GATHER_S` and a write behind.
+
+    The log's writer never waits for the disk. Bytes that are in the file are let go from memory, but for the
+    last ones. When the disk is full or gone, recording pauses and goes on by itself when it can.
+
+    Signals:
+        changed: `state` is another; carries it. On the recorder's thread: be quick.
+    """
+
+    def __init__(self, log: TrafficLog, path: Path, title: str = "", app: str = "") -> None:
+        """Raises UserError when the file cannot be made."""
+        self.changed: Signal[RecordingState] = Signal()
+        self.state = RecordingState(path)
+        self._log = log
+        self._path = path
+        self._connection = _created(path, title, app or f"mcp-lens {inspector.__version__}")
+        self._file = os.stat(path)
+        self._writer = LogWriter(log, self._connection)
+        self._shelf = FileShelf(path, log.columns)
+        self._in_memory: deque[Run] = deque()  # stored rows whose bytes were not let go yet
+        self._memory = 0
+        self._remarked: set[int] = set()
+        self._writing = threading.Lock()  # held while the file is written
+        self._news, self._hurry = threading.Event(), threading.Event()
+        self._hurry_at = _HURRY_ROWS
+        self._turn = threading.Condition()
+        self._asked = self._answered = self._refused = 0  # tickets of `flush`
+        self._is_closing = False
+        log.shelve(self._shelf)
+        log.grew.connect(self._on_grew)
+        log.noted.connect(self._on_noted)
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+        self._news.set()
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    # -------------------------------------------------------------- from any thread
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything that was published before is in the file; False when it could not be."""
+        with self._turn:
+            if not self._thread.is_alive():
+                return not self._writer.is_behind()
+            self._asked = ticket = self._asked + 1
+            self._ring()
+            self._turn.wait_for(lambda: max(self._answered, self._refused) >= ticket, timeout)
+            return self._answered >= ticket
+
+    def close(self) -> bool:
+        """Write the rest, and leave one file that is marked as closed; False when that could not be done.
+
+        The log can be read on as before.
+        """
+        self._log.grew.disconnect(self._on_grew)
+        self._log.noted.disconnect(self._on_noted)
+        self._is_closing = True
+        self._ring()
+        self._thread.join()
+        return not self._writer.is_behind()
+
+    def save_as(
+        self,
+        path: Path,
+        on_progress: Callable[[int, int], object] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """A copy of everything up to now, while recording goes on. Not for the window's thread.
+
+        Also while the recording is paused: what is only in memory is put into the copy. Raises UserError, or
+        RequestCancelled, and then `path` is as it was.
+        """
+        if path.exists() and os.path.samefile(path, self._path):
+            raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
+        self.flush()
+        copy_capture(self._path, path, self._finish_copy, on_progress, is_cancelled)
+
+    # -------------------------------------------------------------- being told, on the threads of others
+
+    def _on_grew(self, length: int) -> None:
+        # For each batch that arrives: next to nothing.
+        if length >= self._hurry_at:
+            self._hurry_at = 1 << 62
+            self._ring()
+        elif not self._news.is_set():
+            self._news.set()
+
+    def _on_noted(self, _row: int) -> None:
+        self._news.set()
+
+    def _ring(self) -> None:
+        self._hurry.set()
+        self._news.set()
+
+    # -------------------------------------------------------------- the recorder's thread
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            self._news.wait()
+            self._hurry.wait(RETRY_S if self.state.is_paused else GATHER_S)
+            self._news.clear()
+            self._hurry.clear()
+            self._bring_up_to_date()
+        self._bring_up_to_date()
+        self._finish()
+
+    def _bring_up_to_date(self) -> None:
+        ticket = self._asked
+        try:
+            is_first = True
+            while is_first or self._writer.is_behind():
+                self._write()
+                is_first = False
+        except Exception as exc:  # whatever it is, it must not end the recording
+            self._pause(exc)
+            self._news.set()
+            self._answer(refused=ticket)
+        else:
+            self._answer(answered=ticket)
+        self._hurry_at = self._writer.at.rows + _HURRY_ROWS
+
+    def _write(self) -> None:
+        waiting = self._log.remarks_changed
+        while waiting:
+            self._remarked.add(waiting.popleft())
+        remarked = frozenset(self._remarked)
+        if not remarked and not self._writer.is_behind() and not self.state.is_paused:
+            return
+        self._look_for_file()
+        with self._writing:
+            written = self._writer.write(remarked)
+        self._remarked -= remarked
+        self._let_go(written)
+        self._tell(written)
+
+    def _look_for_file(self) -> None:
+        """A file that was deleted can still be written to, and nobody would ever see it."""
+        if not os.path.samestat(os.stat(self._path), self._file):
+            raise FileNotFoundError(2, "another file has taken its place", str(self._path))
+
+    def _let_go(self, written: Written) -> None:
+        for row, exchange in written.exchanges.items():
+            self._shelf.forget_http(row)
+            if exchange.is_over:
+                self._log.let_go_http(row, exchange)
+                self._writer.forget(row)
+        self._in_memory.extend(written.runs)
+        self._memory += sum(run.size for run in written.runs)
+        while self._memory > _MEMORY_BYTES:
+            run = self._in_memory.popleft()
+            self._log.let_go(run.first, run.last)
+            self._memory -= run.size
+
+    def _finish(self) -> None:
+        with contextlib.suppress(sqlite3.Error), self._writing:
+            if not self._writer.is_behind():
+                capturefile.put_about(self._connection, {"closed_at": str(time.time_ns())})
+            self._shelf.rest()
+            capturefile.leave_one_file(self._connection)
+        self._connection.close()
+        self._set(replace(self.state, is_closed=True))
+        self._answer(answered=self._asked)
+
+    def _finish_copy(self, copy: sqlite3.Connection) -> None:
+        """Add what the file does not have, to a copy of it."""
+        with self._writing:
+            writer = LogWriter(self._log, copy, self._writer.at)
+            try:
+                remarked = {*self._remarked, *self._log.remarks_changed.copy()}
+                while remarked or writer.is_behind():
+                    writer.write(remarked)
+                    remarked = set()
+            finally:
+                self._writer.take_back()
+
+    # -------------------------------------------------------------- telling
+
+    def _tell(self, written: Written) -> None:
+        at = self._writer.at.rows
+        waiting = sum(self._log.columns.kept[at : len(self._log)]) if self._writer.is_behind() else 0
+        is_far = waiting > _FAR_BEHIND
+        self._set(
+            RecordingState(
+                path=self._path,
+                rows=at,
+                bytes_written=self.state.bytes_written + written.size,
+                reason=f"The disk is slower than the traffic: {size_text(waiting)} wait in memory."
+                if is_far
+                else "",
+                next_step="Let the servers say less, or keep captures on a faster disk." if is_far else "",
+            )
+        )
+
+    def _pause(self, exc: Exception) -> None:
+        reason, next_step = _sentences(exc, self._path)
+        self._set(replace(self.state, is_paused=True, reason=reason, next_step=next_step))
+
+    def _set(self, state: RecordingState) -> None:
+        if state != self.state:
+            self.state = state
+            self.changed.emit(state)
+
+    def _answer(self, answered: int = 0, refused: int = 0) -> None:
+        with self._turn:
+            self._answered = max(self._answered, answered)
+            self._refused = max(self._refused, refused)
+            self._turn.notify_all()
+
+
+def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
+    about = {"app": app, "title": title, "began_at": str(time.time_ns()), **this_process()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return capturefile.create(path, about)
+    except (OSError, sqlite3.Error) as exc:
+        reason, next_step = _sentences(exc, path)
+        raise UserError(reason, next_step) from exc
+
+
+def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
+    """The cause, and the next step."""
+    if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == 28:
+        return (
+            "The disk is full: traffic is kept in memory only.",
+            f"Make room on the disk that has {path.parent}.",
+        )
+    if isinstance(exc, FileNotFoundError):
+        return (
+            f"The capture {path} is gone: traffic is kept in memory only.",
+            "Put it back, or save a copy elsewhere.",
+        )
+    if isinstance(exc, FileExistsError):
+        return f"There is a file {path} already.", "Choose another name."
+    reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    return f"{path} cannot be written: {reason}.", f"Check the disk and the permissions of {path.parent}."
