@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QSizePolicy,
 from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.plaintext import one_line
 from inspector.qt.forms.look import Look, mark_error
-from inspector.qt.forms.segments import Segments
+from inspector.qt.widgets.segments import Segments
 from inspector.schema.fields import BooleanField, ChoiceField, Field, NumberField
 from inspector.schema.jsontext import JSONTextError, read, same, write, write_line
 from inspector.schema.values import (
