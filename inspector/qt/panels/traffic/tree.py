@@ -1,0 +1,225 @@
+"""A tree of JSON to walk through: coloured as code, values to copy and to filter on."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QPainter, QShortcut
+from PySide6.QtWidgets import (
+    QApplication,
+    QMenu,
+    QSplitter,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.engine.jsontree import TreeValue, whole_length
+from inspector.qt.models.jsontree import JsonTreeModel, Steps
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme, Tone
+from inspector.qt.widgets.itemviews import dress_tree
+from inspector.qt.widgets.jsonview import JsonView
+
+# As much as is opened by itself: about a screen.
+_OPENED_ROWS = 60
+_OPENED_AT_ONCE = 2_000
+_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+
+
+class JsonTree(QWidget):
+    """The tree, and below it the whole of a long text when that is asked for.
+
+    Signals:
+        filter_requested: Rows with (or, when the last is True, without) this value are wanted; carries the
+            way to it (`Steps`), the value, and whether to exclude.
+        path_copied: The way to a value is wanted as text; carries it (`Steps`). Whoever knows how ways are
+            written puts it on the clipboard.
+    """
+
+    filter_requested = Signal(object, object, bool)
+    path_copied = Signal(object)
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.model = JsonTreeModel(self)
+        self.view = QTreeView()
+        self.view.setAccessibleName(name)
+        self.view.setModel(self.model)
+        self.view.setHeaderHidden(True)
+        dress_tree(self.view, theme)
+        self.view.setFont(theme.mono_font())
+        self.view.setItemDelegate(_JsonDelegate(theme, self.model, self.view))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._on_menu_requested)
+        self.view.activated.connect(self._on_activated)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self.copy_value)
+        self._whole: JsonView | None = None
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.view)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._splitter)
+        self.setFocusProxy(self.view)
+
+    def set_value(self, value: TreeValue) -> None:
+        """Show another value, opened as far as a screen goes."""
+        self._hide_whole()
+        self.model.set_value(value)
+        self._open_first_rows()
+
+    def clear(self) -> None:
+        self._hide_whole()
+        self.model.clear()
+
+    def whole_text(self) -> str:
+        """What is shown below the tree; nothing while that is hidden."""
+        return self._whole.shown_text() if self._whole is not None and self._whole.isVisibleTo(self) else ""
+
+    # -------------------------------------------------------------- what can be done with a row
+
+    def copy_value(self) -> None:
+        """A leaf as it is meant; a container as JSON, as far as it is there."""
+        index = self.view.currentIndex()
+        if index.isValid():
+            QGuiApplication.clipboard().setText(self.model.text(index))
+
+    def copy_path(self) -> None:
+        if (index := self.view.currentIndex()).isValid():
+            self.path_copied.emit(self.model.steps(index))
+
+    def filter_on_value(self) -> None:
+        self._ask_for_filter(exclude=False)
+
+    def exclude_value(self) -> None:
+        self._ask_for_filter(exclude=True)
+
+    def show_whole_value(self) -> None:
+        """The text of the chosen row as it is meant: lines are lines."""
+        index = self.view.currentIndex()
+        if not index.isValid() or not self.model.is_leaf(index):
+            return
+        if self._whole is None:
+            self._whole = JsonView(self._theme, "Whole value")
+            self._splitter.addWidget(self._whole)
+        self._whole.set_text(self.model.text(index), "text")
+        self._whole.show()
+
+    def expand_below(self) -> None:
+        """Open the chosen row and what is in it, up to a bound."""
+        self._open([self.view.currentIndex()], _OPENED_AT_ONCE)
+
+    def menu(self) -> QMenu:
+        """For the current row. Only what can be done with it is in there."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        index = self.view.currentIndex()
+        menu.addAction("Copy value", self.copy_value)
+        menu.addAction("Copy path", self.copy_path)
+        if self.model.is_leaf(index):
+            menu.addSeparator()
+            menu.addAction("Filter on this value", self.filter_on_value)
+            menu.addAction("Exclude this value", self.exclude_value)
+            menu.addSeparator()
+            menu.addAction("Show whole value", self.show_whole_value)
+        else:
+            menu.addSeparator()
+            menu.addAction("Expand all below", self.expand_below)
+        menu.addAction("Collapse all", self.view.collapseAll)
+        return menu
+
+    # --------------------------------------------------------------
+
+    def _ask_for_filter(self, *, exclude: bool) -> None:
+        index = self.view.currentIndex()
+        if index.isValid() and self.model.is_leaf(index):
+            steps: Steps = self.model.steps(index)
+            self.filter_requested.emit(steps, self.model.leaf(index), exclude)
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        index = self.view.indexAt(at)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
+            self.menu().popup(self.view.viewport().mapToGlobal(at))
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        """A double click, or Return, on a text that does not fit."""
+        value = self.model.value(index)
+        if isinstance(value, str) and (whole_length(value) > 60 or "\n" in value):
+            self.show_whole_value()
+
+    def _hide_whole(self) -> None:
+        if self._whole is not None:
+            self._whole.hide()
+
+    def _open_first_rows(self) -> None:
+        top = [self.model.index(row, 0) for row in range(min(self.model.rowCount(), _OPENED_ROWS))]
+        self._open(top, _OPENED_ROWS - len(top))
+        if top:
+            self.view.setCurrentIndex(top[0])
+
+    def _open(self, indexes: list[QModelIndex], room: int) -> None:
+        """Open rows level by level, as long as there is room for what is in them."""
+        waiting = deque(indexes)
+        while waiting and room > 0:
+            index = waiting.popleft()
+            if not self.model.hasChildren(index) or self.model.child_count(index) > room:
+                continue
+            count = self.model.rowCount(index)
+            room -= count
+            self.view.expand(index)
+            waiting.extend(self.model.index(row, 0, index) for row in range(count))
+
+
+class _JsonDelegate(QStyledItemDelegate):
+    """Paints `key: value  note`, each in its own colour, on the view's own ground."""
+
+    def __init__(self, theme: Theme, model: JsonTreeModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = model
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        ground = QStyleOptionViewItem(option)
+        self.initStyleOption(ground, index)
+        ground.text = ""
+        style = QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
+        painter.save()
+        painter.setFont(option.font)
+        self._paint_words(painter, option.rect.adjusted(SPACE_1, 0, -SPACE_1, 0), index)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        # No width: a long value elides instead of widening the tree.
+        return QSize(40, self._theme.row_height())
+
+    def _paint_words(
+        self, painter: QPainter, room: QRect, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        look = self._model.look(index)
+        if look.key:
+            room = self._paint(painter, room, look.key, "key" if not look.key.isdigit() else "muted")
+            room = self._paint(painter, room, ": ", "muted")
+        note = painter.fontMetrics().horizontalAdvance(look.note) + SPACE_2 if look.note else 0
+        self._paint(painter, room.adjusted(0, 0, -note, 0), look.value, look.tone)
+        if look.note:
+            value = min(painter.fontMetrics().horizontalAdvance(look.value), room.width() - note)
+            self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), look.note, "muted")
+
+    def _paint(self, painter: QPainter, room: QRect, text: str, tone: Tone) -> QRect:
+        """Give the room that is left."""
+        metrics = painter.fontMetrics()
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.setPen(self._theme.color(tone))
+        painter.drawText(room, _ONE_LINE, shown)
+        return room.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
