@@ -17,17 +17,20 @@ from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
 from inspector.config.settings import Settings
 from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
+from inspector.engine.resend import make_outcome, require_request_of_ours
 from inspector.engine.server import Server
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerView
 from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Listing, Prompt, Resource, Tool
 from inspector.session.client import Client
+from inspector.session.rawsend import RawReply
 from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Status as TrafficStatus
+from inspector.transport.base import Headers
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
 
@@ -203,6 +206,36 @@ class Engine:
         # The log has looked for isError in frames that were too big to be parsed at arrival, too.
         is_tool_error = self.log.status(exchange.row) is TrafficStatus.TOOL_ERROR
         return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+
+    async def send_raw(
+        self,
+        name: str,
+        raw: bytes,
+        *,
+        headers: Headers = (),
+        resent_of: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+        split: bool = False,
+    ) -> RawOutcome:
+        """Send bytes as they are, valid or not, and wait for the answer if they ask for one.
+
+        `resent_of` is the row of the request of ours that this one repeats. What the server makes of the
+        bytes is an outcome, a refusal too. Raises UserError when they were not sent: the server is not
+        connected, or stdio would cut them at a line break (`split` sends each line as a message).
+        """
+        if resent_of is not None:
+            require_request_of_ours(self.log, resent_of)
+        started = self._clock.monotonic_ns()
+        sent = await self._server(name).client.send_raw(
+            raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
+        )
+        reply = await sent.answer() if wait else RawReply(failure=sent.failure)
+        return make_outcome(self.log, sent.row, self._since(started), reply)
+
+    def next_id(self, name: str) -> int:
+        """An id that was not used in this conversation, and is not given out again. Raises ConnectionLost."""
+        return self._server(name).session.next_id()
 
     # -------------------------------------------------------------- looking at frames
 

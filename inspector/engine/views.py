@@ -60,3 +60,20 @@ class CallOutcome:
     row: int | None = None
     summary: str = ""
     next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawOutcome:
+    """What came of bytes that were sent as they were; the log has them at `row`.
+
+    `answer_row` is that of the answer, or of what else came back in the same HTTP exchange. `summary` says
+    why there is no answer, when one was waited for or the server refused the bytes; `http_status` is what
+    the exchange ended with, its body is in the log.
+    """
+
+    row: int
+    answer_row: int | None
+    elapsed_ns: int
+    summary: str = ""
+    next_step: str = ""
+    http_status: int | None = None

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from inspector.engine.digest import PrettyText, ResultDigest
     from inspector.engine.engine import Engine
     from inspector.engine.thread import EngineThread
-    from inspector.engine.views import CallOutcome, ServerView
+    from inspector.engine.views import CallOutcome, RawOutcome, ServerView
     from inspector.protocol.connection import Progressed
     from inspector.protocol.types import Listing, Tool
+    from inspector.transport.base import Headers
     from inspector.transport.tasks import TaskScope
 
 T = TypeVar("T")
@@ -173,6 +174,27 @@ class Bridge(QObject):
             self._post(partial(on_progress, event))
 
         return await self._call(self._engine.call_tool(server, tool, arguments, on_progress=forward))
+
+    async def send_raw(
+        self,
+        server: str,
+        raw: bytes,
+        *,
+        headers: Headers = (),
+        resent_of: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+        split: bool = False,
+    ) -> RawOutcome:
+        """Send bytes as they are (`Engine.send_raw`). Cancelling the task that awaits this ends the wait."""
+        work = self._engine.send_raw(
+            server, raw, headers=headers, resent_of=resent_of, wait=wait, timeout=timeout, split=split
+        )
+        return await self._call(work)
+
+    async def next_id(self, server: str) -> int:
+        """An id for a request that a person writes: nobody else gets it in this conversation."""
+        return await self._call(_soon(partial(self._engine.next_id, server)))
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         return await self._call(self._engine.pretty(log, row))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from inspector.base.errors import RemoteProtocolError, RpcError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
-from inspector.protocol.jsonrpc import Kind, Message, error_of
+from inspector.protocol.jsonrpc import INTERNAL_ERROR, Kind, Message, error_of
+from inspector.protocol.tasks import Task
 
 
 def result_of(answer: Message) -> JSONObject:
@@ -16,3 +17,19 @@ def result_of(answer: Message) -> JSONObject:
         return answer.result
     except JSONProblem as exc:
         raise RemoteProtocolError(f"the answer cannot be read: {exc}") from exc
+
+
+def task_of(result: JSONObject) -> Task:
+    """The task that a result describes. Raises RemoteProtocolError."""
+    try:
+        return Task.read(result)
+    except ValueError as exc:
+        raise RemoteProtocolError(f"the task cannot be read: {exc}") from exc
+
+
+def task_error(task: Task) -> RpcError:
+    """The error that a failed task ended with, as if the call itself had been answered with it."""
+    error = task.error or {}
+    code, message = error.get("code"), error.get("message")
+    text = message if isinstance(message, str) and message else task.message or "The task failed"
+    return RpcError(code if type(code) is int else INTERNAL_ERROR, text, error.get("data"))

@@ -1,4 +1,7 @@
-"""Everything that a person can ask of one connected server. Nothing is sent that was not offered."""
+"""Everything that a person can ask of one connected server.
+
+Nothing is sent that was not offered, but for what a person wrote byte by byte.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,13 @@ from inspector.base.errors import (
     NotOffered,
     RemoteProtocolError,
     RequestCancelled,
-    RpcError,
 )
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.protocol.handshake import Agreement
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, Kind, error_of
+from inspector.protocol.httprules import overlaid
+from inspector.protocol.jsonrpc import Kind, error_of, read
 from inspector.protocol.listen import Filter
 from inspector.protocol.methods import TASKS_EXTENSION, missing_capability
-from inspector.protocol.paramheaders import ParamHeaders, read_param_headers
 from inspector.protocol.revisions import Era
 from inspector.protocol.rounds import Rounds, fault_of
 from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, TaskWatch, tasks_of
@@ -28,7 +30,6 @@ from inspector.protocol.types import (
     Completion,
     InputRequest,
     Listing,
-    Malformed,
     Prompt,
     PromptMessage,
     Resource,
@@ -37,9 +38,11 @@ from inspector.protocol.types import (
     Tool,
     read_items,
 )
-from inspector.session.answers import result_of
+from inspector.session.answers import result_of, task_error, task_of
 from inspector.session.changes import Changes
 from inspector.session.lists import list_all
+from inspector.session.mirroring import Mirroring
+from inspector.session.rawsend import RawSent
 from inspector.session.rounds import Concluded, answer_all, run_rounds
 from inspector.session.route import Answerer
 from inspector.session.session import Session
@@ -66,7 +69,7 @@ class Client:
         self._capabilities = capabilities
         self._answerers = answerers
         self._most_pages = most_pages
-        self._param_headers: dict[str, ParamHeaders] = {}
+        self._mirroring = Mirroring()
         self._subscribed: dict[str, None] = {}
         self._log_level = ""
         self.changes = Changes(session)
@@ -76,7 +79,7 @@ class Client:
     async def list_tools(self) -> Listing[Tool]:
         self._require("tools/list")
         listing = await list_all(self._session, "tools/list", "tools", Tool.read, self._most_pages)
-        return self._with_usable_headers(listing) if self._mirrors_arguments else listing
+        return self._mirroring.learn(listing) if self._mirrors_arguments else listing
 
     async def list_resources(self) -> Listing[Resource]:
         self._require("resources/list")
@@ -111,7 +114,7 @@ class Client:
             params = self._design_for_calls().augment(params)
 
         async def call() -> Concluded:
-            headers = self._headers(name, arguments)
+            headers = self._mirroring.headers_for(name, arguments) if self._mirrors_arguments else ()
             return await self._operate("tools/call", params, timeout, on_progress, headers, as_task)
 
         done = await call()
@@ -194,6 +197,27 @@ class Client:
             raise NotOffered(f"We did not declare the capability “{missing}”.", "Nothing was sent.")
         await self._session.notify(method)
 
+    # -------------------------------------------------------------- what a person wrote
+
+    async def send_raw(
+        self,
+        raw: bytes,
+        *,
+        headers: Headers = (),
+        resent_of: int | None = None,
+        timeout: float | None = None,
+        split: bool = False,
+    ) -> RawSent:
+        """Send bytes as they are (`Session.send_raw`), offered or not; no rounds, no retries.
+
+        Over HTTP a call goes with the headers that mirror its arguments, `headers` before them.
+        """
+        if self._session.state.agreement is not None and self._mirrors_arguments:
+            headers = overlaid(self._mirroring.headers_of(read(raw)), headers)
+        return await self._session.send_raw(
+            raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
+        )
+
     # -------------------------------------------------------------- hearing of changes
 
     async def subscribe(self, uri: str) -> None:
@@ -240,7 +264,7 @@ class Client:
     # -------------------------------------------------------------- tasks
 
     async def get_task(self, id: str) -> Task:
-        return _read_task(await self._run(self._design_for("tasks/get").get(id)))
+        return task_of(await self._run(self._design_for("tasks/get").get(id)))
 
     async def list_tasks(self) -> Listing[Task]:
         """The server's tasks, where the design has a list."""
@@ -293,7 +317,7 @@ class Client:
         if call is not None:
             return await self._run(call)
         if task.status is TaskStatus.FAILED:
-            raise _task_error(task)
+            raise task_error(task)
         return task.result or {}
 
     def _design_for(self, method: str) -> TaskDesign:
@@ -364,25 +388,6 @@ class Client:
         """Stateless HTTP wants some arguments in headers as well."""
         return self._agreement.era is Era.STATELESS and self._session.is_over_http
 
-    def _with_usable_headers(self, listing: Listing[Tool]) -> Listing[Tool]:
-        """ "Clients MUST exclude a tool whose annotations are invalid": it is kept apart, with the reason."""
-        self._param_headers = {}
-        usable: list[Tool] = []
-        dropped: list[Malformed] = []
-        for tool in listing.items:
-            headers = read_param_headers(tool.input_schema)
-            if isinstance(headers, str):
-                dropped.append(Malformed(tool.source, f"{tool.name}: {headers}"))
-            else:
-                self._param_headers[tool.name] = headers
-                usable.append(tool)
-        return Listing(tuple(usable), (*listing.malformed, *dropped), listing.pages, listing.cache)
-
-    def _headers(self, tool: str, arguments: JSONObject) -> Headers:
-        if not self._mirrors_arguments or tool not in self._param_headers:
-            return ()
-        return self._param_headers[tool].headers_for(arguments)
-
 
 def _tells_of_changes(capability: JSON) -> bool:
     return isinstance(capability, dict) and capability.get("listChanged") is True
@@ -393,17 +398,3 @@ def _is_header_mismatch(exchange: Exchange) -> bool:
         return exchange.answer.kind is Kind.ERROR and error_of(exchange.answer).code == _HEADER_MISMATCH
     except JSONProblem:
         return False
-
-
-def _read_task(result: JSONObject) -> Task:
-    try:
-        return Task.read(result)
-    except ValueError as exc:
-        raise RemoteProtocolError(f"the task cannot be read: {exc}") from exc
-
-
-def _task_error(task: Task) -> RpcError:
-    error = task.error or {}
-    code, message = error.get("code"), error.get("message")
-    text = message if isinstance(message, str) and message else task.message or "The task failed"
-    return RpcError(code if type(code) is int else INTERNAL_ERROR, text, error.get("data"))

@@ -1,0 +1,48 @@
+"""Bytes sent as they are: what may be sent again, and what came of it, found in the log."""
+
+from __future__ import annotations
+
+from inspector.base.errors import UserError
+from inspector.engine.views import RawOutcome
+from inspector.session.rawsend import RawReply
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind
+
+
+def require_request_of_ours(log: TrafficLog, row: int) -> None:
+    """Only what we asked can be asked again. Raises UserError."""
+    is_there = 0 <= row < len(log)
+    if is_there and log.kind(row) == RecordKind.REQUEST and log.direction(row) == Direction.OUT:
+        return
+    raise UserError(
+        f"Row {row} of the traffic is no request of ours.", "Only a request that was sent can be sent again."
+    )
+
+
+def make_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> RawOutcome:
+    """`row` is that of the bytes that were sent."""
+    http = log.http(row)
+    failure = reply.failure
+    return RawOutcome(
+        row,
+        _answer_row(log, row),
+        elapsed_ns,
+        failure.summary if failure is not None else "",
+        failure.next_step if failure is not None else "",
+        http.status if http is not None and log.exchange(row) is not None else None,
+    )
+
+
+def _answer_row(log: TrafficLog, row: int) -> int | None:
+    """The answer; where none could be paired, such as an error without an id, the first frame that came
+    back in the same HTTP exchange. (A WebSocket is one exchange for everything: a frame sent on it has none.)
+    """
+    partner, exchange = log.partner(row), log.exchange(row)
+    if partner is not None or exchange is None:
+        return partner
+    columns = log.columns
+    for other in range(row + 1, len(log)):
+        is_frame = columns.kind[other] <= RecordKind.TEXT and columns.direction[other] == Direction.IN
+        if is_frame and columns.exchange[other] == exchange:
+            return other
+    return None
