@@ -1,0 +1,177 @@
+"""Everything around one message, in order: the operation that it belongs to, and what happened meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.traffic.axis import elapsed_ns
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Status
+from inspector.traffic.waits import find_rows
+
+MOST_STEPS = 400
+_MOST_MEMBERS = 20_000
+# How far to look for rows of the operation (5 ms), and for what else happened during it (10 ms).
+_MEMBER_SPAN = 200_000
+_SPAN = 20_000
+
+
+class Role(Enum):
+    """What a row is in the story."""
+
+    REQUEST = "request"
+    RETRY = "retry"  # with the answers to what the server asked
+    TASK = "task"  # asked about it, or told of it
+    RESPONSE = "response"
+    QUESTION = "question"  # the server asks us
+    REPLY = "reply"  # we answer it
+    PROGRESS = "progress"
+    CANCELLED = "cancelled"
+    LOG = "log"
+    STDERR = "stderr"
+    HTTP = "HTTP"
+    SSE = "SSE"
+    EVENT = "event"  # of the process, the connection, or ours
+    ORIGINAL = "original"  # the request that this one repeats
+    RESENT = "resent"  # sent again later, by the person's wish
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    row: int
+    role: Role
+    offset_ns: int  # since the operation began
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """`left_out` steps are missing between the first half of `steps` and the second; `note` says what was
+    not looked at, "" when all was."""
+
+    operation: int
+    steps: tuple[Step, ...]
+    left_out: int = 0
+    note: str = ""
+
+
+def follow(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Story:
+    """The story that a row is part of. Its cost is bounded; so are its steps."""
+    root = log.operation(row)
+    members = _lone(log, row) if root is None else _members(log, root)
+    first = members[0] if root is None else root
+    meanwhile, note = ([], "") if root is None else _meanwhile(log, root, members)
+    roles = {one: _role(log, one, first) for one in (*members, *meanwhile)}
+    roles.update(_resends(log, members))
+    steps = tuple(Step(one, roles[one], elapsed_ns(log, first, one)) for one in sorted(roles))
+    if len(steps) <= most:
+        return Story(first, steps, 0, note)
+    half = most // 2
+    return Story(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
+
+
+# ------------------------------------------------------------------ which rows
+
+
+def _members(log: TrafficLog, root: int) -> list[int]:
+    last = min(len(log), root + _MEMBER_SPAN)
+    rows = find_rows(log.columns.operation, root, root, last, _MOST_MEMBERS)
+    answer = log.columns.partner[root]
+    return [*rows, answer] if answer >= last else rows
+
+
+def _lone(log: TrafficLog, row: int) -> list[int]:
+    """A row of no operation: what it answers or is answered by, and the HTTP exchange, if there is one."""
+    columns = log.columns
+    rows = {row, columns.partner[row], columns.exchange[row]}
+    if columns.kind[row] == RecordKind.HTTP:
+        last = min(len(log), row + _MEMBER_SPAN)
+        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MOST_MEMBERS))
+    return sorted(one for one in rows if one >= 0)
+
+
+def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int], str]:
+    """What the same server said or did during the operation without naming it."""
+    is_open = any(log.columns.status[row] == Status.PENDING for row in members)
+    end = len(log) if is_open else max(members)
+    last = min(end, root + _SPAN)
+    note = ""
+    if last < end:
+        note = (
+            f"Logs and stderr were looked for in the first {_SPAN:,} of {end - root:,} rows during this "
+            "operation. To see those after that, filter by server and time."
+        )
+    columns = log.columns
+    server, log_message = columns.server[root], log.words.number_of("notifications/message")
+    rows = range(root + 1, last)
+    kinds = zip(rows, columns.kind[root + 1 : last], columns.server[root + 1 : last], strict=False)
+    return [
+        row
+        for row, kind, whose in kinds
+        if whose == server
+        and (kind in _EVENTS or (kind == RecordKind.NOTIFICATION and columns.method[row] == log_message))
+        and not _is_of_another(log, row, root)
+    ], note
+
+
+def _is_of_another(log: TrafficLog, row: int, root: int) -> bool:
+    """Did it come on the HTTP exchange of another operation?"""
+    columns = log.columns
+    exchange = columns.exchange[row]
+    return exchange >= 0 and columns.operation[exchange] not in (-1, root)
+
+
+def _resends(log: TrafficLog, members: Iterable[int]) -> dict[int, Role]:
+    resent = log.resent()
+    if not resent:
+        return {}
+    requests = {row for row in members if log.columns.kind[row] <= RecordKind.TEXT}
+    later = {new: Role.RESENT for new, old in resent.items() if old in requests}
+    return later | {resent[row]: Role.ORIGINAL for row in requests if row in resent}
+
+
+# ------------------------------------------------------------------ what they are
+
+_EVENTS: dict[int, Role] = {
+    RecordKind.STDERR: Role.STDERR,
+    RecordKind.TEXT: Role.OTHER,
+    RecordKind.PROCESS: Role.EVENT,
+    RecordKind.STATE: Role.EVENT,
+    RecordKind.LOCAL: Role.EVENT,
+}
+_KINDS: dict[int, Role] = {
+    **_EVENTS,
+    RecordKind.HTTP: Role.HTTP,
+    RecordKind.SSE: Role.SSE,
+}
+_NOTIFICATIONS = {
+    "notifications/progress": Role.PROGRESS,
+    "notifications/cancelled": Role.CANCELLED,
+    "notifications/message": Role.LOG,
+    "notifications/tasks": Role.TASK,
+    "notifications/tasks/status": Role.TASK,
+}
+
+
+def _role(log: TrafficLog, row: int, root: int) -> Role:
+    kind, is_ours = log.kind(row), log.direction(row) == Direction.OUT
+    if row == root and kind == RecordKind.BATCH:
+        return Role.REQUEST
+    match kind:
+        case RecordKind.REQUEST if is_ours:
+            return _role_of_ours(log, row, root)
+        case RecordKind.REQUEST:
+            return Role.QUESTION
+        case RecordKind.RESULT | RecordKind.ERROR | RecordKind.BATCH:
+            return Role.REPLY if is_ours else Role.RESPONSE
+        case RecordKind.NOTIFICATION:
+            return _NOTIFICATIONS.get(log.method(row), Role.OTHER)
+    return _KINDS.get(kind, Role.OTHER)
+
+
+def _role_of_ours(log: TrafficLog, row: int, root: int) -> Role:
+    if row == root:
+        return Role.REQUEST
+    return Role.TASK if log.method(row).startswith("tasks/") else Role.RETRY

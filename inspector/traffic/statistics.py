@@ -1,0 +1,258 @@
+"""What went on, in numbers: for each method of each server, and for each tool, prompt and resource.
+
+Counts by exchange: a request and its answer are one, seen when either of them fits the filter. Time that a
+person took to answer a question is counted apart, and is in no latency.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from inspector.traffic.latency import Bin, Latencies
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import ASKS_A_PERSON
+from inspector.traffic.rate import Rate, RateSeries
+from inspector.traffic.records import Direction, RecordKind, Status
+from inspector.traffic.waits import HumanWaits
+
+OTHERS = "(others)"  # subjects beyond the first 2,000 are counted together
+
+_HAVE_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
+_MOST_SUBJECTS = 2000
+_FRACTIONS = (0.5, 0.95, 0.99)
+
+# Numbers of the server, of the words for method and subject, and who sent the request.
+_Key: TypeAlias = tuple[int, int, int, int]
+_OTHER_SUBJECT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MethodStats:
+    """Of a method, or with a `subject` of one tool, prompt or resource. Times in nanoseconds; None while
+    nothing was timed. Percentiles are within `latency.ERROR` of the exact ones."""
+
+    server: str
+    method: str
+    subject: str
+    is_ours: bool  # sent by us
+    count: int
+    errors: int
+    tool_errors: int
+    given_up: int
+    waiting: int
+    bytes_out: int
+    bytes_in: int
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    mean_ns: int | None
+    human_ns: int  # waited for a person, in all
+    histogram: tuple[Bin, ...]
+
+
+@dataclass(slots=True)
+class _Group:
+    count: int = 0
+    errors: int = 0
+    tool_errors: int = 0
+    given_up: int = 0
+    waiting: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    human: int = 0
+    latencies: Latencies = field(default_factory=Latencies)
+
+    def merge(self, other: _Group) -> None:
+        self.count += other.count
+        self.errors += other.errors
+        self.tool_errors += other.tool_errors
+        self.given_up += other.given_up
+        self.waiting += other.waiting
+        self.bytes_out += other.bytes_out
+        self.bytes_in += other.bytes_in
+        self.human += other.human
+        self.latencies.merge(other.latencies)
+
+
+class Statistics:
+    """Of the rows that it is given. `extend` with rows that fit, in any slices, each row once; `refresh` with
+    those that changed later (`log.touched`). To take rows out again, make new statistics."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._waits = HumanWaits(log)
+        self._rates = RateSeries()
+        self._groups: dict[_Key, _Group] = {}
+        self._subjects = 0
+        self._counted = bytearray()  # by row: of a request that is in
+        self._waiting: dict[int, _Group] = {}
+        self._with_subject: dict[int, bool] = {}
+        self._asking: dict[int, bool] = {}
+
+    def extend(self, rows: Sequence[int]) -> None:
+        self._count_times(rows)
+        columns = self._log.columns
+        self._counted.extend(bytes(max(0, len(self._log) - len(self._counted))))
+        gathered = zip(
+            rows,
+            gather(columns.kind, rows),
+            gather(columns.server, rows),
+            gather(columns.method, rows),
+            gather(columns.subject, rows),
+            gather(columns.direction, rows),
+            gather(columns.size, rows),
+            strict=True,
+        )
+        for row, kind, server, method, subject, direction, size in gathered:
+            if kind > RecordKind.ERROR or not method:
+                continue
+            is_answer = kind >= RecordKind.RESULT
+            group = self._group(server, method, subject, 3 - direction if is_answer else direction)
+            if direction == Direction.OUT:
+                group.bytes_out += size
+            else:
+                group.bytes_in += size
+            if kind == RecordKind.NOTIFICATION:
+                group.count += 1
+            else:
+                self._count_exchange(group, columns.partner[row] if is_answer else row)
+
+    def refresh(self, rows: Sequence[int]) -> bool:
+        """Look again at rows that changed. Says whether that made a difference."""
+        settled = [row for row in rows if row in self._waiting and not self._is_pending(row)]
+        for row in settled:
+            group = self._waiting.pop(row, None)
+            if group is not None:  # a row may have changed twice
+                group.waiting -= 1
+                self._count_outcome(group, row)
+        return bool(settled)
+
+    # -------------------------------------------------------------- asking
+
+    def summary(self) -> tuple[MethodStats, ...]:
+        """By server and method, ours first, the most frequent first; each method followed by its subjects."""
+        wholes: dict[tuple[int, int, int], _Group] = {}
+        parts: dict[tuple[int, int, int], list[tuple[int, _Group]]] = {}
+        for (server, method, subject, sender), group in self._groups.items():
+            wholes.setdefault((server, method, sender), _Group()).merge(group)
+            if subject:
+                parts.setdefault((server, method, sender), []).append((subject, group))
+        found: list[MethodStats] = []
+        for key in sorted(wholes, key=lambda key: (key[0], -key[2], -wholes[key].count, key[1])):
+            found.append(self._stats(key, "", wholes[key]))
+            by_count = sorted(parts.get(key, ()), key=lambda part: (-part[1].count, part[0]))
+            found += (self._stats(key, self._subject(number), group) for number, group in by_count)
+        return tuple(found)
+
+    def rate(self, buckets: int, start_ns: int | None = None, end_ns: int | None = None) -> Rate:
+        """Messages and errors over time, in at most so many buckets."""
+        return self._rates.rate(buckets, start_ns, end_ns)
+
+    def _stats(self, key: tuple[int, int, int], subject: str, group: _Group) -> MethodStats:
+        server, method, sender = key
+        latencies = group.latencies
+        p50, p95, p99 = latencies.percentiles(_FRACTIONS)
+        return MethodStats(
+            server=self._log.servers()[server],
+            method=self._log.words.text(method),
+            subject=subject,
+            is_ours=sender == Direction.OUT,
+            count=group.count,
+            errors=group.errors,
+            tool_errors=group.tool_errors,
+            given_up=group.given_up,
+            waiting=group.waiting,
+            bytes_out=group.bytes_out,
+            bytes_in=group.bytes_in,
+            p50_ns=p50,
+            p95_ns=p95,
+            p99_ns=p99,
+            max_ns=latencies.most if latencies.count else None,
+            mean_ns=latencies.mean,
+            human_ns=group.human,
+            histogram=latencies.bins(),
+        )
+
+    def _subject(self, number: int) -> str:
+        return OTHERS if number == _OTHER_SUBJECT else self._log.words.text(number)
+
+    # -------------------------------------------------------------- counting
+
+    def _group(self, server: int, method: int, subject: int, sender: int) -> _Group:
+        if subject and not self._has_subjects(method):
+            subject = 0
+        group = self._groups.get((server, method, subject, sender))
+        return self._new_group(server, method, subject, sender) if group is None else group
+
+    def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
+        if subject:
+            self._subjects += 1
+            if self._subjects > _MOST_SUBJECTS:
+                return self._groups.setdefault((server, method, _OTHER_SUBJECT, sender), _Group())
+        return self._groups.setdefault((server, method, subject, sender), _Group())
+
+    def _has_subjects(self, method: int) -> bool:
+        if method not in self._with_subject:
+            self._with_subject[method] = self._log.words.text(method) in _HAVE_SUBJECTS
+        return self._with_subject[method]
+
+    def _count_exchange(self, group: _Group, request: int) -> None:
+        if request < 0 or self._counted[request]:
+            return
+        self._counted[request] = 1
+        group.count += 1
+        if self._is_pending(request):
+            group.waiting += 1
+            self._waiting[request] = group
+        else:
+            self._count_outcome(group, request)
+
+    def _count_outcome(self, group: _Group, request: int) -> None:
+        match self._log.columns.status[request]:
+            case Status.ERROR:
+                group.errors += 1
+            case Status.TOOL_ERROR:
+                group.tool_errors += 1
+            case Status.GIVEN_UP | Status.NOT_SENT:
+                group.given_up += 1
+        duration = self._log.columns.duration[request]
+        if duration < 0:
+            return
+        if self._asks_a_person(request):
+            group.human += duration
+        else:
+            waited = self._waits.during(request)
+            group.human += waited
+            group.latencies.add(duration - waited)
+
+    def _asks_a_person(self, request: int) -> bool:
+        method = self._log.columns.method[request]
+        if method not in self._asking:
+            self._asking[method] = self._log.words.text(method) in ASKS_A_PERSON
+        return self._asking[method]
+
+    def _is_pending(self, request: int) -> bool:
+        return self._log.columns.status[request] == Status.PENDING
+
+    def _count_times(self, rows: Sequence[int]) -> None:
+        columns = self._log.columns
+        times, kinds = gather(columns.wall, rows), gather(columns.kind, rows)
+        statuses = gather(columns.status, rows)
+        messages = [at for at, kind in zip(times, kinds, strict=True) if kind <= RecordKind.TEXT]
+        errors = [
+            at
+            for at, kind, status in zip(times, kinds, statuses, strict=True)
+            if kind == RecordKind.ERROR or (kind == RecordKind.RESULT and status == Status.TOOL_ERROR)
+        ]
+        self._rates.add(messages, errors)
+
+
+def gather(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+    """A column's values at these rows."""
+    if isinstance(rows, range) and rows.step == 1:
+        return column[rows.start : rows.stop]
+    return [column[row] for row in rows]
