@@ -1,0 +1,186 @@
+"""The longest common subsequence of two sequences of tokens, within a bounded effort.
+
+Myers' greedy algorithm ("An O(ND) difference algorithm", 1986): its cost grows with the number of
+differences, so two long sequences that differ little are aligned at once. Where they differ much, tokens
+that occur once on either side hold them together ("patience"); what is still left is taken item by item.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Generator, Hashable, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import NamedTuple, TypeAlias
+
+Pair: TypeAlias = tuple[int, int]
+Tokens: TypeAlias = Sequence[Hashable]
+
+_MOST_EDITS = 1000  # in one go: half a million steps, a third of a second
+_STEPS = 2_000_000
+
+
+@dataclass(slots=True)
+class Effort:
+    """How much may still be spent on aligning; shared by everything that is compared at once."""
+
+    steps: int = _STEPS
+    was_short: bool = False  # something was aligned item by item instead
+
+    def edits(self) -> int:
+        """How many differences may be looked for now. The cost is their square, halved."""
+        return min(_MOST_EDITS, isqrt(max(self.steps, 0)))
+
+
+class _Range(NamedTuple):
+    left: int
+    left_end: int
+    right: int
+    right_end: int
+
+
+def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
+    """Positions of equal tokens, rising on both sides."""
+    steps = aligning(left, right, effort)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            pairs: list[Pair] = end.value
+            return pairs
+
+
+def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, None, list[Pair]]:
+    """`align` in small steps."""
+    pairs: list[Pair] = []
+    ranges = [_Range(0, len(left), 0, len(right))]
+    while ranges:
+        rest = _trimmed(left, right, ranges.pop(), pairs)
+        if rest.left == rest.left_end or rest.right == rest.right_end:
+            continue
+        yield
+        found = yield from _myers(left, right, rest, effort)
+        if found is not None:
+            pairs += found
+        elif anchors := _anchors(left, right, rest):
+            pairs += anchors
+            ranges += _between(anchors, rest)
+        else:
+            effort.was_short = True
+            pairs += _one_by_one(left, right, rest)
+    pairs.sort()
+    return pairs
+
+
+def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _Range:
+    """Pairs what is equal at either end, and gives the rest."""
+    first, last, other, other_last = part
+    while first < last and other < other_last and left[first] == right[other]:
+        pairs.append((first, other))
+        first += 1
+        other += 1
+    while first < last and other < other_last and left[last - 1] == right[other_last - 1]:
+        last -= 1
+        other_last -= 1
+        pairs.append((last, other_last))
+    return _Range(first, last, other, other_last)
+
+
+def _myers(
+    left: Tokens, right: Tokens, part: _Range, effort: Effort
+) -> Generator[None, None, list[Pair] | None]:
+    """The best alignment of a range; None when it takes more differences than may be looked for."""
+    start, end, other, other_end = part
+    width, height = end - start, other_end - other
+    most = min(effort.edits(), width + height)
+    reached = array("q", bytes(8 * (2 * most + 3)))  # how far each diagonal got, its 0 in the middle
+    middle = most + 1
+    trail: list[array[int]] = []
+    for edits in range(most + 1):
+        trail.append(reached[middle - edits - 1 : middle + edits + 2])
+        effort.steps -= edits + 1
+        # A diagonal outside of the range leads nowhere.
+        for diagonal in range(-edits + 2 * max(0, edits - height), edits - 2 * max(0, edits - width) + 1, 2):
+            at = middle + diagonal
+            down = diagonal == -edits or (diagonal != edits and reached[at - 1] < reached[at + 1])
+            x = reached[at + 1] if down else reached[at - 1] + 1
+            y = x - diagonal
+            while x < width and y < height and left[start + x] == right[other + y]:
+                x += 1
+                y += 1
+            reached[at] = x
+            if x >= width and y >= height:
+                return _walked_back(trail, part)
+        yield
+    return None
+
+
+def _walked_back(trail: list[array[int]], part: _Range) -> list[Pair]:
+    """The equal tokens on the way that reached the end."""
+    pairs: list[Pair] = []
+    x, y = part.left_end - part.left, part.right_end - part.right
+    for edits in range(len(trail) - 1, -1, -1):
+        reached, middle, diagonal = trail[edits], edits + 1, x - y
+        down = diagonal == -edits or (
+            diagonal != edits and reached[middle + diagonal - 1] < reached[middle + diagonal + 1]
+        )
+        before = diagonal + 1 if down else diagonal - 1
+        before_x = reached[middle + before] if edits else 0
+        before_y = before_x - before if edits else 0
+        while x > before_x and y > before_y:
+            x -= 1
+            y -= 1
+            pairs.append((part.left + x, part.right + y))
+        x, y = before_x, before_y
+    return pairs
+
+
+def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
+    """Tokens that occur once on either side, as many of them as keep their order."""
+    ours = Counter(left[part.left : part.left_end])
+    theirs = Counter(right[part.right : part.right_end])
+    places = {right[at]: at for at in range(part.right, part.right_end) if theirs[right[at]] == 1}
+    shared = [
+        (at, places[left[at]])
+        for at in range(part.left, part.left_end)
+        if ours[left[at]] == 1 and left[at] in places
+    ]
+    return [shared[index] for index in rising([place for _, place in shared])]
+
+
+def rising(values: Sequence[int]) -> list[int]:
+    """Indices of a longest rising subsequence."""
+    ends: list[int] = []  # the smallest value that a subsequence of each length ends with
+    owners: list[int] = []
+    before: list[int] = []
+    for index, value in enumerate(values):
+        length = bisect_left(ends, value)
+        before.append(owners[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(value)
+            owners.append(index)
+        else:
+            ends[length], owners[length] = value, index
+    chain: list[int] = []
+    at = owners[-1] if owners else -1
+    while at >= 0:
+        chain.append(at)
+        at = before[at]
+    return chain[::-1]
+
+
+def _between(anchors: list[Pair], part: _Range) -> list[_Range]:
+    ranges = []
+    left, right = part.left, part.right
+    for ours, theirs in [*anchors, (part.left_end, part.right_end)]:
+        ranges.append(_Range(left, ours, right, theirs))
+        left, right = ours + 1, theirs + 1
+    return ranges
+
+
+def _one_by_one(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
+    count = min(part.left_end - part.left, part.right_end - part.right)
+    pairs = ((part.left + index, part.right + index) for index in range(count))
+    return [(ours, theirs) for ours, theirs in pairs if left[ours] == right[theirs]]

@@ -1,0 +1,125 @@
+"""The outcome of a comparison: what became of every value, in document order.
+
+Changes are kept in a flat list, each with the index of the one that it stands in: a document may be
+nested to any depth, and the list is still handled without recursion. A value that is equal on both sides
+is one entry, whatever is in it, and so is a long run of equal neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from inspector.base.jsonvalue import JSON
+from inspector.base.units import plural
+from inspector.traffic.compare.paths import Key, Path, path_text
+
+
+class ChangeKind(IntEnum):
+    SAME = 0
+    INSIDE = 1  # a container on both sides; the entries that follow say what became of its contents
+    IGNORED = 2  # different, but in what is to be ignored
+    ADDED = 3  # only on the right
+    REMOVED = 4  # only on the left
+    CHANGED = 5
+    MOVED = 6  # an item that stands elsewhere in its array; it may also differ inside
+
+    @property
+    def is_difference(self) -> bool:
+        return self >= ChangeKind.ADDED
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Stands for a value that was left behind, in words."""
+
+    text: str
+    name: str = ""  # what an item is known by
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one value. A side without a key has no such value (its `left` or `right` is None)."""
+
+    parent: int  # index in `Diff.entries` of the container's entry; -1 for the whole document
+    depth: int
+    kind: ChangeKind
+    left_key: Key | None
+    right_key: Key | None
+    left: JSON | Cut
+    right: JSON | Cut
+    note: str = ""  # what cannot be seen from the values: why, how much
+    is_line: bool = False  # a line of the text that its parent is about; keys are line indices
+    count: int = 1  # of equal neighbours; when several, the keys are the first ones', and the values hold all
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """`note` is a sentence about how the comparison was done, where that is not as usual."""
+
+    entries: tuple[Change, ...]
+    note: str = ""
+    is_text: bool = False  # compared as lines of text
+
+    @property
+    def is_same(self) -> bool:
+        """Nothing differs, or only what is ignored."""
+        return not any(entry.kind.is_difference for entry in self.entries)
+
+    def differences(self) -> Iterator[tuple[int, Change]]:
+        """Index and entry of each difference between values (not of the lines of a changed text)."""
+        for index, entry in enumerate(self.entries):
+            if entry.kind.is_difference and (self.is_text or not entry.is_line):
+                yield index, entry
+
+    def path(self, index: int) -> Path:
+        """Where an entry's value stands: on the left, or on the right when it was added."""
+        return self._path(index, on_left=self.entries[index].left_key is not None)
+
+    def left_path(self, index: int) -> Path:
+        return self._path(index, on_left=True)
+
+    def right_path(self, index: int) -> Path:
+        return self._path(index, on_left=False)
+
+    def path_text(self, index: int) -> str:
+        entry = self.entries[index]
+        if entry.is_line:
+            line = entry.right_key if entry.left_key is None else entry.left_key
+            place = path_text(self.path(entry.parent))
+            return f"{place}, line {line_number(line)}" if place else f"line {line_number(line)}"
+        return path_text(self.path(index))
+
+    def summary(self) -> str:
+        """`3 changed, 1 added, 2 ignored`, or that there is no difference."""
+        counts = Counter(entry.kind for _, entry in self.differences())
+        words = [f"{counts[kind]:,} {word}" for kind, word in _WORDS.items() if counts[kind]]
+        ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
+        if not words:
+            return f"No difference, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
+        return ", ".join([*words, f"{ignored:,} ignored"] if ignored else words)
+
+    def _path(self, index: int, *, on_left: bool) -> Path:
+        keys: list[Key] = []
+        while index > 0:
+            entry = self.entries[index]
+            key = entry.left_key if on_left else entry.right_key
+            if key is not None and not entry.is_line:
+                keys.append(key)
+            index = entry.parent
+        return tuple(reversed(keys))
+
+
+_WORDS = {
+    ChangeKind.CHANGED: "changed",
+    ChangeKind.ADDED: "added",
+    ChangeKind.REMOVED: "removed",
+    ChangeKind.MOVED: "moved",
+}
+
+
+def line_number(key: Key | None) -> int:
+    """As people count lines."""
+    return key + 1 if isinstance(key, int) else 0

@@ -1,0 +1,162 @@
+"""A diff as lines of two columns, with what is equal folded away.
+
+    tools: [200 items]              tools: [201 items]
+      … 117 equal                                         (a Fold)
+      [117] ping: {3 members}       [117] ping: {3 members}
+      …
+                                    [120] new: {2 members}      added
+
+Every line's text is plain, on one line and bounded. What hides behind a fold is asked for by adding its
+`key` to `opened`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.jsonvalue import JSON, shorten
+from inspector.base.plaintext import one_line
+from inspector.traffic.compare.diff import Change, ChangeKind, Cut, Diff, line_number
+from inspector.traffic.compare.paths import Key
+from inspector.traffic.compare.textlines import first_difference
+from inspector.traffic.compare.wording import LONGEST, called, children, one_line_of, value_text
+
+MOST_LINES = 20_000
+_BEFORE = 40  # characters shown before the place where long texts begin to differ
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`entry` is the index in `Diff.entries` that it belongs to, for its path."""
+
+    depth: int
+    entry: int
+    left: str
+    right: str
+    mark: ChangeKind
+    note: str = ""
+    key: int | None = None  # to open it, when it is an equal container that hides its contents
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """So many neighbours that are equal. Without a key it cannot be opened: they were left behind."""
+
+    depth: int
+    count: int
+    key: int | None
+
+
+Row: TypeAlias = "Line | Fold"
+
+
+def lines(diff: Diff, opened: Collection[int] = ()) -> list[Row]:
+    """The rows to show, at most MOST_LINES; the last one says so when there are more."""
+    rows: list[Row] = []
+    for row in _rows(diff, opened):
+        if len(rows) == MOST_LINES:
+            rows.append(
+                Line(0, 0, "…", "…", ChangeKind.SAME, f"Only the first {MOST_LINES:,} lines are shown.")
+            )
+            break
+        rows.append(row)
+    return rows
+
+
+def _rows(diff: Diff, opened: Collection[int]) -> Iterator[Row]:
+    for index, entry in enumerate(diff.entries):
+        if entry.count > 1:
+            yield from _run_rows(entry, index, opened)
+        elif index or not diff.is_text or len(diff.entries) == 1:  # the root of a text says nothing
+            yield from _entry_rows(entry, index, opened)
+
+
+def _run_rows(entry: Change, index: int, opened: Collection[int]) -> Iterator[Row]:
+    if index not in opened or isinstance(entry.left, Cut):
+        yield Fold(entry.depth, entry.count, None if isinstance(entry.left, Cut) else index)
+        return
+    for step, (name, value) in enumerate(children(entry.left)):
+        left, right = _stepped(entry.left_key, step, name), _stepped(entry.right_key, step, name)
+        text = one_line_of(value) if entry.is_line else value_text(value)
+        before = _labelled(left, value, text, is_line=entry.is_line)
+        after = _labelled(right, value, text, is_line=entry.is_line)
+        yield Line(entry.depth, index, before, after, ChangeKind.SAME)
+
+
+def _stepped(first: Key | None, step: int, name: Key) -> Key:
+    return first + step if isinstance(first, int) else name
+
+
+def _entry_rows(entry: Change, index: int, opened: Collection[int]) -> Iterator[Row]:
+    left = right = ""
+    has_left, has_right = _sides(entry)
+    before, after = _shown_pair(entry)
+    if has_left:
+        left = _labelled(entry.left_key, entry.left, before, is_line=entry.is_line)
+    if has_right:
+        right = _labelled(entry.right_key, entry.right, after, is_line=entry.is_line)
+    is_closed = entry.kind in (ChangeKind.SAME, ChangeKind.IGNORED) and _is_filled(entry.left, entry.right)
+    yield Line(entry.depth, index, left, right, entry.kind, entry.note, index if is_closed else None)
+    if entry.kind in _EXPANDED or (is_closed and index in opened):
+        yield from _inside(entry, index, has_left, has_right)
+
+
+_EXPANDED = (ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.CHANGED)
+
+
+def _inside(entry: Change, index: int, has_left: bool, has_right: bool) -> Iterator[Row]:
+    """The contents of a value that is shown whole: both columns when equal, else each by itself."""
+    if entry.kind is ChangeKind.SAME:
+        for depth, text in _contents(entry.left, entry.depth):
+            yield Line(depth, index, text, text, ChangeKind.SAME)
+        return
+    is_ignored = entry.kind is ChangeKind.IGNORED
+    for depth, text in _contents(entry.left, entry.depth) if has_left else ():
+        yield Line(depth, index, text, "", ChangeKind.IGNORED if is_ignored else ChangeKind.REMOVED)
+    for depth, text in _contents(entry.right, entry.depth) if has_right else ():
+        yield Line(depth, index, "", text, ChangeKind.IGNORED if is_ignored else ChangeKind.ADDED)
+
+
+def _contents(value: JSON | Cut, depth: int) -> Iterator[tuple[int, str]]:
+    """Every value in a container, with its depth; one at a time, so that a limit costs nothing more."""
+    waiting = [(depth + 1, children(value))]
+    while waiting:
+        level, inside = waiting[-1]
+        for key, child in inside:
+            yield level, _labelled(key, child, value_text(child))
+            if isinstance(child, dict | list) and child:
+                waiting.append((level + 1, children(child)))
+                break
+        else:
+            waiting.pop()
+
+
+def _sides(entry: Change) -> tuple[bool, bool]:
+    is_root = entry.parent < 0
+    return is_root or entry.left_key is not None, is_root or entry.right_key is not None
+
+
+def _is_filled(*values: JSON | Cut) -> bool:
+    return any(isinstance(value, dict | list) and len(value) > 0 for value in values)
+
+
+def _labelled(key: Key | None, value: JSON | Cut, text: str, *, is_line: bool = False) -> str:
+    if is_line:
+        return f"{line_number(key):>4}  {text}"
+    if key is None:
+        return text
+    label = f"[{key}]{called(value)}" if isinstance(key, int) else shorten(one_line(key), 80)
+    return f"{label}: {text}"
+
+
+def _shown_pair(entry: Change) -> tuple[str, str]:
+    """Long texts are shown from shortly before the place where they begin to differ."""
+    left, right = entry.left, entry.right
+    write = one_line_of if entry.is_line else value_text
+    if isinstance(left, str) and isinstance(right, str) and max(len(left), len(right)) > LONGEST:
+        begin = max(0, first_difference(left, right) - _BEFORE) if left != right else 0
+        if begin:
+            return f"…{write(left[begin:])}", f"…{write(right[begin:])}"
+    return write(left), write(right)

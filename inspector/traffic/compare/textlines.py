@@ -1,0 +1,76 @@
+"""Two texts compared line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from inspector.base.jsonvalue import JSON
+from inspector.base.units import plural
+from inspector.traffic.compare.align import Effort, align
+from inspector.traffic.compare.diff import Change, ChangeKind
+from inspector.traffic.compare.folding import folded
+
+MOST_LINES = 50_000  # on either side
+
+
+class LinePair(NamedTuple):
+    """Indices of lines; None on the side that has no such line."""
+
+    kind: ChangeKind
+    left: int | None
+    right: int | None
+
+
+def pair_lines(
+    left: list[str], right: list[str], effort: Effort, blanked: Callable[[str], str] = str
+) -> Iterator[LinePair]:
+    """Every line of both texts, once, in order. `blanked` takes what is ignored out of a line."""
+    at = other = 0
+    pairs = align([blanked(line) for line in left], [blanked(line) for line in right], effort)
+    for i, j in [*pairs, (len(left), len(right))]:
+        both = min(i - at, j - other)
+        yield from (LinePair(ChangeKind.CHANGED, at + step, other + step) for step in range(both))
+        yield from (LinePair(ChangeKind.REMOVED, line, None) for line in range(at + both, i))
+        yield from (LinePair(ChangeKind.ADDED, None, line) for line in range(other + both, j))
+        if i < len(left) and j < len(right):
+            yield LinePair(ChangeKind.SAME if left[i] == right[j] else ChangeKind.IGNORED, i, j)
+        at, other = i + 1, j + 1
+
+
+def line_entries(
+    pairs: list[LinePair], left: list[str], right: list[str], parent: int, depth: int
+) -> Iterator[Change]:
+    """Entries for the lines of a text that is the entry `parent`; equal neighbours together."""
+    for group in folded(pairs, (pair.kind is ChangeKind.SAME for pair in pairs)):
+        kind, at, other = group[0]
+        before: JSON = left[at] if at is not None else None
+        after: JSON = right[other] if other is not None else None
+        if len(group) > 1 and at is not None:
+            before = after = [*left[at : at + len(group)]]
+        yield Change(parent, depth, kind, at, other, before, after, is_line=True, count=len(group))
+
+
+def is_long(text: str) -> bool:
+    """Is a text better compared by its lines?"""
+    return len(text) > 60 and "\n" in text
+
+
+def lines_note(pairs: list[LinePair]) -> str:
+    """`3 of 120 lines differ, the first at line 7`."""
+    different = [pair for pair in pairs if pair.kind.is_difference]
+    if not different:
+        return ""
+    first = different[0].right if different[0].left is None else different[0].left
+    verb = "differs" if len(different) == 1 else "differ"
+    share = f"{len(different):,} of {plural(len(pairs), 'line')}"
+    return f"{share} {verb}, the first at line {(first or 0) + 1:,}"
+
+
+def first_difference(left: str | bytes, right: str | bytes) -> int:
+    """How many characters (or bytes) are equal at the beginning of two that are alike in type."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:  # comparing slices is much faster than a loop over characters
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
+    return low

@@ -1,0 +1,156 @@
+"""Two messages as bytes compared: as JSON where both are, as lines of text where not.
+
+These are functions of plain values that give plain values, so that big ones can be compared in the worker
+process: `worker.run(compare_packed, pack(left, right, ignoring))`.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+
+from inspector.base.jsonpretty import reindent
+from inspector.base.jsonvalue import JSON, JSONProblem
+from inspector.base.numbers import read_number
+from inspector.base.units import size
+from inspector.traffic.compare.align import Effort
+from inspector.traffic.compare.carrying import carried
+from inspector.traffic.compare.diff import Change, ChangeKind, Diff
+from inspector.traffic.compare.ignoring import NOTHING, Ignoring, Rules
+from inspector.traffic.compare.textlines import (
+    MOST_LINES,
+    first_difference,
+    line_entries,
+    lines_note,
+    pair_lines,
+)
+from inspector.traffic.compare.values import MOST_ENTRIES, compare
+
+MOST_BYTES = 16 * 1024 * 1024  # on either side
+_HEAD = 2_000
+_DEEPEST = 400  # what crosses to another process is pickled, and that recurses
+_TOO_DEEP = "Compared as text: one of the two is nested too deeply to be compared by structure."
+_NO_JSON = "Compared as text: {} is not JSON."
+_CUT = f"So much differs that only the first {MOST_ENTRIES:,} lines are listed."
+_REPEATED = "A member name occurs more than once in one object; only the last one was compared."
+
+
+def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Diff:
+    """What became of one message on its way to the other. Raises UserError for an unreadable `ignoring`."""
+    Rules(ignoring)
+    if left == right:
+        text = _decoded(left[:_HEAD])
+        return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
+    if max(len(left), len(right)) > MOST_BYTES:
+        return _only_that_they_differ(left, right)
+    ours, theirs = _Read(left), _Read(right)
+    if ours.is_json and theirs.is_json:
+        diff = compare(ours.value, theirs.value, ignoring)
+        return (
+            replace(diff, note=f"{diff.note} {_REPEATED}".strip()) if ours.repeats or theirs.repeats else diff
+        )
+    return _by_lines(ours, theirs, ignoring)
+
+
+def pack(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> bytes:
+    """What `compare_packed` takes."""
+    return pickle.dumps((left, right, ignoring))
+
+
+def compare_packed(data: bytes) -> Diff:
+    """`compare_texts` for the worker process, whose functions take one piece of bytes.
+
+    What would make the answer heavy is left behind (`carried`).
+    """
+    left, right, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return carried(compare_texts(left, right, ignoring))
+
+
+class _Read:
+    """One side: a JSON value, or why it is none."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.value: JSON = None
+        self.repeats = False
+        self.is_json = self.is_too_deep = False
+        try:
+            self.value = self._decoder().decode(raw.decode().removeprefix("\ufeff"))
+            self.is_too_deep = is_deeper(self.value, _DEEPEST)
+            self.is_json = not self.is_too_deep
+        except RecursionError:
+            self.is_too_deep = True
+        except ValueError:  # also JSONDecodeError and UnicodeDecodeError
+            self.value = None
+
+    def lines(self) -> list[str]:
+        text = _decoded(self.raw)
+        laid_out = reindent(text) if self.is_json or self.is_too_deep else text
+        return laid_out.split("\n")
+
+    def _decoder(self) -> json.JSONDecoder:
+        return json.JSONDecoder(
+            parse_float=_number, parse_int=_number, object_pairs_hook=self._object, strict=False
+        )
+
+    def _object(self, pairs: list[tuple[str, JSON]]) -> JSON:
+        members = dict(pairs)
+        self.repeats = self.repeats or len(members) < len(pairs)
+        return members
+
+
+def _number(text: str) -> int | float:
+    number = read_number(text)
+    if number is None:
+        raise JSONProblem(f"{text!r} is not a number")
+    return number
+
+
+def is_deeper(value: JSON, limit: int) -> bool:
+    """Is a value nested in more than this many levels?"""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [child for holder in level if isinstance(holder, dict | list) for child in _children(holder)]
+        if not level:
+            return False
+    return True
+
+
+def _children(holder: dict[str, JSON] | list[JSON]) -> list[JSON]:
+    return [*holder.values()] if isinstance(holder, dict) else holder
+
+
+def _by_lines(left: _Read, right: _Read, ignoring: Ignoring) -> Diff:
+    ours, theirs = left.lines(), right.lines()
+    if max(len(ours), len(theirs)) > MOST_LINES:
+        return _only_that_they_differ(left.raw, right.raw)
+    rules = Rules(ignoring)
+    pairs = list(pair_lines(ours, theirs, Effort(), rules.blanked))
+    root = Change(-1, 0, ChangeKind.INSIDE, None, None, None, None, lines_note(pairs))
+    entries = [root, *line_entries(pairs, ours, theirs, 0, 1)]
+    notes = [_why_text(left, right), _CUT if len(entries) > MOST_ENTRIES else ""]
+    return Diff(tuple(entries[:MOST_ENTRIES]), " ".join(filter(None, notes)), is_text=True)
+
+
+def _why_text(left: _Read, right: _Read) -> str:
+    if left.is_too_deep or right.is_too_deep:
+        return _TOO_DEEP
+    if left.is_json or right.is_json:
+        return _NO_JSON.format("the right one" if left.is_json else "the left one")
+    return ""  # two texts: nothing unusual
+
+
+def _only_that_they_differ(left: bytes, right: bytes) -> Diff:
+    place = first_difference(left, right)
+    around = slice(max(0, place - 200), place + _HEAD)
+    change = Change(-1, 0, ChangeKind.CHANGED, None, None, _decoded(left[around]), _decoded(right[around]))
+    note = (
+        f"Too large to be compared in detail ({size(len(left))} and {size(len(right))}). They are equal up "
+        f"to byte {place:,}; what is shown begins shortly before. Save both to compare them elsewhere."
+    )
+    return Diff((change,), note, is_text=True)
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode(errors="backslashreplace")
