@@ -42,7 +42,11 @@ class Call:
 
     @property
     def message(self) -> dict[str, Any]:
-        value = json.loads(self.body) if self.body else {}
+        """Empty for a body that is none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return {}
         return value if isinstance(value, dict) else {}
 
     @property

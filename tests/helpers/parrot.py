@@ -1,0 +1,45 @@
+"""A stdio server that tells which bytes it got. Standard library only, so that it starts in 20 ms (-I -S).
+
+Every line that is no `initialize` is answered with the line itself, as text of one letter a byte (Latin-1): a
+request with its id, a notification not at all, a batch item by item, and what is no JSON with an error
+without an id.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def answer(message: dict[str, Any], line: bytes) -> dict[str, Any] | None:
+    if message.get("method") == "initialize":
+        version = message["params"]["protocolVersion"]
+        info = {"name": "parrot", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+    if "id" not in message or "method" not in message:
+        return None
+    return {"jsonrpc": "2.0", "id": message["id"], "result": {"got": line.decode("latin-1")}}
+
+
+def reply(line: bytes) -> object:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        error = {"code": -32700, "message": "Parse error", "data": line.decode("latin-1")}
+        return {"jsonrpc": "2.0", "id": None, "error": error}
+    if isinstance(message, list):
+        return [answered for item in message if (answered := answer(item, line))] or None
+    return answer(message, line) if isinstance(message, dict) else None
+
+
+def main() -> None:
+    for line in sys.stdin.buffer:
+        if (said := reply(line.removesuffix(b"\n"))) is not None:
+            sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
