@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from inspector.base.jsonvalue import JSON, JSONProblem, parse
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.query.tree import Every, Index, Member, Step
+from inspector.traffic.query.tree import Every, Index, Member, Operator, Step
 from inspector.traffic.records import RecordKind
 
 BIGGEST = 1024 * 1024  # no body above this is parsed for a filter
@@ -25,18 +26,21 @@ def is_message(log: TrafficLog, row: int) -> bool:
     return log.kind(row) < RecordKind.TEXT and log.kept(row) <= BIGGEST
 
 
-def message_reader(steps: Sequence[Step]) -> Callable[[bytes], Iterator[JSON]]:
-    """What gives the values at a path of a body, and of each message when the body is a batch."""
-    names = [_as_written(step.name) for step in steps if isinstance(step, Member)]
-    names = [name for name in names if name]
+def message_reader(steps: Sequence[Step], hint: bytes = b"") -> Callable[[bytes], Iterable[JSON]]:
+    """What gives the values at a path of a body, and of each message when the body is a batch.
 
-    def values(raw: bytes) -> Iterator[JSON]:
-        # A name is written as it is unless something is escaped, so most bodies need no parsing.
-        if b"\\" not in raw and any(name not in raw for name in names):
-            return
+    `hint` is a text in lower case that bodies of interest have in them, where they are in ASCII and nothing
+    in them is escaped. The last name of the path is one as well: most bodies then need no parsing.
+    """
+    names = [name for name in (_as_written(step.name) for step in steps if isinstance(step, Member)) if name]
+    last = names[-1] if names else b""
+
+    def values(raw: bytes) -> Iterable[JSON]:
+        if b"\\" not in raw and (last not in raw or (hint and raw.isascii() and hint not in raw.lower())):
+            return ()
         body = _read(raw)
-        for message in body if isinstance(body, list) else [body]:
-            yield from values_at(message, steps)
+        messages = body if isinstance(body, list) else [body]
+        return (value for message in messages for value in values_at(message, steps))
 
     return values
 
@@ -75,3 +79,16 @@ def _as_written(name: str) -> bytes:
     """A member's name between its quotes; nothing when a writer could not but escape it."""
     is_plain = name.isprintable() and not any(char in name for char in '"\\')
     return f'"{name}"'.encode() if is_plain and name.isascii() else b""
+
+
+def hint(operator: Operator, value: str) -> bytes:
+    """For `message_reader`: what a value that is compared like this cannot be without.
+
+    Only what looks like a name is good for it: numbers can be written in several ways.
+    """
+    is_name = _NAME.fullmatch(value) is not None and value.lower() not in "infinity"
+    is_useful = is_name and operator in (Operator.FITS, Operator.IS)
+    return value.lower().encode() if is_useful else b""
+
+
+_NAME = re.compile("[A-Za-z_]{3}[A-Za-z0-9_./-]*")

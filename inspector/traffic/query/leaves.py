@@ -19,8 +19,6 @@ from inspector.traffic.query.reading import Read, Source
 from inspector.traffic.query.times import DAY, Ago, TimeOfDay, read_time, time_of_day_ns, zone_offset_ns
 from inspector.traffic.query.tree import Operator
 
-_WEEK = 7 * DAY
-
 
 class Leaf(ABC):
     """Answers from columns."""
@@ -114,7 +112,7 @@ class Numbers:
             fits = {value for value in set(values) if value >= least and self._test(value + shift)}
             return bytes(map(fits.__contains__, values))
         masks = [within(values, max(low - shift, least), high - shift) for low, high in self._spans]
-        return any_of(masks)
+        return any_of(masks) if masks else bytes(len(values))
 
 
 class HttpStatusLeaf(Leaf):
@@ -175,18 +173,18 @@ class TimeLeaf(Leaf):
         walls = self._wall[window.start : window.stop]
         masks = [within(walls, low, high) for low, high in self._moments]
         if self._of_day and walls:
-            times = _times_of_day(walls)
-            masks += [within(times, low, high) for low, high in self._of_day]
+            masks += _within_day(walls, self._of_day)
         return any_of(masks) if masks else bytes(len(walls))
 
 
-def _times_of_day(walls: array[int]) -> list[int]:
-    """Nobody changes a clock twice within a week: when both ends agree, the zone is asked only twice."""
+def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
+    """Rows mostly come within one day and one zone: then midnight is looked up once for all of them."""
     first, last = min(walls), max(walls)
-    offset = zone_offset_ns(first)
-    if last - first < _WEEK and offset == zone_offset_ns(last):
-        return [(wall + offset) % DAY for wall in walls]
-    return list(map(time_of_day_ns, walls))
+    midnight = first - time_of_day_ns(first)
+    if last < midnight + DAY and zone_offset_ns(first) == zone_offset_ns(last):
+        return [within(walls, midnight + low, min(midnight + high, midnight + DAY)) for low, high in spans]
+    times = list(map(time_of_day_ns, walls))
+    return [within(times, low, high) for low, high in spans]
 
 
 class RemarkLeaf(Leaf):

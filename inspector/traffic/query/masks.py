@@ -9,7 +9,8 @@ from typing import TypeAlias
 from inspector.traffic.query.predicates import Number
 from inspector.traffic.query.tree import Operator
 
-Span: TypeAlias = tuple[Number, Number]  # both ends belong to it
+Span: TypeAlias = tuple[int, int]  # both ends belong to it; nothing does when they are crossed
+LOWEST, HIGHEST = -(2**63), 2**63 - 1  # of what a column can hold
 
 
 def spans(operator: Operator, values: Sequence[Number]) -> list[Span]:
@@ -21,21 +22,30 @@ def span(operator: Operator, first: Number, last: Number) -> Span:
     """`first` and `last` are the same but for a time that goes on for a while."""
     match operator:
         case Operator.ABOVE:
-            return (_floor(first) + 1, math.inf)
+            return (_floor(first) + 1, HIGHEST)
         case Operator.AT_LEAST:
-            return (-_floor(-first), math.inf)
+            return (_ceiling(first), HIGHEST)
         case Operator.BELOW:
-            return (-math.inf, -_floor(-first) - 1)
+            return (LOWEST, _ceiling(first) - 1)
         case Operator.AT_MOST:
-            return (-math.inf, _floor(first))
-    return (first, last)
+            return (LOWEST, _floor(first))
+    return (_ceiling(first), _floor(last))
 
 
-def _floor(number: Number) -> Number:
-    return math.floor(number) if math.isfinite(number) else number
+def _floor(number: Number) -> int:
+    return math.floor(_bounded(number))
 
 
-def within(values: Sequence[int], low: Number, high: Number) -> bytes:
+def _ceiling(number: Number) -> int:
+    return math.ceil(_bounded(number))
+
+
+def _bounded(number: Number) -> Number:
+    """Numbers beyond what a column holds are all alike, also infinite ones."""
+    return max(LOWEST - 1, min(number, HIGHEST + 1))
+
+
+def within(values: Sequence[int], low: int, high: int) -> bytes:
     if low > high:
         return bytes(len(values))
     return bytes([low <= value <= high for value in values])

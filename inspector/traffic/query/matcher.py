@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable
 from itertools import compress
@@ -10,7 +11,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.bodies import body_test
 from inspector.traffic.query.comparing import Type
 from inspector.traffic.query.fields import FIELDS, Coded, Counted, Field, Named, Row, Special, Worded
-from inspector.traffic.query.jsonpaths import ROOTS
+from inspector.traffic.query.jsonpaths import ROOTS, hint, message_reader
 from inspector.traffic.query.leaves import (
     CodedLeaf,
     CountedLeaf,
@@ -125,7 +126,8 @@ def _reading(node: Compare, field: Field, where: Row, source: Source, test: OfJS
         Coded("kind", lambda log, code: ("",) if code in kinds else ()), source.log, lambda _: True
     )
     if field.word in ROOTS:
-        return path_reading(source.log, ROOTS[field.word] + steps, test, of_kind)
+        values = message_reader(ROOTS[field.word] + steps, hint(node.operator, node.value))
+        return path_reading(source.log, values, test, of_kind)
     return Reading(lambda row: any(map(test, read(source, row, steps))), Cost.BODIES, of_kind)
 
 
@@ -162,8 +164,16 @@ _READERS: dict[Type, Callable[[str], Number]] = {
 
 
 def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
-    """Patterns, and ids that are compared as text, have no spans."""
-    has_spans = field.type is not Type.ID and node.operator is not Operator.LIKE and "*" not in node.value
-    if not has_spans and node.operator not in ORDER:
+    """Only patterns have no spans, and are asked of each different number."""
+    is_pattern = node.operator is Operator.LIKE or (node.operator is Operator.FITS and "*" in node.value)
+    if is_pattern:
         return Numbers(None, test)
-    return Numbers(spans(node.operator, [_READERS[field.type](value) for value in node.values]), test)
+    read, values = _READERS[field.type], node.values
+    if field.type is Type.ID and node.operator not in ORDER:
+        values = tuple(value for value in values if _is_written_like_an_integer(value))
+    return Numbers(spans(node.operator, list(map(read, values))), test)
+
+
+def _is_written_like_an_integer(text: str) -> bool:
+    """Ids are compared as text: 007 is none of the integer 7."""
+    return re.fullmatch("0|-?[1-9][0-9]{0,18}", text) is not None

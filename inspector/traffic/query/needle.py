@@ -15,11 +15,18 @@ _OFTEN_ESCAPED = frozenset("\"\\/<>&'")  # by JSON itself, by PHP, by Go and oth
 
 
 class Needle:
-    """One text to find. `is_in(bytes)` says whether it is there."""
+    """One text to find.
+
+    `find(data, start)` gives its first place at or behind `start`, or -1, in data that was made lower case.
+    No spelling has the byte 0xFF in it, which therefore can stand between bodies that are searched as one.
+    """
 
     def __init__(self, text: str) -> None:
         self.longest = sum(max(map(len, _spellings(char))) for char in text)
-        self.is_in = _find_plain(text) if all(map(_is_plain, text)) else _find_spelled(text)
+        self.find = _find_plain(text) if all(map(_is_plain, text)) else _find_spelled(text)
+
+    def is_in(self, data: bytes) -> bool:
+        return self.find(data.lower(), 0) >= 0
 
 
 def as_bytes(text: str) -> bytes:
@@ -31,15 +38,19 @@ def _is_plain(char: str) -> bool:
     return " " <= char <= "~" and char not in _OFTEN_ESCAPED
 
 
-def _find_plain(text: str) -> Callable[[bytes], bool]:
+def _find_plain(text: str) -> Callable[[bytes, int], int]:
     wanted = text.lower().encode()
-    return lambda data: wanted in data.lower()
+    return lambda data, start: data.find(wanted, start)
 
 
-def _find_spelled(text: str) -> Callable[[bytes], bool]:
-    pattern = b"".join(map(_pattern, text))
-    search = re.compile(pattern, re.DOTALL).search
-    return lambda data: search(data.lower()) is not None
+def _find_spelled(text: str) -> Callable[[bytes, int], int]:
+    search = re.compile(b"".join(map(_pattern, text)), re.DOTALL).search
+
+    def find(data: bytes, start: int) -> int:
+        match = search(data, start)
+        return match.start() if match is not None else -1
+
+    return find
 
 
 def _pattern(char: str) -> bytes:

@@ -8,17 +8,17 @@ A plan is asked "which of these?", with masks as one big integer: a byte a row, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from itertools import compress
 
+from inspector.base.jsonvalue import JSON
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.bodies import rows_with
-from inspector.traffic.query.jsonpaths import BIGGEST, message_reader
+from inspector.traffic.query.jsonpaths import BIGGEST
 from inspector.traffic.query.leaves import Leaf
 from inspector.traffic.query.needle import Needle
 from inspector.traffic.query.predicates import OfJSON
-from inspector.traffic.query.tree import Step
 
 
 class Cost(IntEnum):
@@ -63,9 +63,11 @@ class Reading(Plan):
         return int.from_bytes(found, "little")
 
 
-def path_reading(log: TrafficLog, steps: Sequence[Step], test: OfJSON, of_kind: Leaf) -> Reading:
+def path_reading(
+    log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: OfJSON, of_kind: Leaf
+) -> Reading:
     """Answered by values in the message, of which only bodies of a bearable size are parsed."""
-    values, raw, kept = message_reader(steps), log.raw, log.columns.kept
+    raw, kept = log.raw, log.columns.kept
 
     def fits(row: int) -> bool:
         return kept[row] <= BIGGEST and any(map(test, values(raw(row))))
