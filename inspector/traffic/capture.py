@@ -89,11 +89,11 @@ def open_capture(
     capturefile.check_header(path)
     try:
         connection = capturefile.connect_to_read(path)
-    except sqlite3.Error as exc:
+    except capturefile.UNREADABLE as exc:
         raise capturefile.cannot_open(path, exc) from exc
     try:
         return _read(path, connection, on_progress, is_cancelled)
-    except sqlite3.Error as exc:
+    except capturefile.UNREADABLE as exc:
         raise capturefile.cannot_open(path, exc) from exc
     finally:
         connection.close()

@@ -21,7 +21,7 @@ ASCII (everything else is escaped, so that a lone surrogate survives). Rows are 
 Why columns and not a row a frame: Python's SQLite module gives up and takes back the interpreter's lock for
 each statement. While another thread computes, that allows 6,000 inserts a second; segments take 200,000 rows.
 
-Here are the statements, and no threads. Everything raises `sqlite3.Error`, but `check_header` and `create`.
+Here are the statements, and no threads. Writing raises `sqlite3.Error`, reading any of `UNREADABLE`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ _PAGE = (
     8192  # a big body is a chain of pages: larger ones make it shorter, smaller ones write less at a trickle
 )
 _MOST_BLOBS = 64  # in one statement
+
+# What reading a damaged file can raise: SQLite's message may itself be made of its bytes, and be no text.
+UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 
 
 # ------------------------------------------------------------------ opening
@@ -119,6 +122,9 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         return connect(path, "ro", "&immutable=1")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -158,7 +164,7 @@ def _header(path: Path) -> bytes:
         raise cannot_open(path, exc) from exc
 
 
-def cannot_open(path: Path, exc: OSError | sqlite3.Error) -> UserError:
+def cannot_open(path: Path, exc: Exception) -> UserError:
     """The sentence for a file that cannot be used, and the next step."""
     if isinstance(exc, FileNotFoundError):
         return UserError(
@@ -166,9 +172,8 @@ def cannot_open(path: Path, exc: OSError | sqlite3.Error) -> UserError:
         )
     if isinstance(exc, OSError):
         return UserError(f"{path} cannot be opened: {exc.strerror or exc}.", "Check the file's permissions.")
-    return UserError(
-        f"{path.name} is damaged and cannot be read: {exc}.", "Open a copy of it, if there is one."
-    )
+    reason = str(exc) if isinstance(exc, sqlite3.Error) else "its bytes make no sense"
+    return UserError(f"{path.name} is damaged: {reason}.", "Open a copy of it, if there is one.")
 
 
 # ------------------------------------------------------------------ writing: few statements, much in each

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inspector.base.jsonvalue import JSON
 from inspector.base.units import plural
 from inspector.protocol.jsonrpc import RequestId
-from inspector.traffic.capturefile import SEGMENT_ROWS, json_value
+from inspector.traffic.capturefile import SEGMENT_ROWS, UNREADABLE, json_value
 from inspector.traffic.columns import ROW_BYTES, Columns
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Remark, Status
@@ -52,11 +52,13 @@ class CaptureReader:
     def into(self, log: TrafficLog) -> None:
         """Fill an empty log."""
         words, revisions = self._texts("word", 1), self._texts("revision", 1)
-        servers = self._texts("server", 0) or [_UNKNOWN_SERVER]
+        servers = self._texts("server", 0)
         log.words.restore(words)
         log.revisions[:] = revisions[:256]
         plan = self._plan()
         total = sum(count for _, count in plan)
+        if total and not servers:
+            servers = [_UNKNOWN_SERVER]
         check = _Check(len(servers), len(words), len(log.revisions), total)
         for number, count in plan:
             if self._segment(log.columns, number, count):
@@ -99,7 +101,7 @@ class CaptureReader:
             if row is None or not isinstance(row[0], bytes):
                 return False
             columns.unpack(row[0], count)
-        except (sqlite3.Error, ValueError):
+        except UNREADABLE:
             return False
         return True
 
@@ -132,7 +134,7 @@ class CaptureReader:
         """All rows until the first that cannot be read."""
         try:
             yield from self.connection.execute(statement)
-        except sqlite3.Error:
+        except UNREADABLE:
             self.loading.damaged += 1
 
 

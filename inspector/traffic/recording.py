@@ -277,7 +277,7 @@ def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
             f"The capture {path} is gone: traffic is kept in memory only.",
             "Put it back, or save a copy elsewhere.",
         )
-    if isinstance(exc, FileExistsError):
+    if isinstance(exc, FileExistsError) and exc.filename == str(path):
         return f"There is a file {path} already.", "Choose another name."
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
     return f"{path} cannot be written: {reason}.", f"Check the disk and the permissions of {path.parent}."

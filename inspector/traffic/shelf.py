@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from inspector.traffic import storedhttp
-from inspector.traffic.capturefile import OWN_CHUNK_BYTES, connect_to_read, json_value
+from inspector.traffic.capturefile import OWN_CHUNK_BYTES, UNREADABLE, connect_to_read, json_value
 from inspector.traffic.columns import Columns
 from inspector.traffic.records import HttpExchange
 
@@ -80,7 +80,7 @@ class FileShelf:
         try:
             with self._connection() as connection:
                 row = connection.execute(statement, (number,)).fetchone()
-        except sqlite3.Error as exc:
+        except UNREADABLE as exc:
             self.problem = str(exc)
             return None
         return row[0] if row is not None else None
@@ -91,9 +91,10 @@ class FileShelf:
                 self._connection() as connection,
                 connection.blobopen("chunk", "bytes", number, readonly=True) as blob,
             ):
-                blob.seek(min(start, len(blob)))
-                return blob.read(length)
-        except sqlite3.Error as exc:
+                start = min(start, len(blob))
+                blob.seek(start)
+                return blob.read(min(length, len(blob) - start))
+        except UNREADABLE as exc:
             self.problem = str(exc)
             return b""
 
@@ -105,7 +106,7 @@ class FileShelf:
             connection = connect_to_read(self._path)
         try:
             yield connection
-        except sqlite3.Error:
+        except UNREADABLE:
             connection.close()  # the next one may fare better with a new one
             raise
         self._idle.append(connection)

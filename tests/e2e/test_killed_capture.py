@@ -1,0 +1,132 @@
+"""A process that records is killed: what it was told to be stored is there, in order, and can be opened."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.traffic.capture import Capture, open_capture
+from inspector.traffic.capturefolder import CaptureFolder
+from tests.helpers.recordingchild import ROWS, body
+
+# The bar is 200 ms; the rest is for a machine that is busy with other things.
+MOST_LOST_NS = 200_000_000 + 300_000_000
+
+
+class Child:
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.helpers.recordingchild", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> list[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().split()
+
+    def flush(self) -> tuple[str, int]:
+        self.say("flush")
+        self.hear()
+        outcome, count = self.hear()
+        return outcome, int(count)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Child]:
+    child = Child(tmp_path / "a.mcpcap")
+    yield child
+    child.kill()
+
+
+def assert_whole(capture: Capture) -> None:
+    """No row is torn, missing or out of order."""
+    log = capture.log
+    assert capture.problems == ()
+    assert list(log.columns.wall) == list(range(len(log)))
+    for row in range(len(log)):
+        assert log.raw(row) == body(row)
+        assert log.method(row) == f"method {row % 5}"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_everything_that_was_acknowledged_survives_a_kill(child: Child, tmp_path: Path, seed: int) -> None:
+    chance, stored = random.Random(seed), 0
+    for _ in range(chance.randrange(1, 30)):
+        if chance.random() < 0.5:
+            _, stored = child.flush()
+        else:
+            child.say("publish")
+            child.hear()
+    for _ in range(chance.randrange(20)):
+        child.say(chance.choice(["publish", "flush"]))  # and killed in the middle of it
+    child.kill()
+    capture = open_capture(tmp_path / "a.mcpcap")
+    assert capture.is_interrupted
+    assert len(capture.log) >= stored
+    assert_whole(capture)
+
+
+def test_no_more_than_the_last_moment_is_lost(child: Child, tmp_path: Path) -> None:
+    child.flush()
+    published, at = 0, 0
+    for _ in range(400):
+        child.say("publish")
+        _, published, at = map(int, ["0", *child.hear()[1:]])
+    child.kill()
+    log = open_capture(tmp_path / "a.mcpcap").log
+    assert ROWS <= len(log) <= published
+    assert at - log.monotonic_ns(len(log) - 1) < MOST_LOST_NS
+
+
+def test_an_interrupted_capture_is_offered_once_and_then_is_one_whole_file(
+    child: Child, tmp_path: Path
+) -> None:
+    folder, path = CaptureFolder(tmp_path), tmp_path / "a.mcpcap"
+    _, stored = child.flush()
+    assert folder.interrupted() == ()
+    assert [capture.is_running for capture in folder.kept()] == [True]
+    child.kill()
+    assert [(capture.path, capture.rows) for capture in folder.interrupted()] == [(path, stored)]
+    folder.settle(path)
+    assert folder.interrupted() == ()
+    assert list(tmp_path.iterdir()) == [path]
+    assert_whole(open_capture(path))
+
+
+def test_what_another_process_records_is_opened_and_never_written_to(child: Child, tmp_path: Path) -> None:
+    child.flush()
+    capture = open_capture(tmp_path / "a.mcpcap")
+    assert (capture.is_recorded_now, capture.is_writable) == (True, False)
+    assert_whole(capture)
+    assert child.flush() == ("flushed", 2 * ROWS)  # it goes on
+    assert len(open_capture(tmp_path / "a.mcpcap").log) == 2 * ROWS
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of this kind there")
+def test_a_disk_that_takes_no_more_loses_nothing_once_it_does_again(child: Child, tmp_path: Path) -> None:
+    assert child.flush()[0] == "flushed"
+    child.say("limit 400000")
+    assert any(child.flush()[0] == "refused" for _ in range(20))
+    child.say("limit 0")
+    outcome, count = child.flush()
+    assert outcome == "flushed"
+    child.kill()
+    capture = open_capture(tmp_path / "a.mcpcap")
+    assert len(capture.log) == count
+    assert_whole(capture)
