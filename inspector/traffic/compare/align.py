@@ -2,7 +2,8 @@
 
 Myers' greedy algorithm ("An O(ND) difference algorithm", 1986): its cost grows with the number of
 differences, so two long sequences that differ little are aligned at once. Where they differ much, tokens
-that occur once on either side hold them together ("patience"); what is still left is taken item by item.
+that occur once on either side hold them together ("patience"), or the way that got furthest is taken and the
+search goes on from there; when the effort is spent, what is left is taken item by item.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Pair: TypeAlias = tuple[int, int]
 Tokens: TypeAlias = Sequence[Hashable]
 
 _MOST_EDITS = 1000  # in one go: half a million steps, a third of a second
+_EDITS_FURTHER = 150  # in each further go: less, as the cost is their square
 _STEPS = 2_000_000
 
 
@@ -27,11 +29,11 @@ class Effort:
     """How much may still be spent on aligning; shared by everything that is compared at once."""
 
     steps: int = _STEPS
-    was_short: bool = False  # something was aligned item by item instead
+    was_short: bool = False  # something was not aligned as well as can be
 
-    def edits(self) -> int:
+    def edits(self, most: int) -> int:
         """How many differences may be looked for now. The cost is their square, halved."""
-        return min(_MOST_EDITS, isqrt(max(self.steps, 0)))
+        return min(most, isqrt(max(self.steps, 0)))
 
 
 class _Range(NamedTuple):
@@ -39,6 +41,15 @@ class _Range(NamedTuple):
     left_end: int
     right: int
     right_end: int
+    most_edits: int = _MOST_EDITS
+
+
+class _Way(NamedTuple):
+    """An alignment of the beginning of a range, up to these places."""
+
+    pairs: list[Pair]
+    left: int
+    right: int
 
 
 def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
@@ -61,12 +72,16 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
         if rest.left == rest.left_end or rest.right == rest.right_end:
             continue
         yield
-        found = yield from _myers(left, right, rest, effort)
-        if found is not None:
-            pairs += found
+        way = yield from _myers(left, right, rest, effort)
+        if (way.left, way.right) == (rest.left_end, rest.right_end):
+            pairs += way.pairs
         elif anchors := _anchors(left, right, rest):
             pairs += anchors
             ranges += _between(anchors, rest)
+        elif way.left + way.right > rest.left + rest.right:
+            effort.was_short = True
+            pairs += way.pairs
+            ranges.append(_Range(way.left, rest.left_end, way.right, rest.right_end, _EDITS_FURTHER))
         else:
             effort.was_short = True
             pairs += _one_by_one(left, right, rest)
@@ -76,7 +91,7 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
 
 def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _Range:
     """Pairs what is equal at either end, and gives the rest."""
-    first, last, other, other_last = part
+    first, last, other, other_last, most_edits = part
     while first < last and other < other_last and left[first] == right[other]:
         pairs.append((first, other))
         first += 1
@@ -85,22 +100,22 @@ def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _R
         last -= 1
         other_last -= 1
         pairs.append((last, other_last))
-    return _Range(first, last, other, other_last)
+    return _Range(first, last, other, other_last, most_edits)
 
 
-def _myers(
-    left: Tokens, right: Tokens, part: _Range, effort: Effort
-) -> Generator[None, None, list[Pair] | None]:
-    """The best alignment of a range; None when it takes more differences than may be looked for."""
-    start, end, other, other_end = part
-    width, height = end - start, other_end - other
-    most = min(effort.edits(), width + height)
+def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generator[None, None, _Way]:
+    """The best alignment of a range; of its beginning when it has more differences than are looked for."""
+    start, other = part.left, part.right
+    width, height = part.left_end - start, part.right_end - other
+    most = min(effort.edits(part.most_edits), width + height)
     reached = array("q", bytes(8 * (2 * most + 3)))  # how far each diagonal got, its 0 in the middle
     middle = most + 1
     trail: list[array[int]] = []
+    furthest = (0, 0)
     for edits in range(most + 1):
         trail.append(reached[middle - edits - 1 : middle + edits + 2])
         effort.steps -= edits + 1
+        furthest = (0, 0)
         # A diagonal outside of the range leads nowhere.
         for diagonal in range(-edits + 2 * max(0, edits - height), edits - 2 * max(0, edits - width) + 1, 2):
             at = middle + diagonal
@@ -111,16 +126,18 @@ def _myers(
                 x += 1
                 y += 1
             reached[at] = x
-            if x >= width and y >= height:
-                return _walked_back(trail, part)
+            if x + y > furthest[0] + furthest[1] and x <= width and y <= height:
+                furthest = (x, y)
+        if furthest == (width, height):
+            break
         yield
-    return None
+    return _walked_back(trail, part, *furthest)
 
 
-def _walked_back(trail: list[array[int]], part: _Range) -> list[Pair]:
-    """The equal tokens on the way that reached the end."""
+def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Way:
+    """The equal tokens on the way to a place that the last entry of the trail led to."""
     pairs: list[Pair] = []
-    x, y = part.left_end - part.left, part.right_end - part.right
+    end = (part.left + x, part.right + y)
     for edits in range(len(trail) - 1, -1, -1):
         reached, middle, diagonal = trail[edits], edits + 1, x - y
         down = diagonal == -edits or (
@@ -134,7 +151,7 @@ def _walked_back(trail: list[array[int]], part: _Range) -> list[Pair]:
             y -= 1
             pairs.append((part.left + x, part.right + y))
         x, y = before_x, before_y
-    return pairs
+    return _Way(pairs, *end)
 
 
 def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:

@@ -29,8 +29,7 @@ from inspector.traffic.compare.textlines import (
 )
 
 MOST_ENTRIES = 20_000  # more would neither be read by anybody nor cross to another process in time
-_COARSE = "There is so much to compare that some arrays or texts were compared item by item, without looking "
-_COARSE += "for what was put in or taken out."
+_COARSE = "There is so much to compare that some items or lines may not be paired as well as they could be."
 _CUT = "There are so many differences that some objects and arrays were not looked into."
 
 

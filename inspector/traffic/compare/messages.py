@@ -1,0 +1,135 @@
+"""Two rows of recorded traffic compared: one message with another, one exchange with another.
+
+The rows may be of different captures. For messages above about 1 MB use the worker process:
+`texts.compare_packed(texts.pack(log.raw(row), other.raw(other_row), ignoring))`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from inspector.base import units
+from inspector.traffic.compare.diff import Change, ChangeKind, Diff
+from inspector.traffic.compare.ignoring import NOTHING, Ignoring
+from inspector.traffic.compare.texts import compare_texts
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind, Status
+
+_ABSENT = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that both exchanges have, in words, side by side."""
+
+    name: str
+    left: str
+    right: str
+
+    @property
+    def is_different(self) -> bool:
+        return self.left != self.right
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeDiff:
+    """Request with request, answer with answer. A Diff is None where neither side has such a message."""
+
+    facts: tuple[Fact, ...]
+    request: Diff | None
+    answer: Diff | None
+
+    @property
+    def is_same(self) -> bool:
+        """Of the messages and the status; times and sizes may differ."""
+        status = next(fact for fact in self.facts if fact.name == "Status")
+        return not status.is_different and all(
+            diff is None or diff.is_same for diff in (self.request, self.answer)
+        )
+
+
+def compare_messages(
+    log: TrafficLog, row: int, other: TrafficLog, other_row: int, ignoring: Ignoring = NOTHING
+) -> Diff:
+    """Raises UserError for an `ignoring` that cannot be read."""
+    diff = compare_texts(log.raw(row), other.raw(other_row), ignoring)
+    sides = [("left", log, row), ("right", other, other_row)]
+    cut = [_cut_note(side, log.kept(row), log.size(row)) for side, log, row in sides]
+    notes = " ".join(filter(None, [diff.note, *cut]))
+    return replace(diff, note=notes) if notes != diff.note else diff
+
+
+def compare_exchanges(
+    log: TrafficLog, row: int, other: TrafficLog, other_row: int, ignoring: Ignoring = NOTHING
+) -> ExchangeDiff:
+    """The rows may be those of the requests or of the answers."""
+    ours, theirs = Exchange.of(log, row), Exchange.of(other, other_row)
+    return ExchangeDiff(
+        tuple(
+            Fact(name, left, right)
+            for (name, left), (_, right) in zip(ours.facts(), theirs.facts(), strict=True)
+        ),
+        _compare_parts(log, ours.request, other, theirs.request, ignoring),
+        _compare_parts(log, ours.answer, other, theirs.answer, ignoring),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The rows of a request and its answer; None for the one that is not there."""
+
+    log: TrafficLog
+    request: int | None
+    answer: int | None
+
+    @classmethod
+    def of(cls, log: TrafficLog, row: int) -> Exchange:
+        partner = log.partner(row)
+        is_answer = log.kind(row) in (RecordKind.RESULT, RecordKind.ERROR)
+        return cls(log, partner, row) if is_answer else cls(log, row, partner)
+
+    def facts(self) -> list[tuple[str, str]]:
+        log, row = self.log, self.request if self.request is not None else self.answer
+        assert row is not None
+        duration, http = log.duration_ns(row), log.http(row)
+        return [
+            ("Method", log.method(row) or _ABSENT),
+            ("Subject", log.subject(row) or _ABSENT),
+            ("Status", status_word(log.status(row))),
+            ("Duration", _ABSENT if duration is None else units.duration(duration)),
+            ("Request size", self._size(self.request)),
+            ("Answer size", self._size(self.answer)),
+            ("HTTP status", _ABSENT if http is None or http.status is None else str(http.status)),
+            ("Revision", log.revision(row) or _ABSENT),
+        ]
+
+    def _size(self, row: int | None) -> str:
+        return _ABSENT if row is None else units.size(self.log.size(row))
+
+
+def status_word(status: Status) -> str:
+    return status.name.lower().replace("_", " ")
+
+
+def _compare_parts(
+    log: TrafficLog, row: int | None, other: TrafficLog, other_row: int | None, ignoring: Ignoring
+) -> Diff | None:
+    if row is not None and other_row is not None:
+        return compare_messages(log, row, other, other_row, ignoring)
+    if row is not None:
+        return _one_sided(ChangeKind.REMOVED, log.raw(row), "The right one has no such message.")
+    if other_row is not None:
+        return _one_sided(ChangeKind.ADDED, other.raw(other_row), "The left one has no such message.")
+    return None
+
+
+def _one_sided(kind: ChangeKind, raw: bytes, note: str) -> Diff:
+    text = raw[:2_000].decode(errors="backslashreplace")
+    left, right = ("", text) if kind is ChangeKind.ADDED else (text, "")
+    return Diff((Change(-1, 0, kind, None, None, left, right),), note, is_text=True)
+
+
+def _cut_note(side: str, kept: int, size: int) -> str:
+    if kept >= size:
+        return ""
+    return f"Of the {side} message only the first {units.size(kept)} of {units.size(size)} were kept."
