@@ -184,7 +184,7 @@ def refusal(
         return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
     what = name_of(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
-    said = f": {text}" if text else ""
+    said = f": {text.removesuffix('.')}" if text else ""
     summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{said}.")
     return HttpRefused(summary, _next_step(meaning, status), status, body)
 

@@ -57,15 +57,14 @@ class RawSent:
         try:
             for waiter in self._waiters:
                 answers.append(await waiter.wait_on())
+            _leave(self._conversation, self._waiters)
             return RawReply(tuple(answers), self.failure)
         except UserError as exc:
-            _give_up(self._conversation, self._waiters[len(answers) :], exc)
+            _abandon(self._conversation, self._waiters, exc)
             return RawReply(tuple(answers), exc)
         except asyncio.CancelledError as exc:
-            _give_up(self._conversation, self._waiters[len(answers) :], exc)
+            _abandon(self._conversation, self._waiters, exc)
             raise
-        finally:
-            _leave(self._conversation, self._waiters)
 
 
 async def send_raw(
@@ -93,16 +92,13 @@ async def send_raw(
     except UserError as exc:
         failure = exc
     except asyncio.CancelledError as exc:
-        _give_up(talk, waiters, exc)
-        _leave(talk, waiters)
+        _abandon(talk, waiters, exc)
         raise
     if failure is not None:
-        _give_up(talk, waiters, failure)
-        _leave(talk, waiters)
+        _abandon(talk, waiters, failure)
         waiters = []
-    if not rows:
-        assert failure is not None
-        raise failure
+        if not rows:  # the wire was gone before anything could be put on it
+            raise failure
     return RawSent(rows[0], messages[0], failure, talk, tuple(waiters))
 
 
@@ -123,10 +119,12 @@ def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
     return [raw]
 
 
-def _give_up(talk: Conversation, waiters: Sequence[Waiter], error: BaseException) -> None:
+def _abandon(talk: Conversation, waiters: Sequence[Waiter], error: BaseException) -> None:
+    """Give up what is not answered yet, and stop waiting."""
     for waiter in waiters:
         if not waiter.is_answered:
             talk.give_up(waiter.request, error)
+    _leave(talk, waiters)
 
 
 def _leave(talk: Conversation, waiters: Sequence[Waiter]) -> None:

@@ -199,7 +199,7 @@ async def test_a_refusal_without_a_message_says_the_status_and_the_beginning_of_
         http.order(key, faults.replies(415, b"We take no such thing.", "text/plain"))
     outcome = await web.engine.send_raw("srv", raw)
     assert (outcome.answer_row, outcome.http_status) == (None, 415)
-    assert outcome.summary.endswith("with HTTP 415: We take no such thing..")
+    assert outcome.summary.endswith("with HTTP 415: We take no such thing.")
     exchange = web.engine.log.http(outcome.row)
     assert exchange is not None
     assert exchange.body == b"We take no such thing."

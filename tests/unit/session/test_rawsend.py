@@ -288,6 +288,24 @@ async def test_a_stream_of_changes_by_hand_is_no_fault_of_the_server() -> None:
         assert stage.notes() == []
 
 
+async def test_a_call_by_hand_mirrors_its_arguments_in_headers_and_a_persons_own_win() -> None:
+    properties: JSON = {
+        name: {"type": "string", "x-mcp-header": name.title()} for name in ("region", "colour")
+    }
+    tool: JSON = {"name": "x", "inputSchema": {"type": "object", "properties": properties}}
+    raw = b'{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":%s,"arguments":%s}}'
+    arguments = b'{"region":"eu","colour":"red"}'
+    async with era(R5, offered={"tools": {}}, over_http=True) as stage:
+        asking = stage.start(stage.client.list_tools())
+        await stage.reply(tools=[tool])
+        await asking
+        for sent in (raw % (b'"x"', arguments), raw % (b"{}", arguments), raw % (b'"x"', b"7"), b"{"):
+            await stage.client.send_raw(sent, headers=(("mcp-param-colour", "blue"),))
+        mine = ("mcp-param-colour", "blue")
+        headers = [envelope.headers for envelope in stage.wire.envelopes[-4:]]
+        assert headers == [(("Mcp-Param-Region", "eu"), mine), (mine,), (mine,), (mine,)]
+
+
 # ------------------------------------------------------------------ lines
 
 
