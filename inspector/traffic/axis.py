@@ -31,6 +31,11 @@ class TimeAxis:
         index = -1 if row >= self._rows[-1] else bisect_right(self._rows, row) - 1
         return self._columns.monotonic[row] + self._distances[index]
 
+    def end_of_run(self, row: int) -> int | None:
+        """Where the clocks parted after a row, which ended whatever was open then; None if nowhere."""
+        index = bisect_right(self._rows, row)
+        return self.position(self._rows[index] - 1) if index < len(self._rows) else None
+
     def _look_until(self, row: int) -> None:
         """Look at the last row of each stretch; only where the clocks parted in it, at all of it."""
         while self._seen <= row:

@@ -39,9 +39,12 @@ class Latencies:
         self._steps: dict[int, int] = {}
 
     def add(self, ns: int) -> None:
-        ns = max(0, ns)
-        self.least = min(self.least, ns) if self.count else ns
-        self.most = max(self.most, ns)
+        if ns < 0:
+            ns = 0
+        if ns < self.least or not self.count:
+            self.least = ns
+        if ns > self.most:
+            self.most = ns
         self.count += 1
         self.total += ns
         step = _step(ns)
@@ -89,8 +92,8 @@ class Latencies:
 
 def _step(ns: int) -> int:
     """The number of the step that a duration is in: what its highest six bits say."""
-    shift = max(0, ns.bit_length() - _BITS - 1)
-    return (shift << _BITS) + (ns >> shift)
+    shift = ns.bit_length() - _BITS - 1
+    return ns if shift <= 0 else (shift << _BITS) + (ns >> shift)
 
 
 def _bounds(step: int) -> tuple[int, int]:

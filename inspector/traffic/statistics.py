@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from inspector.traffic.latency import Bin, Latencies
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import ASKS_A_PERSON
 from inspector.traffic.rate import Rate, RateSeries
 from inspector.traffic.records import Direction, RecordKind, Status
 from inspector.traffic.waits import HumanWaits
@@ -23,6 +22,19 @@ OTHERS = "(others)"  # subjects beyond the first 2,000 are counted together
 _HAVE_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
 _MOST_SUBJECTS = 2000
 _FRACTIONS = (0.5, 0.95, 0.99)
+
+# As plain numbers: looking a member up in its enumeration costs as much as the rest of a step.
+_REQUEST, _NOTIFICATION, _RESULT, _ERROR, _TEXT = map(
+    int,
+    (RecordKind.REQUEST, RecordKind.NOTIFICATION, RecordKind.RESULT, RecordKind.ERROR, RecordKind.TEXT),
+)
+_OUT, _PENDING, _TOOL_ERROR = int(Direction.OUT), int(Status.PENDING), int(Status.TOOL_ERROR)
+_OUTCOMES = {
+    int(Status.ERROR): "errors",
+    _TOOL_ERROR: "tool_errors",
+    int(Status.GIVEN_UP): "given_up",
+    int(Status.NOT_SENT): "given_up",
+}
 
 # Numbers of the server, of the words for method and subject, and who sent the request.
 _Key: TypeAlias = tuple[int, int, int, int]
@@ -90,8 +102,6 @@ class Statistics:
         self._subjects = 0
         self._counted = bytearray()  # by row: of a request that is in
         self._waiting: dict[int, _Group] = {}
-        self._with_subject: dict[int, bool] = {}
-        self._asking: dict[int, bool] = {}
 
     def extend(self, rows: Sequence[int]) -> None:
         self._count_times(rows)
@@ -107,25 +117,33 @@ class Statistics:
             gather(columns.size, rows),
             strict=True,
         )
+        groups, have_subjects, partner = self._groups, self._have_subjects(), columns.partner
         for row, kind, server, method, subject, direction, size in gathered:
-            if kind > RecordKind.ERROR or not method:
+            if kind > _ERROR or not method:
                 continue
-            is_answer = kind >= RecordKind.RESULT
-            group = self._group(server, method, subject, 3 - direction if is_answer else direction)
-            if direction == Direction.OUT:
+            is_answer = kind >= _RESULT
+            key = (
+                server,
+                method,
+                subject if method in have_subjects else 0,
+                3 - direction if is_answer else direction,
+            )
+            group = groups.get(key) or self._new_group(*key)
+            if direction == _OUT:
                 group.bytes_out += size
             else:
                 group.bytes_in += size
-            if kind == RecordKind.NOTIFICATION:
+            if kind == _NOTIFICATION:
                 group.count += 1
             else:
-                self._count_exchange(group, columns.partner[row] if is_answer else row)
+                self._count_exchange(group, partner[row] if is_answer else row)
 
     def refresh(self, rows: Sequence[int]) -> bool:
         """Look again at rows that changed. Says whether that made a difference."""
-        settled = [row for row in rows if row in self._waiting and not self._is_pending(row)]
+        status, waiting = self._log.columns.status, self._waiting
+        settled = [row for row in rows if row in waiting and status[row] != _PENDING]
         for row in settled:
-            group = self._waiting.pop(row, None)
+            group = waiting.pop(row, None)
             if group is not None:  # a row may have changed twice
                 group.waiting -= 1
                 self._count_outcome(group, row)
@@ -182,12 +200,6 @@ class Statistics:
 
     # -------------------------------------------------------------- counting
 
-    def _group(self, server: int, method: int, subject: int, sender: int) -> _Group:
-        if subject and not self._has_subjects(method):
-            subject = 0
-        group = self._groups.get((server, method, subject, sender))
-        return self._new_group(server, method, subject, sender) if group is None else group
-
     def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
         if subject:
             self._subjects += 1
@@ -195,58 +207,43 @@ class Statistics:
                 return self._groups.setdefault((server, method, _OTHER_SUBJECT, sender), _Group())
         return self._groups.setdefault((server, method, subject, sender), _Group())
 
-    def _has_subjects(self, method: int) -> bool:
-        if method not in self._with_subject:
-            self._with_subject[method] = self._log.words.text(method) in _HAVE_SUBJECTS
-        return self._with_subject[method]
+    def _have_subjects(self) -> set[int]:
+        numbers = map(self._log.words.number_of, _HAVE_SUBJECTS)
+        return {number for number in numbers if number is not None}
 
     def _count_exchange(self, group: _Group, request: int) -> None:
         if request < 0 or self._counted[request]:
             return
         self._counted[request] = 1
         group.count += 1
-        if self._is_pending(request):
+        if self._log.columns.status[request] == _PENDING:
             group.waiting += 1
             self._waiting[request] = group
         else:
             self._count_outcome(group, request)
 
     def _count_outcome(self, group: _Group, request: int) -> None:
-        match self._log.columns.status[request]:
-            case Status.ERROR:
-                group.errors += 1
-            case Status.TOOL_ERROR:
-                group.tool_errors += 1
-            case Status.GIVEN_UP | Status.NOT_SENT:
-                group.given_up += 1
-        duration = self._log.columns.duration[request]
+        columns = self._log.columns
+        outcome = _OUTCOMES.get(columns.status[request])
+        if outcome is not None:
+            setattr(group, outcome, getattr(group, outcome) + 1)
+        duration = columns.duration[request]
         if duration < 0:
             return
-        if self._asks_a_person(request):
-            group.human += duration
-        else:
-            waited = self._waits.during(request)
-            group.human += waited
+        waited = self._waits.during(request)
+        group.human += waited
+        if not self._waits.is_question(request):
             group.latencies.add(duration - waited)
-
-    def _asks_a_person(self, request: int) -> bool:
-        method = self._log.columns.method[request]
-        if method not in self._asking:
-            self._asking[method] = self._log.words.text(method) in ASKS_A_PERSON
-        return self._asking[method]
-
-    def _is_pending(self, request: int) -> bool:
-        return self._log.columns.status[request] == Status.PENDING
 
     def _count_times(self, rows: Sequence[int]) -> None:
         columns = self._log.columns
         times, kinds = gather(columns.wall, rows), gather(columns.kind, rows)
         statuses = gather(columns.status, rows)
-        messages = [at for at, kind in zip(times, kinds, strict=True) if kind <= RecordKind.TEXT]
+        messages = [at for at, kind in zip(times, kinds, strict=True) if kind <= _TEXT]
         errors = [
             at
             for at, kind, status in zip(times, kinds, statuses, strict=True)
-            if kind == RecordKind.ERROR or (kind == RecordKind.RESULT and status == Status.TOOL_ERROR)
+            if kind == _ERROR or (kind == _RESULT and status == _TOOL_ERROR)
         ]
         self._rates.add(messages, errors)
 

@@ -22,20 +22,33 @@ class HumanWaits:
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
         self._seen = 0
+        self._words: set[int] = set()
         self._rows = array("q")
+
+    def is_question(self, request: int) -> bool:
+        self._look()
+        return self._log.columns.method[request] in self._words
 
     def questions(self, operation: int, first: int, last: int) -> list[int]:
         """Their rows, of those from `first` up to `last`."""
         self._look()
+        if not self._rows:
+            return []
         start = bisect_left(self._rows, first)
         rows = self._rows[start : start + _MOST_QUESTIONS]
         return [row for row in rows if row < last and self._log.columns.operation[row] == operation]
 
     def during(self, request: int) -> int:
-        """How much of a request's time from being sent to being answered was spent waiting for a person."""
+        """How much of a request's time from being sent to being answered was spent waiting for a person; all
+        of it when it is a question itself."""
+        self._look()
+        if not self._rows:
+            return 0
         columns = self._log.columns
         answer = columns.partner[request]
-        if answer <= request + 1 or not self._knows_questions():
+        if columns.method[request] in self._words:
+            return max(0, columns.duration[request])
+        if answer <= request:
             return 0
         end, waited, until = columns.monotonic[answer], 0, columns.monotonic[request]
         for row in self.questions(columns.operation[request], request, answer):
@@ -45,22 +58,23 @@ class HumanWaits:
             until = max(until, over)
         return waited
 
-    def _knows_questions(self) -> bool:
-        return any(self._log.words.number_of(method) is not None for method in ASKS_A_PERSON)
-
     def _look(self) -> None:
-        first, self._seen = self._seen, len(self._log)
+        """Look at the rows that are new."""
+        first, last = self._seen, len(self._log)
+        if first == last:
+            return
+        self._seen = last
         columns, found = self._log.columns, []
         for method in ASKS_A_PERSON:
             word = self._log.words.number_of(method)
             if word is not None:
-                found += find_rows(columns.method, word, first, self._seen)
-        is_question = (
+                self._words.add(word)
+                found += find_rows(columns.method, word, first, last)
+        self._rows.extend(
             row
             for row in sorted(found)
             if columns.kind[row] == RecordKind.REQUEST and columns.direction[row] == Direction.IN
         )
-        self._rows.extend(is_question)
 
 
 def find_rows(column: array[int], value: int, first: int, last: int, most: int = 1 << 62) -> list[int]:

@@ -1,0 +1,186 @@
+"""Bars of one server, stacked so that none covers another, and merged where they are too small to be seen.
+
+The bars of a sub-row do not overlap, so their starts and ends are both in order. That is what makes painting
+cost by pixels: where a bar is smaller than a pixel, a binary search finds the first one after that pixel.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+from inspector.traffic.records import Status
+
+MOST_SUBROWS = 8
+OPEN = 2**63 - 1  # the end of a bar that has none yet
+
+# From harmless to bad: of several bars in a pixel, the worst gives the colour.
+_BY_RANK = (
+    Status.NONE,
+    Status.OK,
+    Status.PENDING,
+    Status.NOT_SENT,
+    Status.GIVEN_UP,
+    Status.TOOL_ERROR,
+    Status.ERROR,
+)
+RANKS = {status.value: rank for rank, status in enumerate(_BY_RANK)}
+
+
+class Piece(NamedTuple):
+    """What to paint: one bar, or several together. Times are positions."""
+
+    subrow: int
+    start_ns: int
+    end_ns: int | None  # None while open
+    status: Status  # the worst
+    bars: int  # how many it stands for
+    operation: int  # of the first
+
+
+class SubRow:
+    """Bars by their starts. An overflowing one holds bars that overlap: those that found no place."""
+
+    def __init__(self, number: int, *, is_overflow: bool = False) -> None:
+        self.number = number
+        self.is_overflow = is_overflow
+        self.starts = array("q")
+        self.ends = array("q")
+        self.operations = array("q")
+        self.deciders = array("q")  # the row that decided the status
+        self._ranks = bytearray()
+        self._seen: tuple[int, ...] = ()  # the ranks that some bar has, or had: the worst first
+
+    def room_for(self, start: int, end: int) -> int:
+        """The index at which a bar has its place; -1 when another is in the way."""
+        index = len(self.starts)
+        if index and self.starts[-1] >= start:
+            index = bisect_left(self.starts, start)
+            if self.starts[index] < end:
+                return -1
+        return -1 if index and self.ends[index - 1] > start else index
+
+    def insert(self, index: int, start: int, end: int, operation: int) -> None:
+        self.starts.insert(index, start)
+        self.ends.insert(index, end)
+        self.operations.insert(index, operation)
+        self.deciders.insert(index, -1)
+        self._ranks.insert(index, 0)
+
+    def remove(self, index: int) -> None:
+        for column in (self.starts, self.ends, self.operations, self.deciders, self._ranks):
+            del column[index]
+
+    def index(self, start: int, operation: int) -> int:
+        """Where a bar is that is in here."""
+        index = bisect_left(self.starts, start)
+        if self.operations[index] == operation:
+            return index
+        # Only bars that overlap can begin at the same time; they are in order of their operations.
+        return bisect_left(self.operations, operation, index, bisect_right(self.starts, start, index))
+
+    def can_end(self, index: int, end: int) -> bool:
+        return self.is_overflow or index + 1 == len(self.starts) or self.starts[index + 1] >= end
+
+    def status(self, index: int) -> Status:
+        return Status.PENDING if self.ends[index] == OPEN else _BY_RANK[self._ranks[index]]
+
+    def decide(self, index: int, status: int, decider: int) -> None:
+        """A bar's status, unless a later row decided it."""
+        if decider >= self.deciders[index]:
+            self.deciders[index] = decider
+            self._ranks[index] = rank = RANKS.get(status, 0)
+            if rank not in self._seen:
+                self._seen = tuple(sorted({*self._seen, rank}, reverse=True))
+
+    def bar_at(self, at: int, slack: int) -> int | None:
+        """The index of the bar at a moment, or of one no further away than `slack`."""
+        after = bisect_right(self.starts, at)
+        near = [
+            (max(self.starts[index] - at, at - self.ends[index], 0), index)
+            for index in (after - 1, after)
+            if 0 <= index < len(self.starts)
+        ]
+        distance, index = min(near, default=(slack + 1, -1))
+        return index if distance <= slack else None
+
+    def between(self, t0: int, t1: int) -> tuple[int, int]:
+        """The bars that are seen in a range: from index, up to index."""
+        first = bisect_right(self.starts, t0) - 1
+        if first < 0 or self.ends[first] <= t0:
+            first += 1
+        return first, bisect_left(self.starts, t1, first)
+
+    def pieces(self, t0: int, t1: int, pixel: int) -> list[Piece]:
+        """What to paint of a range. At most two for each pixel of it, and two more."""
+        starts, ends, operations, number = self.starts, self.ends, self.operations, self.number
+        pieces: list[Piece] = []
+        index, last = self.between(t0, t1)
+        bars = 1
+        while index < last:
+            start, end = starts[index], ends[index]
+            following = index + 1
+            if self.is_overflow or end - start < pixel:
+                edge = start - (start - t0) % pixel + pixel
+                following = self._first_after(edge, following, last, 4 * bars)
+                last_one = following - 1
+                if last_one > index and not self.is_overflow and ends[last_one] - starts[last_one] >= pixel:
+                    following = last_one  # it begins in this pixel, and is seen on its own
+                end = edge if self.is_overflow else ends[following - 1]
+            bars = following - index
+            shown_end = None if end == OPEN else end
+            status = self._worst(index, following)
+            pieces.append(Piece(number, start, shown_end, status, bars, operations[index]))
+            index = following
+        return pieces
+
+    def _first_after(self, edge: int, first: int, last: int, guess: int) -> int:
+        """The index of the first bar that begins at the edge of a pixel or later, of those up to `last`."""
+        near = first + guess
+        if near < last and self.starts[near] >= edge:  # a search among few is twice as fast
+            last = near
+        return bisect_left(self.starts, edge, first, last)
+
+    def _worst(self, first: int, last: int) -> Status:
+        if last - first == 1:
+            return self.status(first)
+        for rank in self._seen:
+            if self._ranks.find(rank, first, last) >= 0:
+                return _BY_RANK[rank]
+        return Status.NONE
+
+
+class Lane:
+    """The sub-rows of one server: as many as needed, up to eight, and one for what is beyond."""
+
+    def __init__(self) -> None:
+        self.subrows: list[SubRow] = []
+        self.overflow = SubRow(MOST_SUBROWS, is_overflow=True)
+
+    def place(self, start: int, end: int, operation: int) -> tuple[SubRow, int]:
+        """Put a bar into the first sub-row that has room for it, and say where it is."""
+        for subrow in self.subrows:
+            index = subrow.room_for(start, end)
+            if index >= 0:
+                break
+        else:
+            subrow, index = self._make_room(start, operation)
+        subrow.insert(index, start, end, operation)
+        return subrow, index
+
+    def _make_room(self, start: int, operation: int) -> tuple[SubRow, int]:
+        if len(self.subrows) < MOST_SUBROWS:
+            self.subrows.append(SubRow(len(self.subrows)))
+            return self.subrows[-1], 0
+        first = bisect_left(self.overflow.starts, start)
+        last = bisect_right(self.overflow.starts, start, first)
+        return self.overflow, bisect_left(self.overflow.operations, operation, first, last)
+
+    def numbered(self, number: int) -> SubRow | None:
+        if number == MOST_SUBROWS:
+            return self.overflow
+        return self.subrows[number] if 0 <= number < len(self.subrows) else None
+
+    def all(self) -> list[SubRow]:
+        return [*self.subrows, self.overflow] if self.overflow.starts else self.subrows
