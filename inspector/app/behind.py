@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 # qasync takes whichever Qt binding is imported first; ours is the only one there may be.
 os.environ.setdefault("QT_API", "pyside6")
@@ -15,6 +14,9 @@ from qasync import QEventLoop
 from inspector.app.demo import DemoHttpServer, add_demo_servers
 from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
+from inspector.config.paths import Files
+from inspector.config.preferences import Preferences
+from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
@@ -39,14 +41,16 @@ class App:
         return self.front.window
 
 
-def put_behind(front: Front, catalogue: Path | None, *, is_running: bool) -> App:
-    """Give a window its engine. Without a catalogue nothing is read or written.
+def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
+    """Give a window its engine.
 
     `is_running` says that Qt's event loop runs already, and asyncio is to run on it from now on.
     """
     loop = QEventLoop(front.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
-    engine = Engine(Catalogue(catalogue) if catalogue else None, log=front.bridge.log)
+    log, catalogue = front.bridge.log, Catalogue(files.catalogue) if files.catalogue else None
+    preferences = Preferences(files.preferences) if files.preferences else None
+    engine = Engine(catalogue, log=log, captures=Captures(log, files.captures, preferences))
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
@@ -54,6 +58,8 @@ def put_behind(front: Front, catalogue: Path | None, *, is_running: bool) -> App
 
 
 async def open_first_servers(app: App, demo: bool) -> None:
+    """Record first: nothing that a server says is to be missed."""
+    await app.bridge.ask_captures(lambda captures: captures.begin())
     if demo:
         await add_demo_servers(app.bridge, app.demo_http)
     else:

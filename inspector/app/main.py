@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,30 +13,34 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.front import Front, make_front
-from inspector.config.paths import catalogue_path, layout_path
+from inspector.config.paths import Files, captures_path, catalogue_path, layout_path, preferences_path
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
     from inspector.app.behind import App
 
 
-def build(catalogue: Path | None, layout: Path, scheme: Scheme | None = None) -> App:
+def build(files: Files, layout: Path, scheme: Scheme | None = None) -> App:
     """The whole application at once, for those who drive its loop themselves: tests and the tour."""
     from inspector.app.behind import put_behind
 
-    return put_behind(make_front(layout, scheme), catalogue, is_running=False)
+    return put_behind(make_front(layout, scheme), files, is_running=False)
 
 
-def run_window(demo: bool, catalogue: Path | None) -> int:
-    """Open the window and stay until it is closed. The demo reads and writes no catalogue."""
+def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -> int:
+    """Open the window, on these captures, and stay until it is closed. The demo uses no catalogue."""
     front = make_front(layout_path())
     report_uncaught(front.bridge.problem_found.emit)
-    life = _Life(front, demo, None if demo else catalogue or catalogue_path())
+    life = _Life(front, demo, _own_files(None if demo else catalogue or catalogue_path()), files)
     front.window.show()
     life.begin()
     code = front.qt.exec()
     life.finish()
     return code
+
+
+def _own_files(catalogue: Path | None) -> Files:
+    return Files(catalogue, preferences_path(), captures_path())
 
 
 def tune_interpreter() -> None:
@@ -60,11 +65,12 @@ class _Life(QObject):
 
     loaded = Signal()
 
-    def __init__(self, front: Front, demo: bool, catalogue: Path | None) -> None:
+    def __init__(self, front: Front, demo: bool, own: Files, captures: Sequence[Path]) -> None:
         super().__init__()
         self._front = front
         self._demo = demo
-        self._catalogue = catalogue
+        self._files = own
+        self._captures = captures
         self._app: App | None = None
         self._is_closing = False
         self._is_over = False
@@ -98,7 +104,7 @@ class _Life(QObject):
         self._loader.join()
         report_task_errors(self._front.bridge.problem_found.emit)
         close_on_signals(self._front.window)
-        self._app = put_behind(self._front, self._catalogue, is_running=True)
+        self._app = put_behind(self._front, self._files, is_running=True)
         tune_interpreter()
         if self._is_closing:
             self._end()

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from inspector.app.behind import App, shut_down
 from inspector.app.demo import add_demo_servers
 from inspector.app.main import build
+from inspector.config.paths import Files
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 from inspector.qt.panels.tools.panel import ToolsPanel
@@ -329,7 +330,7 @@ def run_tour(out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     qInstallMessageHandler(_print_qt_message)
     with tempfile.TemporaryDirectory() as scratch:
-        app = build(None, Path(scratch) / "window.ini", Scheme.LIGHT)
+        app = build(Files(), Path(scratch) / "window.ini", Scheme.LIGHT)
         app.window.show()
         QApplication.setActiveWindow(app.window)
         failure = app.loop.run_until_complete(_walk_and_leave(app, out))

@@ -46,7 +46,7 @@ COMMANDS = {
 }
 
 _DESCRIPTION = """\
-Inspect and debug MCP servers. Without a command, open the window."""
+Inspect and debug MCP servers. Without a command, open the window, on captures if some are named."""
 
 _EPILOG = "commands:\n" + "".join(f"  {name:<7} {command.summary}\n" for name, command in COMMANDS.items())
 
@@ -85,18 +85,32 @@ def _dispatch(argv: Sequence[str]) -> int:
     words, server_command = split_command(argv)
     options = _parser().parse_args(words)
     name = options.command
-    if server_command is not None and (name is None or not COMMANDS[name].takes_server):
+    if server_command is not None and (name not in COMMANDS or not COMMANDS[name].takes_server):
         raise ConfigError("A server's command after -- goes with list or call.", "See mcp-lens --help.")
-    if name is None:
-        return _open_window(options.demo, options.config)
+    if name is None or name not in COMMANDS:
+        files = [] if name is None else _files(name, options.rest)
+        return _open_window(options.demo, options.config, files)
     module = cast(CommandModule, import_module(f"inspector.cli.commands.{name}"))
     return module.run(_command_options(name, module, options, server_command))
 
 
-def _open_window(demo: bool, config: Path | None) -> int:
+def _files(first: str, rest: Sequence[str]) -> list[Path]:
+    """Captures to open, when the first word is no command. Raises ConfigError for what cannot be one."""
+    paths = [Path(word) for word in (first, *rest)]
+    for path in paths:
+        if not path.exists():
+            is_command = path is paths[0] and len(path.parts) == 1 and not path.suffix
+            what = (
+                f"{first!r} is neither a command nor a file." if is_command else f"There is no file {path}."
+            )
+            raise ConfigError(what, "See mcp-lens --help.")
+    return [path.absolute() for path in paths]
+
+
+def _open_window(demo: bool, config: Path | None, files: Sequence[Path] = ()) -> int:
     from inspector.cli.commands.window import open_window
 
-    return open_window(demo, config)
+    return open_window(demo, config, files)
 
 
 def _command_options(
@@ -119,12 +133,12 @@ def _parser() -> Parser:
 
     from inspector.cli.parser import Parser
 
-    usage = "mcp-lens [--demo] [--config FILE]\n       mcp-lens COMMAND [options]"
+    usage = "mcp-lens [--demo] [--config FILE] [CAPTURE ...]\n       mcp-lens COMMAND [options]"
     parser = Parser("mcp-lens", _DESCRIPTION, epilog=_EPILOG + _EXIT_CODES, usage=usage)
     parser.add_argument("--version", action="version", version=f"mcp-lens {__version__}")
     parser.add_argument("--demo", action="store_true", help="open the window on the embedded demo servers")
     parser.add_argument("--config", type=Path, metavar="FILE", help="use this file of servers")
-    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 

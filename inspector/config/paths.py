@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 _APP = "mcp-lens"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that one run of the app uses. What is None is neither read nor written."""
+
+    catalogue: Path | None = None
+    preferences: Path | None = None
+    captures: Path | None = None  # a folder: traffic is recorded into it
 
 
 def catalogue_path() -> Path:

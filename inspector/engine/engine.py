@@ -16,6 +16,7 @@ from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
 from inspector.config.settings import Settings
+from inspector.engine.captures import Captures
 from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
 from inspector.engine.resend import make_outcome, require_request_of_ours
 from inspector.engine.server import Server
@@ -60,8 +61,10 @@ class Engine:
         clock: Clock | None = None,
         log: TrafficLog | None = None,
         answerers: Mapping[str, Answerer] | None = None,
+        captures: Captures | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
+        self.captures = captures or Captures(self.log)
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
         self.list_changed: Signal[str, str] = Signal()
@@ -167,6 +170,7 @@ class Engine:
         await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
         await self._worker.close()
         self._guard.close()
+        await self.captures.end()
 
     # -------------------------------------------------------------- asking servers
 

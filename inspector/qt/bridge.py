@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from inspector.config.entries import Entry
+    from inspector.engine.captures import Captures
     from inspector.engine.digest import PrettyText, ResultDigest
     from inspector.engine.engine import Engine
     from inspector.engine.thread import EngineThread
@@ -57,6 +58,7 @@ class Bridge(QObject):
         server_removed: Carries its name.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
+        recording_changed: The recording stands differently; carries a RecordingState.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -64,6 +66,7 @@ class Bridge(QObject):
     server_removed = Signal(str)
     list_changed = Signal(str, str)
     problem_found = Signal(str)
+    recording_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -206,6 +209,29 @@ class Bridge(QObject):
     async def digest(self, answer: bytes) -> ResultDigest:
         return await self._call(self._engine.digest(answer))
 
+    async def ask_captures(self, ask: Callable[[Captures], Coroutine[Any, Any, T]]) -> T:
+        """Save, open, export: `await bridge.ask_captures(lambda captures: captures.open(path))`.
+
+        Progress is told on other threads: give `on_window(callback)` for it. Cancelling ends the work.
+        """
+        return await self._call(ask(self._engine.captures))
+
+    def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """`callback`, to be called on any thread: it runs on the window's, with the latest arguments only."""
+        latest: list[tuple[Any, ...]] = []
+
+        def deliver() -> None:
+            arguments = latest[-1]
+            latest.clear()
+            callback(*arguments)
+
+        def call(*arguments: Any) -> None:
+            latest.append(arguments)
+            if len(latest) == 1:
+                self._post(deliver)
+
+        return call
+
     async def on_engine(self, work: Coroutine[Any, Any, T]) -> T:
         """Run any coroutine on the engine's loop: for those who build the app, not for panels."""
         return await self._call(work)
@@ -227,13 +253,16 @@ class Bridge(QObject):
     # -------------------------------------------------------------- up
 
     def _listen(self) -> None:
-        """These run on the engine's thread: they only queue."""
+        """These run on the engine's thread, and on the recorder's: they only queue."""
         engine: Engine = self._engine
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
         engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.log.grew.connect(lambda length: self._wake())
+        captures = engine.captures
+        captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 
     def _post(self, deliver: Callable[[], None]) -> None:
         self._queue.append(deliver)

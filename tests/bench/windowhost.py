@@ -28,8 +28,9 @@ def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]
     with sandbox() as env:
         os.environ.update(env)
         from inspector.app.main import build, tune_interpreter
+        from inspector.config.paths import Files
 
-        app = build(None, Path(env["HOME"], "layout.ini"))
+        app = build(Files(captures=Path(env["HOME"], "captures")), Path(env["HOME"], "layout.ini"))
         tune_interpreter()
         with contextlib.closing(app.loop):
             return app.loop.run_until_complete(_measure(app, options, measure))
@@ -40,6 +41,7 @@ async def _measure(app: App, options: argparse.Namespace, measure: Callable[[App
 
     app.window.show()
     try:
+        await app.bridge.ask_captures(lambda captures: captures.begin())
         await _connect(app, options)
         return await measure(app)
     finally:

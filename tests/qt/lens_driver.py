@@ -18,6 +18,7 @@ from inspector.app.behind import App, shut_down
 from inspector.app.main import build
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, StdioEntry
+from inspector.config.paths import Files
 from inspector.engine.views import CallOutcome, ServerStatus, ServerView
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import Scheme
@@ -69,7 +70,8 @@ class Lens:
         self.bot = bot
         self.folder = folder
         self.catalogue = folder / "servers.json"
-        self.app: App = build(self.catalogue, folder / "layout.ini", scheme)
+        files = Files(self.catalogue, folder / "preferences.json", folder / "captures")
+        self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()
         self.window = self.app.window
         self.actions = self.window.actions_table

@@ -19,9 +19,10 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (["lst", "tools"], "invalid choice: 'lst'"),
+        (["lst", "tools"], "'lst' is neither a command nor a file."),
         (["--nonsense"], "Unrecognized arguments: --nonsense."),
         (["list"], "The following arguments are required: kind."),
+        (["gone.mcpcap"], "There is no file gone.mcpcap."),
         (["list", "boats", "--", "x"], "invalid choice: 'boats'"),
         (["list", "tools"], "Name a server."),
         (["list", "tools", "python", "x.py"], "Unrecognized arguments: python x.py."),

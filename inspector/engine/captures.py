@@ -1,0 +1,162 @@
+"""Captures as the application uses them: the one that is being recorded, those that are kept, opened ones.
+
+Everything that reads or writes files runs on threads beside the engine's loop. Cancelling the task that
+awaits one of these methods ends its work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from inspector.base.errors import UserError
+from inspector.base.signals import Signal
+from inspector.config.preferences import KeepCaptures, Preferences
+from inspector.traffic.capture import Capture, open_capture
+from inspector.traffic.capturefolder import CaptureFolder, KeptCapture, Limits
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recording import Recording, RecordingState
+
+T = TypeVar("T")
+OnProgress: TypeAlias = Callable[[int, int], None]
+IsCancelled: TypeAlias = Callable[[], bool]
+
+
+class Captures:
+    """`folder` holds the automatic captures; without it nothing is recorded.
+
+    Signals:
+        recording_changed: How the recording stands; carries a RecordingState. On the recorder's thread.
+        problem_found: Something is wrong with the captures; carries a sentence. On any thread.
+    """
+
+    def __init__(
+        self, log: TrafficLog, folder: Path | None = None, preferences: Preferences | None = None
+    ) -> None:
+        self.recording_changed: Signal[RecordingState] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self._log = log
+        self._folder = CaptureFolder(folder) if folder is not None else None
+        self._preferences = preferences
+        self._recording: Recording | None = None
+        self._opened: set[Path] = set()
+
+    @property
+    def folder(self) -> Path | None:
+        return self._folder.path if self._folder is not None else None
+
+    # -------------------------------------------------------------- the running one
+
+    async def begin(self) -> None:
+        """Record from now on, if the person wants it. What cannot be done is told, and the app works on."""
+        if self._folder is not None and self.limits().is_on:
+            await asyncio.to_thread(self._begin, self._folder)
+
+    def _begin(self, folder: CaptureFolder) -> None:
+        try:
+            folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic holds secrets
+            recording = Recording(self._log, folder.new_path(time.time_ns()))
+        except (UserError, OSError) as exc:
+            self.problem_found.emit(f"Traffic is not recorded: {exc} It stays in memory while the app runs.")
+            return
+        self._recording = recording
+        recording.changed.connect(self.recording_changed.emit)
+        self._prune()
+
+    async def end(self) -> None:
+        """Write the rest and close the file."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            await asyncio.to_thread(recording.close)
+
+    async def save_running(self, path: Path, on_progress: OnProgress | None = None) -> None:
+        """A copy of the running capture. Raises UserError."""
+        recording = self._recording
+        if recording is None:
+            raise UserError(
+                "Nothing is being recorded, so there is no capture to copy.",
+                "Export the traffic instead, or turn recording on in Captures.",
+            )
+        await _beside(lambda is_cancelled: recording.save_as(path, on_progress, is_cancelled))
+
+    # -------------------------------------------------------------- opened ones
+
+    async def open(self, path: Path, on_progress: OnProgress | None = None) -> Capture:
+        """Raises UserError."""
+        capture = await _beside(lambda is_cancelled: open_capture(path, on_progress, is_cancelled))
+        self._opened.add(capture.path)
+        return capture
+
+    async def save(self, capture: Capture, path: Path, on_progress: OnProgress | None = None) -> None:
+        """A copy of an opened capture. Raises UserError."""
+        await _beside(lambda is_cancelled: capture.save_as(path, on_progress, is_cancelled))
+
+    async def save_remarks(self, capture: Capture) -> None:
+        """Raises UserError."""
+        await asyncio.to_thread(capture.save_remarks)
+
+    async def close(self, capture: Capture) -> None:
+        """Nobody looks at it any more."""
+        self._opened.discard(capture.path)
+        await asyncio.to_thread(capture.close)
+
+    # -------------------------------------------------------------- kept ones
+
+    def limits(self) -> KeepCaptures:
+        """What the person chose; what is wrong in the file is told."""
+        if self._preferences is None:
+            return KeepCaptures()
+        chosen, problems = self._preferences.captures()
+        for problem in problems:
+            self.problem_found.emit(problem)
+        return chosen
+
+    async def set_limits(self, chosen: KeepCaptures) -> None:
+        """Keep so many from now on, and delete the others at once. Raises ConfigError."""
+        if self._preferences is not None:
+            self._preferences.save_captures(chosen)
+        await asyncio.to_thread(self._prune)
+        if chosen.is_on and self._recording is None:
+            await self.begin()
+        elif not chosen.is_on:
+            await self.end()
+
+    async def kept(self) -> tuple[KeptCapture, ...]:
+        return await asyncio.to_thread(self._folder.kept) if self._folder is not None else ()
+
+    async def interrupted(self) -> tuple[KeptCapture, ...]:
+        """Captures of runs that did not end as they should: to be offered once."""
+        return await asyncio.to_thread(self._folder.interrupted) if self._folder is not None else ()
+
+    async def settle(self, path: Path) -> None:
+        """An interrupted capture was offered; from now on it is one like the others."""
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.settle, path)
+
+    async def delete(self, path: Path) -> None:
+        """Raises UserError."""
+        if path in self._opened:
+            raise UserError(f"{path.name} is open.", "Close its traffic first.")
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.delete, path)
+
+    def _prune(self) -> None:
+        if self._folder is not None:
+            chosen = self.limits()
+            self._folder.prune(Limits(chosen.days, chosen.bytes), time.time_ns(), keep=self._opened)
+
+
+async def _beside(work: Callable[[IsCancelled], T]) -> T:
+    """Run on a thread; when the awaiting task is cancelled, the work is told, and waited for."""
+    stop = threading.Event()
+    running = asyncio.get_running_loop().run_in_executor(None, work, stop.is_set)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(running, return_exceptions=True)
+        raise
