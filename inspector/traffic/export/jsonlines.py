@@ -1,0 +1,188 @@
+"""Traffic as JSON Lines: everything that the log knows, one row a line, read back exactly by `ownlines.py`.
+
+The first line is about the file: `format`, `version`, `app`, how many `rows`, and what was `masked`. Every
+other line is a row:
+
+    number          of the row in this file, from 0
+    partner, exchange, operation, resent_of         numbers of other rows in this file
+    time            when, for people; `wall_ns` and `monotonic_ns` say it exactly
+    server, kind, direction ("out" is to the server), method, subject, id, status, duration_ns, size, problem,
+    revision, marked, comment       left out where they say nothing
+    http            of an HTTP exchange: method, url, headers, status, timings, …
+    message         the message as JSON, when writing it compactly gives the very bytes of the wire; else
+    raw             the bytes as text; or, when they are not UTF-8,
+    raw_base64
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from datetime import UTC, datetime
+from json.encoder import encode_basestring
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
+from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.writing import APP, APP_VERSION, Dropped, Numbering, Sink, Writing
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, Record, Status
+
+FORMAT = "mcp-lens-traffic"
+VERSION = 1
+HTTP_SCALARS = tuple(
+    field.name
+    for field in fields(HttpExchange)
+    if field.name not in ("request_headers", "response_headers", "body")
+)
+_LARGE = 64 * 1024  # such a body is written as text, piece by piece, instead of being parsed
+_PIECE = 1024 * 1024
+
+
+def write_json_lines(
+    log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
+) -> Writing:
+    """Write these rows. What is dropped: links to rows that are not among them."""
+    numbering = Numbering(rows)
+    sink.write(to_wire(_header(log, numbering, masking)) + b"\n")
+    dropped: Counter[str] = Counter()
+    for number, row in enumerate(numbering.rows):
+        members = _members(log, row, number, masking) | _links(log, row, numbering, dropped)
+        sink.write(to_wire(members)[:-1])
+        for piece in _body(log.raw(row), masking):
+            sink.write(piece)
+            yield number
+        sink.write(b"}\n")
+        yield number + 1
+    return Dropped(dropped)
+
+
+def time_text(wall_ns: int) -> str:
+    """2026-11-16T14:03:07.482193512Z"""
+    try:
+        moment = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC)
+    except (ValueError, OverflowError, OSError):  # the years after 9999
+        moment = datetime.fromtimestamp(0, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{wall_ns % 1_000_000_000:09d}Z"
+
+
+def _header(log: TrafficLog, numbering: Numbering, masking: Masking) -> JSONObject:
+    cut = sum(log.kept(row) < log.size(row) and log.kept(row) > 0 for row in numbering.rows)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "app": f"{APP} {APP_VERSION}",
+        "rows": len(numbering),
+        "recorded_rows": len(log),
+        "cut_rows": cut,  # too long to be kept whole when they were recorded
+        "masked": [
+            {"placeholder": item.placeholder, "where": item.where, "count": item.count}
+            for item in masking.items
+        ],
+    }
+
+
+def _members(log: TrafficLog, row: int, number: int, masking: Masking) -> JSONObject:
+    record, remark = log.record(row), log.remark(row)
+    members: JSONObject = {
+        "number": number,
+        "time": time_text(record.wall_ns),
+        "wall_ns": record.wall_ns,
+        "monotonic_ns": record.monotonic_ns,
+        "server": masking.text(record.server),
+        "kind": record.kind.name.lower(),
+        "size": record.size,
+    }
+    members |= {name: value for name, value in _optional(record, masking).items() if value not in ("", None)}
+    if record.id is not None:
+        members["id"] = masking.text(record.id) if isinstance(record.id, str) else record.id
+    if remark.is_marked:
+        members["marked"] = True
+    if remark.comment:
+        members["comment"] = masking.text(remark.comment)
+    exchange = log.http(row) if record.exchange is None else None
+    if exchange is not None:
+        members["http"] = _http(masking.exchange(exchange))
+    return members
+
+
+def _optional(record: Record, masking: Masking) -> JSONObject:
+    return {
+        "direction": record.direction.name.lower() if record.direction is not Direction.NONE else "",
+        "method": masking.text(record.method),
+        "subject": masking.text(record.subject),
+        "problem": masking.text(record.problem),
+        "status": record.status.name.lower() if record.status is not Status.NONE else "",
+        "duration_ns": record.duration_ns,
+        "revision": record.revision,
+    }
+
+
+def _links(log: TrafficLog, row: int, numbering: Numbering, dropped: Counter[str]) -> JSONObject:
+    links = {
+        "partner": log.partner(row),
+        "exchange": log.exchange(row),
+        "operation": log.operation(row),
+        "resent_of": log.resent_of(row),
+    }
+    members: JSONObject = {}
+    for name, target in links.items():
+        number = numbering.of(target)
+        if number is not None:
+            members[name] = number
+        elif target is not None:
+            dropped["link to a row outside the export"] += 1
+    return members
+
+
+def _http(exchange: HttpExchange) -> JSONObject:
+    members: JSONObject = {name: getattr(exchange, name) for name in HTTP_SCALARS}
+    members["request_headers"] = [[*pair] for pair in exchange.request_headers]
+    members["response_headers"] = [[*pair] for pair in exchange.response_headers]
+    members["body_base64"] = base64.b64encode(exchange.body).decode()
+    return {name: value for name, value in members.items() if value not in (None, "", [])}
+
+
+def _body(raw: bytes, masking: Masking) -> Iterator[bytes]:
+    """The last member of a line, after a comma."""
+    if len(raw) > _LARGE:
+        pieces = []
+        for piece in masking.pieces(raw):
+            pieces.append(piece)
+            yield b""
+        yield from _as_text(b"".join(pieces))
+        return
+    masked = masking.body(raw)
+    if is_canonical(masked):
+        yield b',"message":' + masked
+    else:
+        yield from _as_text(masked)
+
+
+def is_canonical(raw: bytes) -> bool:
+    """Does reading it as JSON and writing it again give the same bytes? Only JSON proper counts: no NaN."""
+    try:
+        return to_wire(_strict.decode(raw.decode())) == raw
+    except (ValueError, RecursionError, JSONProblem):
+        return False
+
+
+def _as_text(raw: bytes) -> Iterator[bytes]:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        yield b',"raw_base64":"' + base64.b64encode(raw) + b'"'
+        return
+    yield b',"raw":"'
+    for start in range(0, len(text), _PIECE):
+        yield encode_basestring(text[start : start + _PIECE])[1:-1].encode()
+    yield b'"'
+
+
+def _refuse(constant: str) -> JSON:
+    raise ValueError(constant)
+
+
+_strict = json.JSONDecoder(parse_constant=_refuse)

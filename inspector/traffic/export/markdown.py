@@ -1,0 +1,189 @@
+"""Traffic as a Markdown report, to be pasted into an issue: a summary, then one exchange after another.
+
+Everything from the wire stands in code, fenced so that it cannot end the fence, with hidden characters shown:
+it can neither format the report nor mention anybody. Long bodies are shortened, and say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from inspector.base.jsonpretty import reindent
+from inspector.base.plaintext import one_line, visible
+from inspector.base.units import duration, full_time, plural, size, time_of_day
+from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.writing import APP, APP_VERSION, Dropped, Numbering, Sink, Writing, noun
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Status
+
+_SHOWN = 4000  # characters of a body
+_READ = 64 * 1024  # bytes of a body that are looked at for that, and a bit more: a secret may be cut in two
+_BIT_MORE = 8 * 1024
+_TICKS = re.compile("`+")
+_ARROWS = {Direction.OUT: "→", Direction.IN: "←", Direction.NONE: "·"}
+_STATES = {
+    Status.PENDING: "no answer yet",
+    Status.OK: "ok",
+    Status.TOOL_ERROR: "tool error",
+    Status.ERROR: "error",
+    Status.GIVEN_UP: "given up",
+    Status.NOT_SENT: "not sent",
+}
+_SKIPPED = frozenset(
+    {RecordKind.HTTP, RecordKind.SSE}
+)  # told in one line with the messages that they carried
+
+
+def write_markdown(
+    log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
+) -> Writing:
+    """Write a report of these rows. What is dropped: server-sent events, whose messages are there anyway."""
+    report = _Report(log, Numbering(rows), masking)
+    for part in report.head():
+        sink.write(part.encode())
+    for done, row in enumerate(report.rows, 1):
+        for part in report.row(row):
+            sink.write(part.encode(errors="replace"))
+        yield done
+    return Dropped(report.dropped)
+
+
+@dataclass(slots=True)
+class _Count:
+    messages: int = 0
+    requests: int = 0
+    errors: int = 0
+    problems: int = 0
+    bytes: int = 0
+
+
+class _Report:
+    def __init__(self, log: TrafficLog, numbering: Numbering, masking: Masking) -> None:
+        self.rows = numbering.rows
+        self.dropped: Counter[str] = Counter()
+        self._log = log
+        self._numbering = numbering
+        self._masking = masking
+        self._told: set[int] = set()
+        # Exchanges are told in one line with the messages that they carried.
+        self._carriers = {log.columns.exchange[row] for row in numbering.rows}
+
+    # -------------------------------------------------------------- summary
+
+    def head(self) -> Iterator[str]:
+        yield "# MCP traffic\n\n"
+        yield f"{plural(len(self.rows), 'row')}, {self._span()}exported by {APP} {APP_VERSION}.\n"
+        if self._masking.items:
+            yield f"{plural(len(self._masking.items), 'secret')} masked: "
+            yield ", ".join(code(item.placeholder) for item in self._masking.items) + ".\n"
+        yield "\n| Server | Messages | Requests | Errors | Problems | Bytes |\n|---|--:|--:|--:|--:|--:|\n"
+        for name, count in self._counts().items():
+            server = code(one_line(self._masking.text(name))).replace("|", "\\|")
+            numbers = (count.messages, count.requests, count.errors, count.problems)
+            yield f"| {server} | {' | '.join(f'{n:,}' for n in numbers)} | {size(count.bytes)} |\n"
+        yield "\n"
+
+    def _span(self) -> str:
+        if not self.rows:
+            return ""
+        first, last = self._log.wall_ns(self.rows[0]), self._log.wall_ns(self.rows[-1])
+        return f"from {full_time(first)} over {duration(max(last - first, 0))}, "
+
+    def _counts(self) -> dict[str, _Count]:
+        log, counts = self._log, dict[str, _Count]()
+        for row in self.rows:
+            count = counts.setdefault(log.server_name(row), _Count())
+            is_request = log.kind(row) == RecordKind.REQUEST
+            count.messages += log.kind(row) <= RecordKind.TEXT
+            count.requests += is_request
+            count.errors += is_request and log.status(row) in (Status.ERROR, Status.TOOL_ERROR)
+            count.problems += bool(log.problem(row))
+            count.bytes += log.size(row)
+        return counts
+
+    # -------------------------------------------------------------- rows
+
+    def row(self, row: int) -> Iterator[str]:
+        """What there is to tell of a row that is not told with another."""
+        kind, partner = self._log.kind(row), self._log.partner(row)
+        if row in self._told or row in self._carriers:
+            return
+        if kind == RecordKind.SSE:
+            self.dropped[noun(self._log, row)] += 1
+            return
+        yield self._heading(row)
+        yield from self._facts(row)
+        yield from self._body(row)
+        if kind == RecordKind.REQUEST and partner is not None and self._numbering.of(partner) is not None:
+            self._told.add(partner)
+            yield "Answer"
+            yield from self._facts(partner)
+            yield from self._body(partner)
+
+    def _heading(self, row: int) -> str:
+        log = self._log
+        kind = RecordKind(log.kind(row))
+        what = self._masking.text(f"{log.method(row)} {log.subject(row)}".strip())
+        words = [f"## {row} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
+        words += [code(one_line(what))] if what else []
+        taken = log.duration_ns(row)
+        status = _STATES.get(log.status(row), "") if kind is RecordKind.REQUEST else ""
+        words += (
+            [f"({', '.join(filter(None, (status, duration(taken) if taken is not None else '')))})"]
+            if status
+            else []
+        )
+        return f"{' '.join(words)}\n\n{code(one_line(self._masking.text(log.server_name(row))))}"
+
+    def _facts(self, row: int) -> Iterator[str]:
+        log = self._log
+        yield f" at {time_of_day(log.wall_ns(row))}, {size(log.size(row))}"
+        exchange = log.http(row)
+        if exchange is not None:
+            url = self._masking.text(exchange.url)
+            yield f", HTTP {code(one_line(f'{exchange.method} {url}'))} → {exchange.status or 'no answer'}"
+        if log.problem(row):
+            yield f"\n\n**Problem:** {code(one_line(self._masking.text(log.problem(row))))}"
+        remark = log.remark(row).comment
+        if remark:
+            yield f"\n\n**Comment:** {code(one_line(self._masking.text(remark)))}"
+        yield "\n\n"
+
+    def _body(self, row: int) -> Iterator[str]:
+        raw = self._masking.body(self._wire(row)[: _READ + _BIT_MORE])
+        is_cut = self._log.size(row) > _READ + _BIT_MORE
+        text = (raw[:_READ] if is_cut else raw).decode(errors="replace")
+        is_json = text.lstrip()[:1] in ("{", "[")
+        shown = reindent(text, _SHOWN) if is_json else text
+        is_short = not is_cut and len(shown) <= _SHOWN
+        if not text:
+            return
+        yield fenced(visible(shown if is_short else shown[:_SHOWN]), "json" if is_json else "text")
+        if not is_short:
+            yield f"… shortened: it is {size(self._log.size(row))} in all.\n"
+        yield "\n"
+
+    def _wire(self, row: int) -> bytes:
+        """The bytes of a message; of an exchange without one, the body that came instead."""
+        exchange = self._log.http(row) if self._log.kind(row) == RecordKind.HTTP else None
+        return exchange.body if exchange is not None else self._log.head(row, _READ + _BIT_MORE)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A block of code that the text cannot end: its fence is longer than any run of backticks in it."""
+    fence = "`" * max(3, 1 + _longest_run(text))
+    return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def code(text: str) -> str:
+    """Code within a line, by the same rule."""
+    fence = "`" * (1 + _longest_run(text))
+    padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{fence}{padding}{text or ' '}{padding}{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, _TICKS.findall(text)), default=0)

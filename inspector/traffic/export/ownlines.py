@@ -1,0 +1,192 @@
+"""Reads the JSON Lines that `jsonlines.py` writes: every column and every byte as it was.
+
+A file may have been edited by hand: a line that cannot be used is a problem that names it, and the others
+are read all the same. Links are made at the end, between the rows that were read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TypeVar
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, to_wire
+from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+
+_LINKS = ("partner", "exchange", "operation", "resent_of")
+_BIGGEST = 2**63 - 1
+_MOST_SERVERS = 1000
+_MOST_REVISIONS = 255  # a column of one byte has room for so many
+T = TypeVar("T")
+
+
+class BadRow(ValueError):
+    """What is wrong with a line, in words that follow its number."""
+
+
+def version_problem(header: JSON) -> str | None:
+    """Why a file with this first line cannot be read exactly; "" when it can; None for a foreign file."""
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        return None
+    version = header.get("version")
+    return "" if version == VERSION else f"it is of version {version!r}, and this program knows {VERSION}"
+
+
+class OwnLines:
+    """Feed it every line after the first, then say `finish`."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._rows: dict[int, int] = {}  # by their numbers in the file
+        self._links: list[tuple[int, str, int]] = []
+
+    def line(self, line: bytes) -> None:
+        """Add a row. Raises BadRow."""
+        members = _object(line)
+        raw = _raw(members)
+        row = self._append(members, raw)
+        self._set_late_columns(row, members)
+        number = _whole(members, "number", len(self._rows))
+        self._rows[number] = row
+        self._links += [(row, name, _whole(members, name, -1)) for name in _LINKS if name in members]
+
+    def finish(self) -> int:
+        """Make the links; give how many led nowhere."""
+        lost = 0
+        for row, name, number in self._links:
+            target = self._rows.get(number)
+            if target is None:
+                lost += 1
+            else:
+                self._link(row, name, target)
+        self._log.publish()
+        return lost
+
+    def _append(self, members: JSONObject, raw: bytes) -> int:
+        log = self._log
+        id = members.get("id")
+        return log.append(
+            server_number(log, _text(members, "server")),
+            _word(members, "kind", RecordKind),
+            _word(members, "direction", Direction, Direction.NONE),
+            _whole(members, "monotonic_ns", 0),
+            _whole(members, "wall_ns", 0),
+            raw,
+            _text(members, "method"),
+            _text(members, "subject"),
+            id if type(id) in (int, str) else None,  # type: ignore[arg-type]
+            _text(members, "problem"),
+            max(_whole(members, "size", len(raw)), 0),
+            _revision_number(log, _text(members, "revision")),
+        )
+
+    def _set_late_columns(self, row: int, members: JSONObject) -> None:
+        http = members.get("http")
+        if isinstance(http, dict):
+            self._log.set_http(row, _exchange(http))
+        columns = self._log.columns
+        columns.status[row] = _word(members, "status", Status, Status.NONE)
+        columns.duration[row] = max(_whole(members, "duration_ns", -1), -1)
+        remark = Remark(members.get("marked") is True, _text(members, "comment"))
+        if remark != Remark():
+            self._log.set_remark(row, remark)
+
+    def _link(self, row: int, name: str, target: int) -> None:
+        match name:
+            case "partner":
+                self._log.columns.partner[row] = target
+            case "exchange":
+                self._log.rides_on(row, target)
+            case "operation":
+                self._log.belongs_to(row, target)
+            case "resent_of":
+                self._log.set_resent_of(row, target)
+
+
+def _object(line: bytes) -> JSONObject:
+    try:
+        value = parse(line.decode())
+    except (UnicodeDecodeError, JSONProblem) as exc:
+        raise BadRow(f"it is not JSON: {exc}") from exc
+    if not isinstance(value, dict):
+        raise BadRow("it is not an object")
+    return value
+
+
+def server_number(log: TrafficLog, name: str) -> int:
+    """Its number, new when it is. Raises BadRow for so many that no talk with servers can be meant."""
+    if log.server_number(name) is None and len(log.servers()) >= _MOST_SERVERS:
+        raise BadRow(f"it names yet another server, after {_MOST_SERVERS:,}")
+    return log.add_server(name)
+
+
+def _revision_number(log: TrafficLog, revision: str) -> int:
+    is_full = revision not in log.revisions and len(log.revisions) >= _MOST_REVISIONS
+    return 0 if is_full else log.add_revision(revision)
+
+
+def _raw(members: JSONObject) -> bytes:
+    if "message" in members:
+        return to_wire(members["message"])
+    raw = members.get("raw")
+    if isinstance(raw, str):
+        return raw.encode(errors="surrogatepass")
+    encoded = members.get("raw_base64")
+    if not isinstance(encoded, str):
+        raise BadRow('it has none of "message", "raw" and "raw_base64"')
+    return _from_base64(encoded)
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise BadRow(f"its base64 cannot be read: {exc}") from exc
+
+
+def _text(members: JSONObject, name: str) -> str:
+    value = members.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _whole(members: JSONObject, name: str, default: int) -> int:
+    value = members.get(name, default)
+    if type(value) is not int or abs(value) > _BIGGEST:
+        raise BadRow(f'"{name}" is not a whole number')
+    return value
+
+
+def _word(members: JSONObject, name: str, words: type[T], default: T | None = None) -> T:
+    value = members.get(name)
+    if value is None and default is not None:
+        return default
+    found: T | None = getattr(words, value.upper(), None) if isinstance(value, str) else None
+    if not isinstance(found, words):
+        raise BadRow(f'"{name}" is {value!r}, which this program does not know')
+    return found
+
+
+def _exchange(members: JSONObject) -> HttpExchange:
+    known: dict[str, JSON] = {name: members[name] for name in HTTP_SCALARS if name in members}
+    for name, default in (("method", ""), ("url", ""), ("http_version", ""), ("error", "")):
+        if not isinstance(known.setdefault(name, default), str):
+            raise BadRow(f'"{name}" of its HTTP exchange is not a text')
+    known.setdefault("request_size", 0)
+    known["is_over"] = known.get("is_over") is True
+    for name, value in known.items():
+        is_number = name not in ("method", "url", "http_version", "error", "is_over")
+        if is_number and not (type(value) is int and abs(value) <= _BIGGEST):
+            raise BadRow(f'"{name}" of its HTTP exchange is not a whole number')
+    return HttpExchange(
+        request_headers=_headers(members.get("request_headers")),
+        response_headers=_headers(members.get("response_headers")),
+        body=_from_base64(_text(members, "body_base64")),
+        **known,  # type: ignore[arg-type]
+    )
+
+
+def _headers(value: JSON) -> tuple[tuple[str, str], ...]:
+    pairs = value if isinstance(value, list) else []
+    return tuple((str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list) and len(pair) == 2)

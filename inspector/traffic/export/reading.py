@@ -1,0 +1,190 @@
+"""Brings traffic of a file into a log: our JSON Lines, those of others, and HAR. The content says which.
+
+Untrusted, like everything: a line or an entry that cannot be used is a problem in words, and the rest is
+read; only a file that is none of these raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON, JSONProblem, parse
+from inspector.base.units import size as size_text
+from inspector.protocol.framing import LineFramer, Overlong
+from inspector.traffic.export.foreign import ForeignLines
+from inspector.traffic.export.harreading import HarReading, entries_of
+from inspector.traffic.export.ownlines import BadRow, OwnLines, version_problem
+from inspector.traffic.log import TrafficLog
+
+_CHUNK = 256 * 1024
+_HEAD = 1024 * 1024
+_BIGGEST_DOCUMENT = 1024 * 1024 * 1024
+_MOST_PROBLEMS = 1000
+_HAR = re.compile(rb'\s*\{\s*"log"\s*:')
+_BOM = b"\xef\xbb\xbf"
+_NEXT_STEP = "Choose a file of JSON Lines (one JSON-RPC message a line) or a HAR file."
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The rows that were added, and what could not be used, in words."""
+
+    rows: range
+    problems: tuple[str, ...]
+
+
+class _Lines(Protocol):
+    def line(self, line: bytes) -> None: ...
+
+    def finish(self) -> int: ...
+
+
+class Importing:
+    """One file on its way into a log. `steps` does the work piece by piece; then `imported` is whole."""
+
+    def __init__(self, path: Path, log: TrafficLog) -> None:
+        """Raises UserError when the file cannot be read."""
+        self._path = path
+        self._log = log
+        self._first = len(log)
+        self._problems: list[str] = []
+        try:
+            status = path.stat()
+        except OSError as exc:
+            raise _unreadable(path, exc) from exc
+        self.size = status.st_size
+        self._changed_ns = status.st_mtime_ns
+
+    @property
+    def imported(self) -> Imported:
+        more = len(self._problems) - _MOST_PROBLEMS
+        shown = self._problems[:_MOST_PROBLEMS] + ([f"… and {more:,} more."] if more > 0 else [])
+        return Imported(range(self._first, len(self._log)), tuple(shown))
+
+    def steps(self) -> Iterator[int]:
+        """Yields how many bytes of `size` are done. Raises UserError for a file of another kind."""
+        try:
+            with self._path.open("rb") as file:
+                head = file.read(_HEAD)
+                file.seek(0)
+                yield from self._read(head, file)
+        except OSError as exc:
+            raise _unreadable(self._path, exc) from exc
+        finally:
+            self._log.publish()
+
+    def _read(self, head: bytes, file: BinaryIO) -> Iterator[int]:
+        if head.startswith(b"SQLite format 3\0"):
+            raise UserError(f"{self._path.name} is a capture.", "Open it instead of importing it.")
+        first = _first_value(head, len(head) == self.size)
+        version = version_problem(first)
+        if version:
+            raise UserError(f"{self._path.name} cannot be imported: {version}.", "Update this program.")
+        if version is not None:
+            yield from self._lines(file, OwnLines(self._log), has_header=True)
+        elif _HAR.match(head.removeprefix(_BOM)) or entries_of(first) is not None:
+            yield from self._har((yield from self._document(file)))
+        elif isinstance(first, dict | list) or _has_json_line(head):
+            yield from self._lines(file, self._foreign(), has_header=False)
+        elif head.lstrip()[:1] in (b"{", b"["):
+            yield from self._items((yield from self._document(file)))
+        else:
+            raise UserError(f"{self._path.name} holds no traffic that can be imported.", _NEXT_STEP)
+
+    def _foreign(self) -> ForeignLines:
+        return ForeignLines(self._log, self._path.stem, self._changed_ns)
+
+    def _lines(self, file: BinaryIO, lines: _Lines, *, has_header: bool) -> Iterator[int]:
+        for done, number, line in _numbered(file):
+            if not (has_header and number == 1):
+                self._line(lines, number, line)
+            yield done
+        lost = lines.finish()
+        if lost:
+            self._problems.append(f"{lost:,} links lead to rows that are not in the file.")
+
+    def _line(self, lines: _Lines, number: int, line: bytes | Overlong) -> None:
+        if isinstance(line, Overlong):
+            self._problems.append(f"Line {number}: it is {size_text(line.size)} long, which is too much.")
+        elif line.strip():
+            self._attempt(f"Line {number}", lambda: lines.line(line.removeprefix(_BOM)))
+
+    def _attempt(self, name: str, add: Callable[[], None]) -> None:
+        try:
+            add()
+        except (BadRow, JSONProblem, RecursionError) as exc:
+            self._problems.append(f"{name}: {exc}.")
+
+    def _har(self, document: JSON) -> Iterator[int]:
+        reading = HarReading(self._log, document)
+        for _ in reading.steps():
+            yield self.size
+        self._problems += reading.problems
+
+    def _items(self, document: JSON) -> Iterator[int]:
+        """One JSON text that is a list of what lines would be, or one of them."""
+        foreign = self._foreign()
+        for number, item in enumerate(document if isinstance(document, list) else [document], 1):
+            self._attempt(f"Item {number}", lambda item=item: foreign.item(item))  # type: ignore[misc]
+            yield self.size
+
+    def _document(self, file: BinaryIO) -> Generator[int, None, JSON]:
+        if self.size > _BIGGEST_DOCUMENT:
+            raise UserError(f"{self._path.name} is larger than {size_text(_BIGGEST_DOCUMENT)}.", "Split it.")
+        pieces, done = [], 0
+        while piece := file.read(_CHUNK):
+            pieces.append(piece)
+            done += len(piece)
+            yield done
+        try:
+            return parse(b"".join(pieces).removeprefix(_BOM).decode())
+        except (UnicodeDecodeError, JSONProblem) as exc:
+            raise UserError(f"{self._path.name} is not JSON: {exc}.", _NEXT_STEP) from exc
+
+
+def import_file(path: Path, log: TrafficLog) -> Imported:
+    """All at once, for a small file. Raises UserError."""
+    importing = Importing(path, log)
+    for _ in importing.steps():
+        pass
+    return importing.imported
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, int, bytes | Overlong]]:
+    """Bytes read so far, the number of the line, the line."""
+    framer, number, done = LineFramer(), 0, 0
+    while chunk := file.read(_CHUNK):
+        done += len(chunk)
+        for line in framer.feed(chunk):
+            number += 1
+            yield done, number, line
+    last = framer.end()
+    if last is not None:
+        yield done, number + 1, last
+
+
+def _first_value(head: bytes, is_all: bool) -> JSON:
+    """What the first line with anything on it is as JSON; None when it is none, or longer than the head."""
+    text, end, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
+    return _value(text) if end or is_all else None
+
+
+def _has_json_line(head: bytes) -> bool:
+    *lines, _ = head.split(b"\n")[:100]
+    return any(isinstance(_value(line), dict) for line in lines)
+
+
+def _value(line: bytes) -> JSON:
+    try:
+        return parse(line.decode())
+    except (UnicodeDecodeError, JSONProblem):
+        return None
+
+
+def _unreadable(path: Path, exc: OSError) -> UserError:
+    return UserError(f"{path} cannot be read: {exc.strerror or exc}.", "Check that it is there and readable.")

@@ -1,0 +1,92 @@
+"""Messages from a file, recorded as if they went over the wire now.
+
+The recorder that writes live traffic writes these rows too, so that answers are paired with their requests
+and rows have their subjects and states alike. Only the clock is the file's.
+"""
+
+from __future__ import annotations
+
+from inspector.base.jsonvalue import JSONProblem
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
+from inspector.protocol.methods import METHODS, Side
+from inspector.traffic.export.ownlines import server_number
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import Direction
+
+
+class FileClock:
+    """Stands where the file says. The monotonic clock begins with the first time that it says."""
+
+    def __init__(self, wall_ns: int = 0) -> None:
+        """`wall_ns` holds until there is a better one."""
+        self._wall = self._start = wall_ns
+        self._is_set = False
+
+    def set(self, wall_ns: int) -> None:
+        if not self._is_set:
+            self._start = wall_ns
+            self._is_set = True
+        self._wall = wall_ns
+
+    def wall_ns(self) -> int:
+        return self._wall
+
+    def monotonic_ns(self) -> int:
+        return self._wall - self._start
+
+
+class Talk:
+    """The conversations in one file, by server. Raises BadRow when there are too many of them."""
+
+    def __init__(self, log: TrafficLog, wall_ns: int = 0) -> None:
+        self.clock = FileClock(wall_ns)
+        self._log = log
+        self._recorders: dict[str, Recorder] = {}
+        self._asked: dict[tuple[str, RequestId], Direction] = {}
+
+    def recorder(self, server: str) -> Recorder:
+        if server not in self._recorders:
+            server_number(self._log, server)
+            self._recorders[server] = Recorder(self._log, server, self.clock)
+        return self._recorders[server]
+
+    def add(self, server: str, raw: bytes, direction: Direction, exchange: int | None = None) -> int:
+        """Record a frame at the clock's time; give its row."""
+        message, recorder = read(raw), self.recorder(server)
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._asked[server, message.id] = direction
+        if direction is Direction.OUT:
+            return recorder.sent(message)
+        row = len(self._log)
+        recorder.received([message], self.clock.monotonic_ns(), exchange=exchange)
+        self._note_revision(recorder, message, row)
+        return row
+
+    def likely_direction(self, server: str, message: Message) -> Direction:
+        """Which way a message went when the file does not say."""
+        side = sender_of(message)
+        if side is not None:
+            return side
+        if message.kind.is_answer and message.id is not None:
+            asked = self._asked.get((server, message.id), Direction.OUT)
+            return Direction.OUT if asked is Direction.IN else Direction.IN
+        return Direction.OUT if message.kind is Kind.REQUEST else Direction.IN
+
+    def _note_revision(self, recorder: Recorder, message: Message, row: int) -> None:
+        """What the server answers to `initialize` holds from then on."""
+        if message.kind is Kind.RESULT and self._log.method(row) == "initialize":
+            try:
+                revision = message.result.get("protocolVersion")
+            except JSONProblem:
+                return
+            if isinstance(revision, str) and len(self._log.revisions) < 255:
+                recorder.agreed(revision[:40])
+
+
+def sender_of(message: Message) -> Direction | None:
+    """Which way a message must have gone, for one that only one side may send."""
+    method = METHODS.get(message.method)
+    if method is None or message.kind.is_answer or method.sender is Side.BOTH:
+        return None
+    return Direction.OUT if method.sender is Side.CLIENT else Direction.IN
