@@ -36,8 +36,8 @@ from pathlib import Path
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON
 from inspector.traffic.records import Remark
+from inspector.traffic.suffixes import SUFFIX as SUFFIX
 
-SUFFIX = ".mcpcap"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 APPLICATION_ID = 0x4D435043
 VERSION = 1

@@ -1,0 +1,222 @@
+"""Captures in the window: a dock for each one that is open, beside the live traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QMimeData, QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QDockWidget, QFileDialog, QWidget
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.source import TrafficSource
+from inspector.qt.panels.traffic.panel import TrafficPanel
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.jobbar import JobBar
+from inspector.traffic.suffixes import OPENABLE, SUFFIX
+
+if TYPE_CHECKING:
+    from inspector.engine.captures import OnProgress
+    from inspector.traffic.capture import Capture
+
+_SAVE_REMARKS_MS = 500
+_KINDS = "Captures and exports ({})"
+
+
+@dataclass(eq=False)
+class OpenedCapture:
+    """One capture on screen."""
+
+    capture: Capture
+    panel: TrafficPanel
+    dock: QDockWidget
+
+
+class CaptureDocks(QObject):
+    """Opens, saves and closes captures; knows which traffic panel was used last.
+
+    Signals:
+        front_changed: Another traffic panel is in front.
+        opened: A capture has its dock now; carries the OpenedCapture.
+    """
+
+    front_changed = Signal()
+    opened = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        actions: Actions,
+        theme: Theme,
+        live: TrafficPanel,
+        jobs: JobBar,
+        add_dock: Callable[[str, QWidget], QDockWidget],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._window = parent
+        self._bridge = bridge
+        self._actions = actions
+        self._theme = theme
+        self._live = live
+        self._jobs = jobs
+        self._add_dock = add_dock
+        self._front = live
+        self.all: list[OpenedCapture] = []
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._on_focus_changed)
+
+    # -------------------------------------------------------------- which one
+
+    def in_front(self) -> TrafficPanel:
+        return self._front
+
+    def of(self, panel: TrafficPanel) -> OpenedCapture | None:
+        """The capture that a panel shows; None for the live one."""
+        return next((each for each in self.all if each.panel is panel), None)
+
+    def panels(self) -> list[TrafficPanel]:
+        return [self._live, *(each.panel for each in self.all)]
+
+    def bring_to_front(self, panel: TrafficPanel) -> None:
+        opened = self.of(panel)
+        if opened is not None:
+            opened.dock.show()
+            opened.dock.raise_()
+        self._set_front(panel)
+
+    # -------------------------------------------------------------- opening and closing
+
+    def choose_and_open(self) -> None:
+        dialog = QFileDialog(self._window, "Open a capture")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        patterns = " ".join(f"*{suffix}" for suffix in OPENABLE)
+        dialog.setNameFilters([_KINDS.format(patterns), "All files (*)"])
+        dialog.filesSelected.connect(lambda names: self.open([Path(name) for name in names]))
+        dialog.open()
+
+    def open(self, paths: Sequence[Path]) -> None:
+        """Each in a dock of its own; one that is open already comes to the front."""
+        for path in paths:
+            shown = next((each for each in self.all if each.capture.path == path), None)
+            if shown is not None:
+                self.bring_to_front(shown.panel)
+            else:
+                self.run_job(f"Opening {_short(path.name)}", partial(self._open, path))
+
+    async def _open(self, path: Path, on_progress: OnProgress) -> None:
+        self._show(await self._bridge.ask_captures(lambda captures: captures.open(path, on_progress)))
+
+    def _show(self, capture: Capture) -> None:
+        title = _short(capture.title)
+        source = TrafficSource(capture.log, title)
+        panel = TrafficPanel(source, self._bridge, self._actions, self._theme)
+        source.setParent(panel)
+        dock = self._add_dock(title, panel)
+        dock.setToolTip(one_line(str(capture.path)))
+        opened = OpenedCapture(capture, panel, dock)
+        self.all.append(opened)
+        dock.visibilityChanged.connect(lambda shown: self._on_dock_shown(opened, shown))
+        self._keep_remarks(opened)
+        self.opened.emit(opened)
+        self.bring_to_front(panel)
+        for problem in capture.problems:
+            self._bridge.problem_found.emit(problem)
+
+    def close(self, panel: TrafficPanel) -> None:
+        """Take a capture off the screen; its file stays as it is."""
+        opened = self.of(panel)
+        if opened is None:
+            return
+        self.all.remove(opened)
+        if self._front is panel:
+            self._set_front(self._live)
+        opened.dock.close()
+        opened.dock.deleteLater()
+        self._bridge.start(f"close {opened.capture.path.name}", self._close(opened.capture))
+
+    async def _close(self, capture: Capture) -> None:
+        if capture.log.remarks_changed:
+            await self._bridge.ask_captures(lambda captures: captures.save_remarks(capture))
+        await self._bridge.ask_captures(lambda captures: captures.close(capture))
+
+    def _keep_remarks(self, opened: OpenedCapture) -> None:
+        """Marks and comments go into the file soon after they were made."""
+        timer = QTimer(opened.panel, singleShot=True, interval=_SAVE_REMARKS_MS)
+        capture = opened.capture
+
+        def save() -> None:
+            work = self._bridge.ask_captures(lambda captures: captures.save_remarks(capture))
+            self._bridge.start("save remarks", work, opened.panel)
+
+        timer.timeout.connect(save)
+        capture.log.noted.connect(lambda row: timer.start())
+
+    # -------------------------------------------------------------- saving
+
+    def choose_and_save(self) -> None:
+        """Save what is in front, bytes and all, under a name that the person chooses."""
+        opened = self.of(self._front)
+        dialog = QFileDialog(self._window, "Save capture as")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
+        dialog.setNameFilters([f"Captures (*{SUFFIX})"])
+        dialog.selectFile(f"traffic{SUFFIX}")
+        dialog.fileSelected.connect(lambda name: self.save(opened, Path(name)))
+        dialog.open()
+
+    def save(self, opened: OpenedCapture | None, path: Path) -> None:
+        """A copy of an open capture, or of the running one."""
+
+        def write(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
+            if opened is None:
+                return self._bridge.ask_captures(lambda captures: captures.save_running(path, on_progress))
+            return self._bridge.ask_captures(
+                lambda captures: captures.save(opened.capture, path, on_progress)
+            )
+
+        self.run_job(f"Saving {_short(path.name)}", write)
+
+    def run_job(self, words: str, work: Callable[[OnProgress], Coroutine[Any, Any, object]]) -> None:
+        """Do it with a line in the job bar that can stop it; what it raises for the person is shown."""
+        job = self._jobs.begin(words)
+        task = self._bridge.start(words, work(self._bridge.on_window(job.set_progress)))
+        job.stopped.connect(task.cancel)
+        task.add_done_callback(lambda _: job.end())
+
+    # -------------------------------------------------------------- front
+
+    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is None:
+            return
+        for panel in self.panels():
+            if panel.isAncestorOf(new):
+                self._set_front(panel)
+
+    def _on_dock_shown(self, opened: OpenedCapture, shown: bool) -> None:
+        if shown and opened in self.all:
+            self._set_front(opened.panel)
+
+    def _set_front(self, panel: TrafficPanel) -> None:
+        if panel is not self._front:
+            self._front = panel
+            self.front_changed.emit()
+
+
+def openable(data: QMimeData) -> list[Path]:
+    """The files of a drag that can be opened: by their names; what is in them is looked at later."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix.lower() in OPENABLE]
+
+
+def _short(name: str) -> str:
+    return shorten(one_line(name), 60)
