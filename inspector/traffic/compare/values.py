@@ -54,14 +54,16 @@ class _Task(NamedTuple):
 
 def compare(left: JSON, right: JSON, ignoring: Ignoring = NOTHING) -> Diff:
     """What became of `left` on its way to `right`. Raises UserError for an `ignoring` that cannot be read."""
-    shaper = Shaper(Rules(ignoring))
-    return _Comparison().run(shaper.shape(left), shaper.shape(right))
+    rules = Rules(ignoring)
+    shaper = Shaper(rules)
+    return _Comparison(rules).run(shaper.shape(left), shaper.shape(right))
 
 
 class _Comparison:
     """Works through a list of what is left to compare, the next one last."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
         self._entries: list[Change] = []
         self._tasks: list[Sequence[_Task]] = []
         self._effort = Effort()
@@ -146,7 +148,7 @@ class _Comparison:
         if max(len(ours), len(theirs), len(self._entries)) > MOST_LINES:
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
-        pairs = list(pair_lines(ours, theirs, self._effort))
+        pairs = list(pair_lines(ours, theirs, self._effort, self._rules.blanked))
         self._add([task], ChangeKind.CHANGED, lines_note(pairs))
         self._entries += line_entries(pairs, ours, theirs, len(self._entries) - 1, task.depth + 1)
 

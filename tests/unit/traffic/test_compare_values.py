@@ -182,6 +182,12 @@ def test_a_long_text_is_compared_by_its_lines() -> None:
     assert [diff.path_text(index) for index in changed] == ["text, line 7"]
 
 
+def test_moments_in_the_lines_of_a_text_are_ignored_when_asked() -> None:
+    left = "\n".join(f"2026-01-02 03:04:{number:02} line {number}" for number in range(9))
+    diff = compare(left, left.replace("2026", "2027").replace("line 4", "other"), Ignoring(times=True))
+    assert diff.entries[0].note == "1 of 9 lines differs, the first at line 5"
+
+
 def test_what_is_ignored_is_shown_as_ignored() -> None:
     left: JSON = {"id": 1, "result": {"_meta": {"x": 1}, "at": "2026-01-02T03:04:05Z", "text": "ran"}}
     right: JSON = {"id": 2, "result": {"at": "2026-01-02T03:04:09Z", "text": "ran"}}
