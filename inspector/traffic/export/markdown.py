@@ -20,8 +20,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
 _SHOWN = 4000  # characters of a body
-_READ = 64 * 1024  # bytes of a body that are looked at for that, and a bit more: a secret may be cut in two
-_BIT_MORE = 8 * 1024
+_READ = 64 * 1024  # bytes of a body that are laid out for that
 _TICKS = re.compile("`+")
 _ARROWS = {Direction.OUT: "→", Direction.IN: "←", Direction.NONE: "·"}
 _STATES = {
@@ -153,9 +152,11 @@ class _Report:
         yield "\n\n"
 
     def _body(self, row: int) -> Iterator[str]:
-        raw = self._masking.body(self._wire(row)[: _READ + _BIT_MORE])
-        is_cut = self._log.size(row) > _READ + _BIT_MORE
-        text = (raw[:_READ] if is_cut else raw).decode(errors="replace")
+        raw = self._wire(row)
+        # The first piece is enough, and a secret that reaches beyond it is masked as a whole.
+        masked = next(self._masking.pieces(raw), b"")[:_READ]
+        text = masked.decode(errors="replace")
+        is_cut = len(raw) > _READ or self._log.size(row) > self._log.kept(row)
         is_json = text.lstrip()[:1] in ("{", "[")
         shown = reindent(text, _SHOWN) if is_json else text
         is_short = not is_cut and len(shown) <= _SHOWN
@@ -169,7 +170,7 @@ class _Report:
     def _wire(self, row: int) -> bytes:
         """The bytes of a message; of an exchange without one, the body that came instead."""
         exchange = self._log.http(row) if self._log.kind(row) == RecordKind.HTTP else None
-        return exchange.body if exchange is not None else self._log.head(row, _READ + _BIT_MORE)
+        return exchange.body if exchange is not None else self._log.raw(row)
 
 
 def fenced(text: str, language: str = "") -> str:

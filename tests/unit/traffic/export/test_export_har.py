@@ -1,0 +1,222 @@
+"""HAR out and in: valid by its schema, and the same conversation when it comes back."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # The SDK brings it along.
+
+from inspector.protocol import jsonrpc
+from inspector.traffic.export.har import write_har
+from inspector.traffic.export.harreading import HarReading
+from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.reading import import_file
+from inspector.traffic.export.secrets import find_secrets
+from inspector.traffic.export.writing import Dropped
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
+from tests.unit.traffic.export.logs import TOKEN, Conversation, http_log, logs, written
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "data" / "har-1.2.schema.json").read_text())
+VALIDATOR = Draft7Validator(SCHEMA)
+
+
+def exported(log: TrafficLog, masking: Masking = NO_MASKING) -> tuple[dict[str, Any], Dropped]:
+    sink = BytesIO()
+    text, dropped = written(write_har(log, range(len(log)), sink, masking), sink)
+    har: dict[str, Any] = json.loads(text)
+    return har, dropped
+
+
+def entries(log: TrafficLog) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = exported(log)[0]["log"]["entries"]
+    return found
+
+
+def problems(har: dict[str, Any]) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(har)]
+
+
+def read_back(har: dict[str, Any]) -> tuple[TrafficLog, list[str]]:
+    log = TrafficLog()
+    reading = HarReading(log, har)
+    for _ in reading.steps():
+        pass
+    return log, reading.problems
+
+
+def frames(log: TrafficLog) -> list[tuple[int, int, bytes]]:
+    rows = (row for row in range(len(log)) if RecordKind(log.kind(row)).is_frame)
+    return [(log.kind(row), log.direction(row), log.raw(row)) for row in rows]
+
+
+def test_the_schema_itself_finds_mistakes() -> None:
+    har, _ = exported(http_log())
+    del har["log"]["entries"][0]["request"]["cookies"]
+    har["log"]["entries"][1]["timings"]["wait"] = -1
+    assert len(problems(har)) == 2
+
+
+def test_a_conversation_over_http_is_valid_har() -> None:
+    har, _ = exported(http_log())
+    assert problems(har) == []
+    assert len(har["log"]["entries"]) == 3
+
+
+@given(logs())
+@settings(max_examples=50)
+def test_any_log_is_valid_har(log: TrafficLog) -> None:
+    assert problems(exported(log)[0]) == []
+
+
+def test_an_entry_has_both_bodies_headers_and_cookies() -> None:
+    first, _, third = entries(http_log())
+    assert json.loads(first["request"]["postData"]["text"])["method"] == "tools/call"
+    assert json.loads(first["response"]["content"]["text"])["id"] == 1
+    assert {"name": "Content-Type", "value": "application/json"} in first["request"]["headers"]
+    assert first["request"]["cookies"] == [{"name": "a", "value": "b1"}, {"name": "c", "value": "d2"}]
+    assert first["request"]["queryString"] == [{"name": "tenant", "value": "a"}]
+    assert (first["response"]["status"], first["response"]["statusText"]) == (200, "OK")
+    assert first["_mcp"] == {"server": "srv", "row": 2, "requestRows": [1], "responseRows": [3]}
+    assert third["response"]["content"]["encoding"] == "base64"
+
+
+def test_a_stream_is_written_as_events() -> None:
+    text = entries(http_log())[1]["response"]["content"]["text"]
+    blocks = text.removesuffix("\n\n").split("\n\n")
+    assert [block.split("\n")[0] for block in blocks] == ["id: 0", "id: 1"]
+    assert '"progress":1.50' in blocks[0]
+
+
+def test_timings_add_up_and_what_is_unknown_says_so() -> None:
+    first = entries(http_log())[0]
+    assert first["timings"] == {"dns": 1, "connect": 5, "ssl": 3, "send": 0, "wait": 4, "receive": 2}
+    assert first["time"] == 12
+    talk = Conversation()
+    talk.post(jsonrpc.request(1, "ping"))
+    (waiting,) = entries(talk.log)
+    assert (waiting["timings"]["dns"], waiting["time"], waiting["response"]["status"]) == (-1, 0, 0)
+
+
+def test_what_is_not_http_is_counted_and_said_in_the_file() -> None:
+    har, dropped = exported(http_log())
+    assert dropped.counts == {"connection event": 1, "stderr line": 2}
+    assert har["log"]["comment"] == "Left out, because it is not HTTP: 1 connection event, 2 stderr lines."
+
+
+def test_no_secret_is_left_in_a_masked_file() -> None:
+    log = http_log()
+    har, _ = exported(log, Masking(find_secrets(log, range(len(log)))))
+    assert TOKEN not in json.dumps(har)
+    assert problems(har) == []
+    assert "Masked: 4 secrets (~secret-1-Authorization~" in har["log"]["comment"]
+
+
+def test_our_own_file_comes_back_as_the_same_conversation() -> None:
+    log = http_log()
+    other, found = read_back(exported(log)[0])
+    assert found == []
+    assert frames(other) == frames(log)
+    assert other.servers() == ("srv",)
+    call = next(row for row in range(len(other)) if other.method(row) == "tools/call")
+    assert other.status(call) is Status.OK
+    exchange, original = other.http(call), log.http(1)
+    assert exchange is not None
+    assert original is not None
+    assert exchange.request_headers == original.request_headers
+    assert (exchange.dns_ns, exchange.connect_ns, exchange.tls_ns, exchange.total_ns) == (
+        original.dns_ns,
+        original.connect_ns,
+        original.tls_ns,
+        original.total_ns,
+    )
+
+
+def browser_entry(
+    url: str, sent: str = "", received: str = "", mime: str = "application/json"
+) -> dict[str, Any]:
+    return {
+        "startedDateTime": "2026-01-02T03:04:05.678+01:00",
+        "time": 12.5,
+        "request": {
+            "method": "POST",
+            "url": url,
+            "headers": [],
+            "postData": {"mimeType": mime, "text": sent},
+        },
+        "response": {
+            "status": 200,
+            "headers": [{"name": "Content-Type", "value": mime}],
+            "content": {"text": received, "mimeType": mime},
+        },
+        "timings": {"dns": -1, "connect": -1, "ssl": -1, "send": 1, "wait": 10, "receive": 1},
+    }
+
+
+def test_of_a_browsers_file_only_hosts_that_speak_mcp_are_kept() -> None:
+    call = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    answer = 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n\n: bye\n'
+    har = {
+        "log": {
+            "entries": [
+                browser_entry("https://cdn.example/app.js", received="alert(1)", mime="text/javascript"),
+                browser_entry("https://mcp.example/mcp", call, answer, "text/event-stream"),
+                browser_entry("https://mcp.example/.well-known/x", received='{"issuer":"y"}'),
+                browser_entry("nonsense"),
+            ]
+        }
+    }
+    log, found = read_back(har)
+    assert found[0] == "Entry 4: its URL 'nonsense' names no host."
+    assert found[1] == "1 of 3 entries are of hosts that speak no MCP: left out."
+    assert log.servers() == ("mcp.example",)
+    assert [RecordKind(log.kind(row)).name for row in range(len(log))] == [
+        *("REQUEST", "HTTP", "HTTP", "SSE", "RESULT", "SSE")
+    ]
+    assert (log.status(0), log.duration_ns(0)) == (Status.OK, 12_500_000)
+    assert log.wall_ns(0) == 1_767_319_445_678_000_000
+    metadata = log.http(2)
+    assert metadata is not None
+    assert metadata.body == b'{"issuer":"y"}'
+
+
+def test_a_har_is_known_by_its_content(tmp_path: Path) -> None:
+    har, _ = exported(http_log())
+    for indent in (None, 2):
+        path = tmp_path / "capture.txt"
+        path.write_text(json.dumps(har, indent=indent))
+        log = TrafficLog()
+        imported = import_file(path, log)
+        assert len(frames(log)) == 6
+        assert imported.rows == range(len(log))
+
+
+def test_broken_entries_are_named() -> None:
+    base64_entry = browser_entry("https://h/")
+    base64_entry["response"]["content"] = {"text": "a", "encoding": "base64"}
+    log, found = read_back(
+        {"log": {"entries": [1, {}, {"request": {"url": "https://h"}, "response": 3}, base64_entry]}}
+    )
+    assert len(log) == 0
+    assert [text.split(":")[0] for text in found] == ["Entry 1", "Entry 2", "Entry 3", "Entry 4"]
+
+
+def test_an_exchange_is_written_once_however_many_of_its_rows_are_chosen() -> None:
+    log = TrafficLog()
+    server = log.add_server("srv")
+    frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
+    http = log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST")
+    log.set_http(http, HttpExchange("POST", "https://h/", (), 2))
+    log.rides_on(frame, http)
+    log.publish()
+    for rows in ([frame], [http], [http, frame]):
+        sink = BytesIO()
+        text, dropped = written(write_har(log, rows, sink), sink)
+        assert [entry["request"]["postData"]["text"] for entry in json.loads(text)["log"]["entries"]] == [
+            "{}"
+        ]
+        assert not dropped

@@ -1,0 +1,102 @@
+"""A report that can be pasted anywhere: nothing in it can break out of its block."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from inspector.protocol import jsonrpc
+from inspector.traffic.export.markdown import code, fenced, write_markdown
+from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.secrets import find_secrets
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind
+from tests.unit.traffic.export.logs import TOKEN, Conversation, http_log, logs, written
+
+
+def report(log: TrafficLog, masking: Masking = NO_MASKING) -> str:
+    sink = BytesIO()
+    return written(write_markdown(log, range(len(log)), sink, masking), sink)[0].decode()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0")) | st.text("`~ \n"))
+def test_no_text_ends_its_fence(text: str) -> None:
+    token, end = MarkdownIt().parse(fenced(text, "text") + "\nend")[:2]
+    assert (token.type, token.content) == ("fence", f"{text}\n")
+    assert end.type == "paragraph_open"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])) | st.text("` \\*<"))
+def test_no_text_ends_its_code_span(text: str) -> None:
+    children = MarkdownIt().parse(f"x{code(text)}y")[1].children
+    assert children is not None
+    assert [child.type for child in children] == ["text", "code_inline", "text"]
+    assert children[1].content.strip() == text.strip()
+
+
+def test_a_request_is_told_with_its_answer() -> None:
+    text = report(http_log())
+    heading = text.index("## 1 → request `tools/call echo` (ok, ")
+    answer = text.index("Answer at ", heading)
+    assert text.index('"isError"' if '"isError"' in text else '"content"', answer) > answer
+    assert "HTTP `POST https://example.org/mcp?tenant=a` → 200" in text
+    assert "**Comment:** `look at this`" in text
+    assert text.count("```json") == 6
+
+
+def test_the_summary_counts_by_server() -> None:
+    assert "| `srv` | 6 | 2 | 0 | 0 | " in report(http_log())
+
+
+def test_an_exchange_without_a_message_is_told_with_what_came_instead() -> None:
+    talk = Conversation()
+    exchange = talk.post(jsonrpc.request(1, "ping"))
+    talk.answered(exchange, body=b"<h1>Sorry</h1>")
+    log = talk.log
+    sink = BytesIO()
+    text = written(write_markdown(log, [1], sink), sink)[0].decode()
+    assert "<h1>Sorry</h1>" in text
+
+
+def test_hostile_names_do_not_format_the_report() -> None:
+    log = TrafficLog()
+    server = log.add_server("a|b`</td>\n# @everyone")
+    log.append(server, RecordKind.NOTIFICATION, Direction.IN, 0, 0, b"```\n# out\n", "`\n## x")
+    log.publish()
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(report(log))
+    headings = [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open"]
+    assert [heading.split()[0] for heading in headings] == ["MCP", "0"]
+    assert sum(token.type == "td_open" for token in tokens) == 6
+
+
+def test_a_long_body_is_shortened_and_says_so() -> None:
+    log = TrafficLog()
+    raw = b'{"text":"' + b"x" * 5_000_000 + b'"}'
+    log.append(log.add_server("s"), RecordKind.RESULT, Direction.IN, 0, 0, raw)
+    log.publish()
+    text = report(log)
+    assert len(text) < 6000
+    assert "… shortened: it is 4.8 MiB in all." in text
+
+
+def test_a_secret_that_is_cut_in_two_does_not_show_its_first_half() -> None:
+    raw = b'{"a":1' + b" " * (64 * 1024 - 24) + b',"token":"' + b"abc123" * 4000 + b'"' + b" " * 20_000 + b"}"
+    log = TrafficLog()
+    log.append(log.add_server("s"), RecordKind.RESULT, Direction.IN, 0, 0, raw)
+    log.publish()
+    assert "abc123" not in report(log, Masking(find_secrets(log, [0])))
+
+
+def test_no_secret_is_left() -> None:
+    log = http_log()
+    text = report(log, Masking(find_secrets(log, range(len(log)))))
+    assert TOKEN not in text
+    assert "4 secrets masked: `~secret-1-Authorization~`" in text
+
+
+@given(logs())
+def test_any_log_can_be_told(log: TrafficLog) -> None:
+    assert report(log).startswith("# MCP traffic")
