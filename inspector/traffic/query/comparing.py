@@ -24,7 +24,7 @@ class Type(Enum):
     TIME = "time"
     REVISION = "revision"
     JSON = "any value"
-    BODY = "text "
+    BODY = "text, found as it is"
 
 
 _ALL = frozenset(Operator)

@@ -116,6 +116,11 @@ def parse(text: str) -> Node | None:
     return _Parser(text).parse()
 
 
+def read_path(text: str) -> Path:
+    """A word or a path alone. Raises QueryError."""
+    return _Parser(text).path_alone()
+
+
 class _Parser:
     """Reads from left to right; `_at` is where it has come to."""
 
@@ -132,6 +137,12 @@ class _Parser:
         if not self._is_at_end():
             raise QueryError(self._at, "This ) closes nothing.", "Take it out, or open a ( before it.")
         return node
+
+    def path_alone(self) -> Path:
+        steps, end = read_steps(self._text, 0)
+        if not steps or end < len(self._text):
+            raise QueryError(end, "Expected a word such as method, or a path such as params.name.")
+        return self._path(steps, 0)
 
     # -------------------------------------------------------------- and, or, not
 
@@ -278,7 +289,7 @@ class _Parser:
             value = bare[0]
             self._at = bare.end()
         self._check(field, operator, value, start)
-        self._end_piece(self._at)
+        self._end_piece(self._at, ")," if operator is Operator.IN else ")")
         return value
 
     def _check(self, field: Field, operator: Operator, value: str, start: int) -> None:
@@ -300,9 +311,9 @@ class _Parser:
 
     # -------------------------------------------------------------- where we are
 
-    def _end_piece(self, end: int) -> None:
-        """Go on behind a text or a value, which may not run into a quote or another text."""
-        if end < len(self._text) and not self._text[end].isspace() and self._text[end] not in "(),":
+    def _end_piece(self, end: int, stops: str = ")") -> None:
+        """Go on behind a text or a value, which may not run into a quote, a group or another text."""
+        if end < len(self._text) and not self._text[end].isspace() and self._text[end] not in stops:
             raise QueryError(end, "Expected a space here.", "Or put the whole text in quotes.")
         self._advance(end)
 

@@ -134,7 +134,7 @@ def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
         if isinstance(value, bool) or value is None:
             return _text_of(value) in exactly
         if isinstance(value, int | float):
-            return value in wanted
+            return value in wanted or _text_of(value) in exactly  # NaN and Infinity are no numbers to type
         return test(_text_of(value))
 
     return fits
@@ -161,8 +161,6 @@ def _text_of(value: JSON) -> str:
     """A string as it is, anything else as JSON; nothing for what is nested too deeply to be written."""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return write_number(value)
     try:
         return compact(value)
     except (RecursionError, ValueError):

@@ -32,7 +32,7 @@ def to_text(node: Node) -> str:
         case Compare():
             return _comparison(node)
         case Text(text):
-            return quoted_where_needed(text)
+            return _free_text(text)
         case Not(inner):
             return f"not {_inside(inner, And, Or)}"
         case And(nodes):
@@ -45,10 +45,13 @@ def path_text(path: Path) -> str:
     return path.word + "".join(map(_step, path.steps))
 
 
-def quoted_where_needed(text: str) -> str:
-    """A value or a free text as it can stand in a filter."""
-    is_bare = _BARE.fullmatch(text) is not None and text.casefold() not in _KEYWORDS
-    return text if is_bare else quoted(text)
+def value_text(value: str) -> str:
+    """A value as it can stand behind an operator, where no word is a keyword."""
+    return value if _BARE.fullmatch(value) is not None else quoted(value)
+
+
+def _free_text(text: str) -> str:
+    return quoted(text) if text.casefold() in _KEYWORDS else value_text(text)
 
 
 def quoted(text: str) -> str:
@@ -59,8 +62,8 @@ def quoted(text: str) -> str:
 def _comparison(node: Compare) -> str:
     path, operator = path_text(node.path), node.operator.value
     if node.operator is Operator.IN:
-        return f"{path} in ({', '.join(map(quoted_where_needed, node.values))})"
-    value = quoted_where_needed(node.value)
+        return f"{path} in ({', '.join(map(value_text, node.values))})"
+    value = value_text(node.value)
     return f"{path} ~ {value}" if node.operator is Operator.LIKE else f"{path}{operator}{value}"
 
 

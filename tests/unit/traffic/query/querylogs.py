@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+import pytest
 from hypothesis import strategies as st
 
 from inspector.base.jsonvalue import JSON
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import NO_REMARK, TrafficLog
+from inspector.traffic.query.comparing import Type
 from inspector.traffic.query.fields import FIELDS
 from inspector.traffic.query.tree import (
     And,
@@ -55,7 +58,7 @@ class RowSpec:
     operation: int = -1
     http_status: int | None = None
     carrier: int = -1
-    remark: Remark = Remark()
+    remark: Remark = NO_REMARK
 
 
 def make_log(*specs: RowSpec) -> TrafficLog:
@@ -91,9 +94,22 @@ def add_row(log: TrafficLog, spec: RowSpec) -> int:
         log.belongs_to(row, spec.operation)
     if 0 <= spec.carrier < row:
         log.rides_on(row, spec.carrier)
-    if spec.remark != Remark():
+    if spec.remark != NO_REMARK:
         log.set_remark(row, spec.remark)
     return row
+
+
+def rows_read(log: TrafficLog, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that from now on gets every row whose body is read."""
+    read: list[int] = []
+    raw = log.raw
+
+    def noting(number: int) -> bytes:
+        read.append(number)
+        return raw(number)
+
+    monkeypatch.setattr(log, "raw", noting)
+    return read
 
 
 # ------------------------------------------------------------ random rows
@@ -142,7 +158,7 @@ def _random_row(pick: Random) -> RowSpec:
         operation=pick.randint(-1, 5),
         http_status=pick.choice([None, 200, 401, 404]),
         carrier=pick.randint(-1, 5),
-        remark=pick.choice([Remark(), Remark(), Remark(True), Remark(False, "look here")]),
+        remark=pick.choice([NO_REMARK, NO_REMARK, Remark(True), Remark(False, "look here")]),
     )
 
 
@@ -216,6 +232,7 @@ _STEPS: tuple[tuple[Step, ...], ...] = (
     (Member("x y"), Index(-1)),
     (Member("code"),),
 )
+_HEADER_STEPS: tuple[tuple[Step, ...], ...] = ((), (Member("content-type"),), (Member("x"),))
 
 
 @st.composite
@@ -224,7 +241,7 @@ def _comparisons(draw: st.DrawFn) -> Compare:
     field = FIELDS[word]
     steps = draw(st.sampled_from(_STEPS)) if field.has_members else ()
     if word == "http.header":
-        steps = draw(st.sampled_from(((), (Member("content-type"),), (Member("x"),))))
+        steps = draw(st.sampled_from(_HEADER_STEPS))
     operator = draw(st.sampled_from(field.operators))
     source = _LIKE if operator is Operator.LIKE else _VALUES[word]
     most = 3 if operator is Operator.IN else 1
@@ -242,8 +259,21 @@ def _suits(node: Compare) -> bool:
     return True
 
 
-comparisons = _comparisons().filter(_suits)
-texts = st.sampled_from(["error", "ä", "/etc", "x y", "a", '"', "tools/call", "LINE\nbreak"]).map(Text)
+def every_comparison(word: str) -> Iterator[Compare]:
+    """Each operator of a word with each of its values that suits, and paths where it has some."""
+    field = FIELDS[word]
+    ways = _STEPS if field.type is Type.JSON else (_HEADER_STEPS if field.has_members else ((),))
+    for steps in ways:
+        for operator in field.operators:
+            values = _LIKE if operator is Operator.LIKE else _VALUES[word]
+            nodes = [Compare(Path(word, steps), operator, (value,)) for value in values]
+            yield from filter(_suits, nodes)
+            if operator is Operator.IN:
+                yield Compare(Path(word, steps), operator, tuple(n.value for n in nodes if _suits(n)))
+
+
+_suiting = _comparisons().filter(_suits)
+_texts = st.sampled_from(["error", "ä", "/etc", "x y", "a", '"', "tools/call", "LINE\nbreak"]).map(Text)
 
 
 def _combined(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
@@ -251,4 +281,4 @@ def _combined(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     return st.one_of(several.map(And), several.map(Or), inner.map(Not))
 
 
-filters: st.SearchStrategy[Node] = st.recursive(st.one_of(comparisons, texts), _combined, max_leaves=5)
+filters: st.SearchStrategy[Node] = st.recursive(st.one_of(_suiting, _texts), _combined, max_leaves=5)

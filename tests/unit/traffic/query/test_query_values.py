@@ -1,0 +1,157 @@
+"""Values with units, times, patterns and free text."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.traffic.query.needle import Needle
+from inspector.traffic.query.patterns import glob, regular_expression
+from inspector.traffic.query.times import Ago, Moment, TimeOfDay, read_time, time_of_day_ns
+from inspector.traffic.query.values import read_amount, read_duration, read_size
+
+S = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        *[
+            ("3ns", 3),
+            ("2us", 2_000),
+            ("2µs", 2_000),
+            ("500ms", S // 2),
+            ("1.5s", 3 * S // 2),
+            ("2m", 120 * S),
+        ],
+        *[("2min", 120 * S), ("1h", 3600 * S), ("1 d", 86_400 * S), ("0", 0)],
+        ("0.1234567891s", 123_456_789),
+    ],
+)
+def test_durations_have_units(text: str, nanoseconds: int) -> None:
+    assert read_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *[("800", 800), ("10k", 10_000), ("10K", 10_000), ("1.5MB", 1_500_000), ("64KiB", 65_536)],
+        *[("1gi", 2**30), ("5B", 5), ("2 mib", 2**21)],
+    ],
+)
+def test_k_is_a_thousand_and_ki_is_1024(text: str, size: int) -> None:
+    assert read_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "5", "-5ms", "5x", "1e3s", "9" * 19 + "s", "٣s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"unit|Expected a duration"):
+        read_duration(text)
+
+
+def test_an_amount_is_a_number_or_a_size_or_nothing() -> None:
+    assert [read_amount(text) for text in ("5", "-2.5", "10k", "ten", "")] == [5, -2.5, 10_000, None, None]
+
+
+# ------------------------------------------------------------ times
+
+
+@pytest.fixture(params=["UTC", "Europe/Berlin", "America/St_Johns"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield request.param
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_times_say_how_long_they_go_on() -> None:
+    minute = (14 * 60 + 3) * 60 * S
+    assert read_time("14:03") == TimeOfDay(minute, minute + 60 * S)
+    assert read_time("14:03:07") == TimeOfDay(minute + 7 * S, minute + 8 * S)
+    exact = minute + 7 * S + 482_000_000
+    assert read_time("14:03:07.482") == TimeOfDay(exact, exact + 1_000_000)
+    assert read_time("-5m") == Ago(300 * S)
+    epoch = 1_800_000_000
+    assert read_time("2027-01-15T08:00Z") == Moment(epoch * S, (epoch + 60) * S)
+    assert read_time("2027-01-15 09:00:00.5+01:00") == Moment(
+        epoch * S + S // 2, epoch * S + S // 2 + S // 10
+    )
+
+
+def test_times_without_a_zone_are_the_readers(zone: str) -> None:
+    moment = read_time("2026-07-01T14:03:07")
+    assert isinstance(moment, Moment)
+    assert time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment.start // S)) == "2026-07-01 14:03:07"
+    of_day = read_time("14:03:07")
+    assert isinstance(of_day, TimeOfDay)
+    assert time_of_day_ns(moment.start) == of_day.start
+
+
+def test_a_day_may_have_25_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        day = read_time("2026-10-25")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert isinstance(day, Moment)
+    assert day.end - day.start == 25 * 3600 * S
+
+
+# ------------------------------------------------------------ patterns
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+", "((a*)b)*", r"(?:\w+\s*)+x", "(a{2,}){3,}", "([)+]+)*"])
+def test_a_repeat_inside_a_repeat_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="can take forever"):
+        regular_expression(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(ab)+", "a+b+", r"\(a+\)+", "[(+]+", "(a+)b+", "(a+)?", "(?#a+)b+", "[[a]"]
+)
+def test_other_patterns_are_not(pattern: str) -> None:
+    regular_expression(pattern)
+
+
+_few = st.text(alphabet="ab*.", max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_few, st.text(alphabet="abAB.", max_size=8))
+def test_a_glob_fits_what_a_backtracking_pattern_fits(pattern: str, text: str) -> None:
+    slow = regular_expression(r"\A" + pattern.lower().replace(".", r"\.").replace("*", "[^x]*") + r"\Z")
+    assert (glob(pattern).fullmatch(text.casefold()) is not None) == (slow.search(text.lower()) is not None)
+
+
+# ------------------------------------------------------------ free text
+
+_letters = st.text(alphabet=st.sampled_from("abcÄéß/\\\"<>&'\n\t😀Ωи 7"), min_size=1, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_letters, _letters, _letters, st.booleans(), st.booleans())
+def test_text_is_found_however_json_spells_it(
+    before: str, text: str, behind: str, is_ascii: bool, is_for_html: bool
+) -> None:
+    body = json.dumps({"x": before + text.swapcase() + behind}, ensure_ascii=is_ascii)
+    if is_for_html:
+        body = (
+            body.replace("<", "\\u003C").replace(">", "\\u003e").replace("&", "\\u0026").replace("/", "\\/")
+        )
+    needle = Needle(text)
+    assert needle.is_in(body.encode())
+    assert needle.is_in(text.encode())
+    assert len(text) <= needle.longest
+
+
+def test_text_that_is_not_there_is_not_found() -> None:
+    for text in ("é", "a/b", "zebra", '"q"', "\n", "\ud800"):
+        assert not Needle(text).is_in(b'{"x":"e, a-b, zebr, q"}'), text
