@@ -37,8 +37,8 @@ _NANOSECONDS = (
     (0, 1_000_000_000),
 )  # at least so big: so many each
 _LONGEST_NAME = 200
-_FROM_CLIENT = re.compile(r"(?:from[_ -]?)?(?:client|host|c2s|stdin)\b|>|→", re.IGNORECASE)
-_FROM_SERVER = re.compile(r"(?:from[_ -]?)?(?:server|agent|s2c|stdout)\b|<|←", re.IGNORECASE)
+_FROM_CLIENT = re.compile(r"(?:from[_ -]?)?(?:client|host|c2s|stdin)|to[_ -]?server|>|→", re.IGNORECASE)
+_FROM_SERVER = re.compile(r"(?:from[_ -]?)?(?:server|agent|s2c|stdout)|to[_ -]?client|<|←", re.IGNORECASE)
 _OUT = re.compile(r"(?:out(?:bound|going|put)?|sen[dt]|tx|writ(?:e|ten)|egress)\b", re.IGNORECASE)
 _IN = re.compile(r"(?:in(?:bound|coming|put)?|rec(?:v|eived?)|rx|read|ingress)\b", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
@@ -47,11 +47,13 @@ def assert_alike(one: TrafficLog, other: TrafficLog) -> None:
 
 
 @given(logs())
+@settings(max_examples=40)
 def test_what_is_written_is_read_back_as_it_was(log: TrafficLog) -> None:
     assert_alike(log, read_back(exported(log)))
 
 
 @given(logs())
+@settings(max_examples=40)
 def test_every_line_is_json_for_everybody(log: TrafficLog) -> None:
     for line in exported(log).split(b"\n")[:-1]:
         value = json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
@@ -59,6 +61,7 @@ def test_every_line_is_json_for_everybody(log: TrafficLog) -> None:
 
 
 @given(logs(), st.data())
+@settings(max_examples=40)
 def test_links_lead_to_the_same_rows_when_only_some_are_written(log: TrafficLog, data: st.DataObject) -> None:
     rows = (
         sorted(data.draw(st.sets(st.integers(0, max(len(log) - 1, 0)), max_size=len(log))))

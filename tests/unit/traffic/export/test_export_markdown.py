@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -98,5 +98,6 @@ def test_no_secret_is_left() -> None:
 
 
 @given(logs())
+@settings(max_examples=40)
 def test_any_log_can_be_told(log: TrafficLog) -> None:
     assert report(log).startswith("# MCP traffic")
