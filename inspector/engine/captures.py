@@ -7,6 +7,7 @@ awaits one of these methods ends its work.
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from inspector.base.signals import Signal
 from inspector.config.preferences import KeepCaptures, Preferences
 from inspector.traffic.capture import Capture, open_capture
 from inspector.traffic.capturefolder import CaptureFolder, KeptCapture, Limits
+from inspector.traffic.importing import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recording import Recording, RecordingState
 
@@ -86,10 +88,19 @@ class Captures:
     # -------------------------------------------------------------- opened ones
 
     async def open(self, path: Path, on_progress: OnProgress | None = None) -> Capture:
-        """Raises UserError."""
-        capture = await _beside(lambda is_cancelled: open_capture(path, on_progress, is_cancelled))
+        """A capture, or an export of ours or of another tool: what is in the file says which.
+
+        An export is made into a capture first, which is kept like those of earlier runs. Raises UserError.
+        """
+        capture = await _beside(lambda is_cancelled: self._open(path, on_progress, is_cancelled))
         self._opened.add(capture.path)
         return capture
+
+    def _open(self, path: Path, on_progress: OnProgress | None, is_cancelled: IsCancelled) -> Capture:
+        if looks_like_capture(path):
+            return open_capture(path, on_progress, is_cancelled)
+        folder = self._folder or CaptureFolder(Path(tempfile.mkdtemp(prefix="mcp-lens-")))
+        return import_capture(path, folder.new_path(time.time_ns()), on_progress, is_cancelled)
 
     async def save(self, capture: Capture, path: Path, on_progress: OnProgress | None = None) -> None:
         """A copy of an opened capture. Raises UserError."""

@@ -1,0 +1,58 @@
+"""Exports, ours and those of other tools, made into captures."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from inspector.base.errors import RequestCancelled
+from inspector.traffic.capture import Capture, open_capture
+from inspector.traffic.capturefile import SIDE_FILES
+from inspector.traffic.export.reading import Importing
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recording import Recording
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def looks_like_capture(path: Path) -> bool:
+    """By its first bytes. One that is empty or cannot be read is left to `open_capture`, which says why."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except OSError:
+        return True
+    return not head or head == _SQLITE
+
+
+def import_capture(
+    path: Path,
+    target: Path,
+    on_progress: Callable[[int, int], object] | None = None,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> Capture:
+    """Read JSON Lines or HAR into a new capture at `target`, and open that. Raises UserError."""
+    log = TrafficLog()
+    importing = Importing(path, log)
+    recording = Recording(log, target, title=path.name)
+    try:
+        for done in importing.steps():
+            if is_cancelled is not None and is_cancelled():
+                raise RequestCancelled(f"Opening {path.name} was cancelled.")
+            if on_progress is not None:
+                on_progress(done, importing.size)
+    except BaseException:
+        recording.close()
+        _remove(target)
+        raise
+    recording.close()
+    capture = open_capture(target)
+    return replace(capture, problems=(*importing.imported.problems, *capture.problems))
+
+
+def _remove(target: Path) -> None:
+    for name in (target, *(target.with_name(target.name + end) for end in SIDE_FILES)):
+        with contextlib.suppress(OSError):
+            name.unlink(missing_ok=True)

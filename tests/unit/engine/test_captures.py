@@ -1,0 +1,169 @@
+"""Captures as the application uses them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.config.preferences import KeepCaptures, Preferences
+from inspector.engine.captures import Captures
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Remark
+
+
+def _append(log: TrafficLog, count: int) -> None:
+    server = log.add_server("one")
+    for number in range(count):
+        raw = json.dumps(
+            {"jsonrpc": "2.0", "method": "notifications/message", "params": {"n": number}}
+        ).encode()
+        log.append(
+            server, RecordKind.NOTIFICATION, Direction.IN, number, number, raw, "notifications/message"
+        )
+    log.publish()
+
+
+async def test_a_run_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 50)
+    await captures.end()
+    (kept,) = await captures.kept()
+    assert (kept.rows, kept.is_running, kept.is_interrupted) == (50, False, False)
+    opened = await captures.open(kept.path)
+    assert [opened.log.raw(row) for row in range(50)] == [log.raw(row) for row in range(50)]
+    await captures.close(opened)
+
+
+async def test_a_copy_is_saved_while_recording_goes_on(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 10)
+    await captures.save_running(tmp_path / "copy.mcpcap")
+    _append(log, 5)
+    await captures.end()
+    copy = await captures.open(tmp_path / "copy.mcpcap")
+    assert len(copy.log) == 10
+    await captures.close(copy)
+
+
+async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"Nothing is being recorded.*Export"):
+        await Captures(TrafficLog()).save_running(tmp_path / "copy.mcpcap")
+
+
+async def test_a_folder_that_cannot_be_used_is_told_and_the_app_works_on(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    captures, told = Captures(TrafficLog(), blocked / "captures"), []
+    captures.problem_found.connect(told.append)
+    await captures.begin()
+    assert len(told) == 1
+    assert "Traffic is not recorded" in told[0]
+    await captures.end()
+
+
+async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
+    preferences = Preferences(tmp_path / "preferences.json")
+    preferences.save_captures(KeepCaptures(is_on=False))
+    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    await captures.begin()
+    assert await captures.kept() == ()
+    assert not any(thread.name == "recorder" for thread in threading.enumerate())
+
+
+async def test_turning_recording_on_begins_it_and_off_closes_the_file(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    await captures.set_limits(KeepCaptures(days=1))
+    _append(log, 3)
+    await captures.set_limits(KeepCaptures(is_on=False))
+    (kept,) = await captures.kept()
+    assert (kept.rows, kept.is_running) == (3, False)
+
+
+async def test_limits_are_remembered_and_old_captures_go_at_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        log = TrafficLog()
+        run = Captures(log, tmp_path / "captures")
+        await run.begin()
+        log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
+        log.publish()
+        await run.end()
+    preferences = Preferences(tmp_path / "preferences.json")
+    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    assert len(await captures.kept()) == 2
+    await captures.set_limits(KeepCaptures(mebibytes=2, is_on=False))
+    assert len(await captures.kept()) == 1
+    assert preferences.captures()[0].mebibytes == 2
+
+
+async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> None:
+    log = TrafficLog()
+    run = Captures(log, tmp_path / "captures")
+    await run.begin()
+    log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
+    log.publish()
+    await run.end()
+    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    opened = await captures.open((await captures.kept())[0].path)
+    await captures.set_limits(KeepCaptures(mebibytes=1, is_on=False))
+    assert len(await captures.kept()) == 1
+    with pytest.raises(UserError, match="is open"):
+        await captures.delete(opened.path)
+    await captures.close(opened)
+    await captures.delete(opened.path)
+    assert await captures.kept() == ()
+
+
+async def test_remarks_on_an_opened_capture_are_there_the_next_time(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 3)
+    await captures.end()
+    path = (await captures.kept())[0].path
+    opened = await captures.open(path)
+    opened.log.set_remark(1, Remark(is_marked=True, comment="look"))
+    await captures.save_remarks(opened)
+    await captures.close(opened)
+    again = await captures.open(path)
+    assert again.log.remark(1) == Remark(is_marked=True, comment="look")
+    await captures.close(again)
+
+
+async def test_foreign_json_lines_are_opened_as_a_capture(tmp_path: Path) -> None:
+    lines = tmp_path / "talk.jsonl"
+    lines.write_text(
+        '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":1,"result":{}}\nno message\n'
+    )
+    captures = Captures(TrafficLog(), tmp_path / "captures")
+    opened = await captures.open(lines)
+    assert opened.title == "talk.jsonl"
+    assert opened.log.method(0) == "ping"
+    assert opened.log.partner(0) == 1
+    await captures.close(opened)
+
+
+async def test_a_file_that_is_no_traffic_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.har"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
+    captures = Captures(TrafficLog(), tmp_path / "captures")
+    with pytest.raises(UserError, match=r"picture\.har"):
+        await captures.open(picture)
+    assert await captures.kept() == ()
+
+
+async def test_a_broken_preferences_file_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text("{")
+    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(path))
+    with pytest.raises(ConfigError):
+        await captures.set_limits(KeepCaptures(is_on=False))
+    assert path.read_text() == "{"
