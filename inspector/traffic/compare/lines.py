@@ -134,8 +134,9 @@ def _contents(value: JSON | Cut, depth: int) -> Iterator[tuple[int, str]]:
 
 
 def _sides(entry: Change) -> tuple[bool, bool]:
-    is_root = entry.parent < 0
-    return is_root or entry.left_key is not None, is_root or entry.right_key is not None
+    if entry.parent < 0:  # the whole has no key
+        return entry.kind is not ChangeKind.ADDED, entry.kind is not ChangeKind.REMOVED
+    return entry.left_key is not None, entry.right_key is not None
 
 
 def _is_filled(*values: JSON | Cut) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from inspector.base import units
+from inspector.base.jsonvalue import JSON, JSONProblem, parse
 from inspector.traffic.compare.diff import Change, ChangeKind, Diff
 from inspector.traffic.compare.ignoring import NOTHING, Ignoring
 from inspector.traffic.compare.texts import compare_texts
@@ -16,6 +17,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
 _ABSENT = "none"
+_MOST_PARSED = 64 * 1024
+_HEAD = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,18 @@ def _compare_parts(
 
 
 def _one_sided(kind: ChangeKind, raw: bytes, note: str) -> Diff:
-    text = raw[:2_000].decode(errors="backslashreplace")
-    left, right = ("", text) if kind is ChangeKind.ADDED else (text, "")
-    return Diff((Change(-1, 0, kind, None, None, left, right),), note, is_text=True)
+    value = _value(raw)
+    left, right = (None, value) if kind is ChangeKind.ADDED else (value, None)
+    return Diff((Change(-1, 0, kind, None, None, left, right),), note)
+
+
+def _value(raw: bytes) -> JSON:
+    """A message as JSON; the beginning of its text when it is big or none."""
+    text = raw[: _MOST_PARSED + 1].decode(errors="backslashreplace")
+    try:
+        return parse(text) if len(raw) <= _MOST_PARSED else text[:_HEAD]
+    except JSONProblem:
+        return text[:_HEAD]
 
 
 def _cut_note(side: str, kept: int, size: int) -> str:

@@ -9,6 +9,7 @@ from inspector.base.jsonvalue import JSON
 from inspector.protocol import jsonrpc
 from inspector.traffic.compare.captures import CaptureDiff, Verdict, compare_captures
 from inspector.traffic.compare.ignoring import Ignoring
+from inspector.traffic.compare.lines import Line, lines
 from inspector.traffic.compare.messages import compare_exchanges, compare_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
@@ -86,6 +87,8 @@ def test_an_exchange_without_an_answer_is_compared_with_one_that_has_it() -> Non
     assert diff.request.is_same
     assert diff.answer is not None
     assert diff.answer.note == "The left one has no such message."
+    rows = [(row.left, row.right) for row in lines(diff.answer) if isinstance(row, Line)]
+    assert rows[:2] == [("", "{3 members}"), ("", 'jsonrpc: "2.0"')]
     assert compare_exchanges(left.log, 0, left.log, 0).answer is None
 
 

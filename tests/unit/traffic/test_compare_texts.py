@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Collection
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.jsonvalue import JSON, to_wire
@@ -48,6 +48,7 @@ def folds(diff: Diff) -> list[int]:
     return [row.key for row in lines(diff) if isinstance(row, Fold) and row.key is not None]
 
 
+@settings(max_examples=50)
 @given(bodies, bodies)
 def test_any_two_bodies_are_compared_shown_and_sent_to_another_process(left: bytes, right: bytes) -> None:
     diff = compare_texts(left, right)
