@@ -11,6 +11,7 @@ from bisect import bisect_right
 
 from inspector.traffic.log import TrafficLog
 
+LATEST = 2**62  # no position is later: a file may hold any number, and adding to it must be safe
 PARTING_NS = 1_000_000_000
 _STRIDE = 1024
 
@@ -29,7 +30,7 @@ class TimeAxis:
         if row >= self._seen:
             self._look_until(row)
         index = -1 if row >= self._rows[-1] else bisect_right(self._rows, row) - 1
-        return self._columns.monotonic[row] + self._distances[index]
+        return min(max(self._columns.monotonic[row] + self._distances[index], 0), LATEST)
 
     def end_of_run(self, row: int) -> int | None:
         """Where the clocks parted after a row, which ended whatever was open then; None if nowhere."""

@@ -6,6 +6,7 @@ within 1.6 % of the exact one (and exact below 64 ns); count, mean, least and mo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
@@ -71,11 +72,11 @@ class Latencies:
         return [self._at(steps, ranks, max(1, ceil(fraction * self.count))) for fraction in fractions]
 
     def _at(self, steps: list[int], ranks: list[int], rank: int) -> int | None:
-        for step, reached in zip(steps, ranks, strict=True):
-            if reached >= rank:
-                start, end = _bounds(step)
-                return min(max((start + end - 1) // 2, self.least), self.most)
-        return None
+        index = bisect_left(ranks, rank)
+        if index == len(steps):
+            return None
+        start, end = _bounds(steps[index])
+        return min(max((start + end - 1) // 2, self.least), self.most)
 
     def bins(self, most: int = 24) -> tuple[Bin, ...]:
         """For a plot over a logarithmic axis: neighbouring steps together, empty ones in between included."""
@@ -83,11 +84,11 @@ class Latencies:
             return ()
         first, last = min(self._steps), max(self._steps)
         together = ceil((last - first + 1) / most)
-        bins = []
-        for step in range(first, last + 1, together):
-            count = sum(self._steps.get(step + i, 0) for i in range(together))
-            bins.append(Bin(_bounds(step)[0], _bounds(step + together)[0], count))
-        return tuple(bins)
+        counts = [0] * ceil((last - first + 1) / together)
+        for step, count in self._steps.items():
+            counts[(step - first) // together] += count
+        starts = [_bounds(first + together * index)[0] for index in range(len(counts) + 1)]
+        return tuple(map(Bin, starts, starts[1:], counts))
 
 
 def _step(ns: int) -> int:

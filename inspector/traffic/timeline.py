@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from inspector.traffic.axis import TimeAxis
+from inspector.traffic.axis import LATEST, TimeAxis
 from inspector.traffic.follow import Role, follow
 from inspector.traffic.lanes import MOST_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
 from inspector.traffic.log import TrafficLog
@@ -188,13 +188,14 @@ class Timeline:
             return Overview(0, 0, (), ())
         start, end = self._span
         width = max(1, width)
-        counts, statuses = [0] * width, [Status.NONE] * width
+        counts, worst = [0] * width, [Status.NONE] * width
         for lane in self.window(start, end + 1, width):
             for piece in lane.pieces:
                 pixel = min((piece.start_ns - start) * width // (end + 1 - start), width - 1)
                 counts[pixel] += piece.bars
-                statuses[pixel] = max(statuses[pixel], piece.status, key=lambda status: RANKS[status])
-        return Overview(start, end, tuple(counts), tuple(statuses))
+                if RANKS[piece.status] > RANKS[worst[pixel]]:
+                    worst[pixel] = piece.status
+        return Overview(start, end, tuple(counts), tuple(worst))
 
     # -------------------------------------------------------------- one operation
 
@@ -237,7 +238,7 @@ class Timeline:
         for row in self._waits.questions(operation, operation, len(self._log)):
             start, duration = position(row), columns.duration[row]
             if duration >= 0:
-                waits.append(Wait(start, start + duration))
+                waits.append(Wait(start, start + _length(duration)))
             elif columns.status[row] == Status.PENDING:
                 waits.append(Wait(start, None))
         return tuple(sorted(waits, key=lambda wait: wait.start_ns))
@@ -263,7 +264,7 @@ class Timeline:
         self._count += 1
         columns = self._log.columns
         start, status = self._axis.position(operation), columns.status[operation]
-        subrow, index = self._put(operation, start, start + max(1, columns.duration[operation]))
+        subrow, index = self._put(operation, start, start + _length(columns.duration[operation]))
         if status == _PENDING:
             self._wait_for(operation, operation, start)
         else:
@@ -288,7 +289,7 @@ class Timeline:
         if status == _PENDING:
             self._wait_for(operation, request, start)
             return
-        self._reach(operation, start + max(0, columns.duration[request]))
+        self._reach(operation, start + _length(columns.duration[request]))
         self._wait_no_longer(request)
         subrow, index = self._find(operation)
         subrow.decide(index, status, max(answer, request))
@@ -363,10 +364,17 @@ class Timeline:
         return subrow, subrow.index(self._axis.position(operation), operation)
 
 
+def _length(duration: int) -> int:
+    """Of a request's part of a bar: it can be seen, and ends before what never ends."""
+    return min(max(1, duration), LATEST - 1)
+
+
 def _pixel(subrows: Iterable[SubRow], t0: int, t1: int, width: int) -> int:
     """How long a pixel is: what is shorter is merged. Several pixels long when there is too much to paint."""
-    pieces = 0
+    pieces = crowded = 0
     for subrow in subrows:
         first, last = subrow.between(t0, t1)
         pieces += min(last - first, width)
-    return max(1, -(-(t1 - t0) // width)) * max(1, -(-pieces // _MOST_PIECES))
+        crowded += last > first
+    together = -(-crowded * width // _MOST_PIECES) if pieces > _MOST_PIECES else 1
+    return max(1, -(-(t1 - t0) // width)) * together

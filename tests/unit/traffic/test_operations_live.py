@@ -1,0 +1,87 @@
+"""Operations of a real server over HTTP, in both eras, as the engine records them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from typing import TypeAlias
+
+import pytest
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.entries import Entry, HttpEntry
+from inspector.config.settings import Settings
+from inspector.demo.servers import command
+from inspector.engine.engine import Engine
+from inspector.engine.views import OutcomeKind
+from inspector.traffic.follow import Role, follow
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.timeline import Timeline
+
+PROFILE: JSONObject = {"action": "accept", "content": {"name": "Ann"}}
+Rows: TypeAlias = dict[Role, int]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with subprocess.Popen(
+        command("everything", http=True), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        yield process.stderr.readline().split()[-1]
+        process.stdin.close()
+        process.stderr.read()
+        assert process.wait(timeout=20) == 0
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[Engine]:
+    async def answer(params: JSONObject) -> JSONObject:
+        await asyncio.sleep(0)
+        return PROFILE
+
+    settings = Settings(connect_timeout=20, request_timeout=20)
+    engine = Engine(settings=settings, answerers={"elicitation/create": answer})
+    yield engine
+    await engine.close()
+
+
+async def elicit(engine: Engine, entry: Entry) -> int:
+    """Connect and call a tool that asks back; the row of the call."""
+    engine.add(entry)
+    await engine.connect("srv")
+    outcome = await engine.call_tool("srv", "elicit_form", {"message": "Who?"})
+    assert outcome.kind is OutcomeKind.RESULT, outcome
+    log = engine.log
+    return next(row for row in range(len(log)) if log.method(row) == "tools/call")
+
+
+def told(log: TrafficLog, row: int) -> Rows:
+    """How many steps of each role the story of a row has."""
+    found: Rows = {}
+    for step in follow(log, row).steps:
+        found[step.role] = found.get(step.role, 0) + 1
+    return found
+
+
+async def test_a_call_in_rounds_over_http_is_one_operation(engine: Engine, url: str) -> None:
+    call = await elicit(engine, HttpEntry(name="srv", url=url, era="2026-07-28"))
+    story = told(engine.log, call)
+    assert story.items() >= {Role.REQUEST: 1, Role.RETRY: 1, Role.RESPONSE: 2, Role.HTTP: 2}.items()
+    timeline = Timeline(engine.log)
+    timeline.extend(range(len(engine.log)))
+    bar = timeline.bar(call)
+    assert bar is not None
+    assert bar.end_ns is not None
+    ((start, end),) = bar.waits
+    assert end is not None
+    assert bar.start_ns < start < end < bar.end_ns
+
+
+async def test_a_question_during_a_call_over_http_belongs_to_it(engine: Engine, url: str) -> None:
+    call = await elicit(engine, HttpEntry(name="srv", url=url, era="2025-11-25"))
+    story = told(engine.log, call)
+    expected = {Role.REQUEST: 1, Role.QUESTION: 1, Role.REPLY: 1, Role.RESPONSE: 1, Role.HTTP: 2}
+    assert story.items() >= expected.items()
