@@ -4,9 +4,11 @@ cannot be read is left out, and a sentence says so."""
 from __future__ import annotations
 
 import sqlite3
+import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from inspector.base.jsonvalue import JSON
 from inspector.base.units import plural
@@ -18,6 +20,8 @@ from inspector.traffic.records import Direction, RecordKind, Remark, Status
 
 _MOST_COMMENT = 100_000
 _UNKNOWN_SERVER = "(unknown)"
+_LARGEST = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
+_TOP_BYTE = 7 if sys.byteorder == "little" else 0
 LOST = "this row could not be read from the damaged file"
 
 
@@ -108,10 +112,7 @@ class CaptureReader:
     def _other_ids(self, total: int) -> dict[int, RequestId]:
         ids: dict[int, RequestId] = {}
         for _, value in self._rows("SELECT first, ids FROM other_id"):
-            ids.update(_pairs(json_value(value)))
-        # Of rows in order, so the first and the last tell whether all are there.
-        if ids and not (min(ids) >= 0 and max(ids) < total):
-            ids = {row: id for row, id in ids.items() if 0 <= row < total}
+            ids.update(_ids_by_row(json_value(value), total))
         return ids
 
     def _remarks(self, total: int) -> dict[int, Remark]:
@@ -138,12 +139,14 @@ class CaptureReader:
             self.loading.damaged += 1
 
 
-def _pairs(value: JSON) -> Iterator[tuple[int, RequestId]]:
+def _ids_by_row(value: JSON, total: int) -> Iterable[tuple[int, RequestId]]:
+    """None of them when any of them is wrong. There may be as many as there are rows: no loop in Python."""
     match value:
         case [list() as rows, list() as ids] if len(rows) == len(ids):
-            for row, id in zip(rows, ids, strict=True):
-                if type(row) is int and (type(id) is str or type(id) is int):
-                    yield row, id
+            is_typed = set(map(type, rows)) == {int} and set(map(type, ids)) <= {int, str}
+            if is_typed and rows == sorted(cast("list[int]", rows)) and rows[0] >= 0 and rows[-1] < total:
+                return cast("Iterable[tuple[int, RequestId]]", zip(rows, ids, strict=True))
+    return ()
 
 
 def _fill(columns: Columns, count: int, problem: int) -> None:
@@ -169,7 +172,6 @@ class _Check:
         self._bounds = {
             "wall": (0, top, 0),
             "server": (0, servers - 1, 0),
-            "kind": (RecordKind.REQUEST, max(RecordKind), RecordKind.INVALID),
             "direction": (0, max(Direction), 0),
             "status": (0, max(Status), 0),
             "revision": (0, revisions - 1, 0),
@@ -208,9 +210,12 @@ class _Check:
 
 
 def _is_within(column: array[int], low: int, high: int) -> bool:
+    """`low` is 0, or -1 where that stands for none."""
     if not column:
         return True
     packed = column.tobytes()
     if packed == packed[: column.itemsize] * len(column):  # one value all over, as most columns have
         return low <= column[0] <= high
-    return min(column) >= low and max(column) <= high
+    # Bytes below 128 at the top of each number: none is negative. That is known faster than the smallest one.
+    is_positive = column.typecode != "q" or packed[_TOP_BYTE::8].isascii()
+    return (is_positive or min(column) >= low) and (high >= _LARGEST[column.typecode] or max(column) <= high)
