@@ -10,22 +10,23 @@ import asyncio
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from inspector.base.errors import UserError
 from inspector.base.signals import Signal
 from inspector.config.preferences import KeepCaptures, Preferences
+from inspector.engine.exports import Exported, ExportFormat, IsCancelled, OnProgress, export, find_secrets
 from inspector.traffic.capture import Capture, open_capture
 from inspector.traffic.capturefolder import CaptureFolder, KeptCapture, Limits
+from inspector.traffic.export.masking import Masking
+from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.importing import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recording import Recording, RecordingState
 
 T = TypeVar("T")
-OnProgress: TypeAlias = Callable[[int, int], None]
-IsCancelled: TypeAlias = Callable[[], bool]
 
 
 class Captures:
@@ -114,6 +115,28 @@ class Captures:
         """Nobody looks at it any more."""
         self._opened.discard(capture.path)
         await asyncio.to_thread(capture.close)
+
+    # -------------------------------------------------------------- exports
+
+    async def find_secrets(
+        self, log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None = None
+    ) -> SecretsFound:
+        """What an export of these rows would mask: for the person to look at first."""
+        return await _beside(lambda is_cancelled: find_secrets(log, rows, on_progress, is_cancelled))
+
+    async def export(
+        self,
+        log: TrafficLog,
+        rows: Sequence[int],
+        format: ExportFormat,
+        masking: Masking,
+        path: Path,
+        on_progress: OnProgress | None = None,
+    ) -> Exported:
+        """Raises UserError; then `path` is as it was."""
+        return await _beside(
+            lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
+        )
 
     # -------------------------------------------------------------- kept ones
 

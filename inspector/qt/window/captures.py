@@ -22,7 +22,7 @@ from inspector.qt.widgets.jobbar import JobBar
 from inspector.traffic.suffixes import OPENABLE, SUFFIX
 
 if TYPE_CHECKING:
-    from inspector.engine.captures import OnProgress
+    from inspector.engine.exports import OnProgress
     from inspector.traffic.capture import Capture
 
 _SAVE_REMARKS_MS = 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 from inspector.base.errors import ConfigError, UserError
 from inspector.config.preferences import KeepCaptures, Preferences
 from inspector.engine.captures import Captures
+from inspector.engine.exports import ExportFormat
+from inspector.traffic.export.masking import Masking
+from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Remark
 
@@ -167,3 +171,44 @@ async def test_a_broken_preferences_file_is_not_overwritten(tmp_path: Path) -> N
     with pytest.raises(ConfigError):
         await captures.set_limits(KeepCaptures(is_on=False))
     assert path.read_text() == "{"
+
+
+async def _exported(tmp_path: Path, format: ExportFormat) -> str:
+    log = TrafficLog()
+    raw = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"password":"hunter2-hunter2"}}'
+    log.append(
+        log.add_server("one"), RecordKind.NOTIFICATION, Direction.IN, 0, 0, raw, "notifications/message"
+    )
+    log.publish()
+    captures, path = Captures(log), tmp_path / f"out{format.suffix}"
+    found = await captures.find_secrets(log, range(len(log)))
+    assert len(found) == 1
+    done = await captures.export(log, range(len(log)), format, Masking(found), path)
+    assert (done.rows, done.masked) == (1, 1)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("format", ExportFormat)
+async def test_an_export_holds_no_secret_that_was_found(tmp_path: Path, format: ExportFormat) -> None:
+    text = await _exported(tmp_path, format)
+    assert text
+    assert "hunter2" not in text
+
+
+async def test_an_export_says_what_its_format_cannot_take(tmp_path: Path) -> None:
+    log = TrafficLog()
+    _append(log, 3)
+    done = await Captures(log).export(
+        log, range(3), ExportFormat.HAR, Masking(SecretsFound()), tmp_path / "out.har"
+    )
+    assert done.dropped.startswith("3 ")
+
+
+async def test_an_export_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
+    log = TrafficLog()
+    _append(log, 1)
+    target = tmp_path / "taken"
+    target.mkdir()
+    with pytest.raises(UserError, match="could not be written"):
+        await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masking(SecretsFound()), target)
+    assert os.listdir(tmp_path) == ["taken"]

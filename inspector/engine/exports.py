@@ -1,0 +1,119 @@
+"""Traffic into files that others can read: what would be masked, and the writing itself. Run on a thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from inspector.base.errors import RequestCancelled, UserError
+from inspector.traffic.export.har import write_har
+from inspector.traffic.export.jsonlines import write_json_lines
+from inspector.traffic.export.markdown import write_markdown
+from inspector.traffic.export.masking import Masking
+from inspector.traffic.export.secrets import SecretScan, SecretsFound
+from inspector.traffic.export.writing import Dropped, Writing
+from inspector.traffic.log import TrafficLog
+
+OnProgress = Callable[[int, int], None]
+IsCancelled = Callable[[], bool]
+
+# Told that often: a row takes microseconds, and the window need not hear of each.
+_TELL_EVERY = 256
+
+
+class ExportFormat(Enum):
+    """The words for people, and the suffix of the file."""
+
+    JSON_LINES = ("JSON Lines", ".jsonl", "Every row with all that is known of it; can be opened again")
+    HAR = ("HAR", ".har", "HTTP exchanges, for browsers and HTTP tools")
+    MARKDOWN = ("Markdown", ".md", "A report to paste into an issue")
+
+    @property
+    def words(self) -> str:
+        return self.value[0]
+
+    @property
+    def suffix(self) -> str:
+        return self.value[1]
+
+    @property
+    def hint(self) -> str:
+        return self.value[2]
+
+
+_WRITERS: dict[ExportFormat, Callable[..., Writing]] = {
+    ExportFormat.JSON_LINES: write_json_lines,
+    ExportFormat.HAR: write_har,
+    ExportFormat.MARKDOWN: write_markdown,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What became of an export."""
+
+    path: Path
+    rows: int
+    masked: int  # different secrets
+    dropped: str  # what the format could not take, in words
+
+
+def find_secrets(
+    log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None, is_cancelled: IsCancelled
+) -> SecretsFound:
+    scan = SecretScan(log, rows)
+    for _ in _told(scan.steps(), len(rows), on_progress, is_cancelled):
+        pass
+    return scan.found
+
+
+def export(
+    log: TrafficLog,
+    rows: Sequence[int],
+    format: ExportFormat,
+    masking: Masking,
+    path: Path,
+    on_progress: OnProgress | None,
+    is_cancelled: IsCancelled,
+) -> Exported:
+    """Written beside the target and put in its place when it is whole. Raises UserError."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # Masked as far as we could tell, but it is traffic all the same: for the owner's eyes until shared.
+        with open(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as sink:
+            writing = _Kept(_WRITERS[format](log, rows, sink, masking))
+            for _ in _told(iter(writing), len(rows), on_progress, is_cancelled):
+                pass
+        beside.replace(path)
+    except OSError as exc:
+        reason = exc.strerror or str(exc)
+        raise UserError(f"{path} could not be written: {reason}.", "Choose another place.") from exc
+    finally:
+        beside.unlink(missing_ok=True)
+    return Exported(path, len(rows), len(masking.items), str(writing.dropped))
+
+
+class _Kept:
+    """A writer as an iterator; what it returns in the end is kept."""
+
+    def __init__(self, writing: Writing) -> None:
+        self._writing = writing
+        self.dropped = Dropped()
+
+    def __iter__(self) -> Iterator[int]:
+        self.dropped = yield from self._writing
+
+
+def _told(
+    steps: Iterable[int], total: int, on_progress: OnProgress | None, is_cancelled: IsCancelled
+) -> Iterator[int]:
+    for number, done in enumerate(steps):
+        if number % _TELL_EVERY == 0:
+            if is_cancelled():
+                raise RequestCancelled("The export was cancelled.")
+            if on_progress is not None:
+                on_progress(done, total)
+        yield done
