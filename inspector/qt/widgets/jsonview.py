@@ -54,9 +54,9 @@ class JsonView(QWidget):
         self._find = FindBar(theme, self._code)
         self._find.closed.connect(self._code.setFocus)
         self._make_actions(theme)
-        self._footer = _Footer(
-            theme, (self._earlier_action, self._end_action), (self._more_action, self.save_action)
-        )
+        self._footer = _Footer(theme, (self._earlier_action, self._end_action))
+        self._more_button = self._footer.add_button(self._more_action)
+        self._footer.add_button(self.save_action)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -181,6 +181,7 @@ class JsonView(QWidget):
     def _report(self) -> None:
         pager, is_cut = self._pager, self._pager.shown < self._pager.total
         self._more_action.setEnabled(is_cut)
+        self._more_button.setVisible(is_cut)
         self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Go on")
         self._earlier_action.setEnabled(bool(self._before))
         self._end_action.setEnabled(is_cut and pager.can_jump)
@@ -192,12 +193,12 @@ class JsonView(QWidget):
         self._footer.setVisible(self.is_partial)
 
     def _part_text(self) -> str:
-        """`Showing 256 KiB of 50 MiB`; `Showing 2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
+        """`256 KiB of 50 MiB` from the start; `2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
         pager, start = self._pager, self._here.shown
         total = pager.size_text(pager.total)
         total = total if total[-1] == "B" else units.plural(pager.total, "character")
         since = f"{pager.size_text(start)} to " if start else ""
-        return f"Showing {since}{pager.size_text(pager.shown)} of {total}"
+        return f"{since}{pager.size_text(pager.shown)} of {total}"
 
     def _make_actions(self, theme: Theme) -> None:
         self.find_action = self._action(theme, "search", "Find", self.open_find)
@@ -234,19 +235,22 @@ def _length(page: Page) -> int:
 class _Footer(QWidget):
     """Which part is shown, and the ways to the others: those that are rarely needed as icons."""
 
-    def __init__(self, theme: Theme, icons: Sequence[QAction], words: Sequence[QAction]) -> None:
+    def __init__(self, theme: Theme, icons: Sequence[QAction]) -> None:
         super().__init__()
         self._theme = theme
         self._words = Muted(theme)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self._words, 1)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        self._row.setSpacing(SPACE_1)
+        self._row.addWidget(self._words, 1)
         for action in icons:
-            row.addWidget(_IconButton(action))
-        for action in words:
-            row.addWidget(ActionButton(action, "quiet"))
+            self._row.addWidget(_IconButton(action))
         theme.changed.connect(self.update)
+
+    def add_button(self, action: QAction) -> ActionButton:
+        button = ActionButton(action, "quiet")
+        self._row.addWidget(button)
+        return button
 
     def words(self) -> str:
         return self._words.text()

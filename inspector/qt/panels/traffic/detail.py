@@ -1,117 +1,212 @@
-"""One recorded row: what is known about it, the message made readable, its text and its bytes."""
+"""One recorded row: its message, its HTTP exchange, its times, what is wrong, and all that belongs to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
-from inspector.base.units import duration, full_time, size
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.source import TrafficSource
 from inspector.qt.models.traffic import STATUS_TONES, STATUS_WORDS
+from inspector.qt.panels.traffic import about
+from inspector.qt.panels.traffic.findings import Findings, FindingsView, findings_of
 from inspector.qt.panels.traffic.http import HttpView
+from inspector.qt.panels.traffic.linked import LinkedView
+from inspector.qt.panels.traffic.message import Form
+from inspector.qt.panels.traffic.phases import timing_of
+from inspector.qt.panels.traffic.sidebyside import ExchangeView
+from inspector.qt.panels.traffic.timing import TimingView
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jsonview import JsonView
-from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.qt.widgets.keyvalue import KeyValueList
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
-from inspector.qt.widgets.savefile import save_bytes
-from inspector.traffic.records import Direction, Record, Status
+from inspector.traffic.follow import follow
+from inspector.traffic.records import RecordKind, Status
 
-if TYPE_CHECKING:
-    import asyncio
-
-_ARROWS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
+# How often the story of an operation that is still open is looked for again.
+_STORY_MS = 250
 
 
 class DetailView(QWidget):
-    """Shows a row of the log; big ones are made readable elsewhere, and show up when that is done."""
+    """Shows a row of a log, live or from a file. Tabs are filled when they are looked at.
 
-    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+    Signals:
+        filter_requested: Rows with a value are wanted, or without it; carries its path in the filter
+            language, the value (bool, int, float, str or None), and whether to exclude it.
+        row_requested: The person wants to go to another row; carries its number.
+    """
+
+    filter_requested = Signal(str, object, bool)
+    row_requested = Signal(int)
+
+    def __init__(
+        self, source: TrafficSource, bridge: Bridge, theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._bridge = bridge
+        self._log = source.log
         self._number: int | None = None
-        self._status = Status.NONE
-        self._task: asyncio.Task[None] | None = None
+        self._stand: tuple[object, ...] = ()
+        self._fresh: set[QWidget] = set()
+        self._findings: Findings | None = None
         self._title = Heading(theme)
         self._caption = Muted(theme)
         self._badge = Badge(theme)
         self._problem = PlainLabel(theme, tone="error", wrap=True, selectable=True)
-        self.message = JsonView(theme, "Message")
-        self.text = JsonView(theme, "Text as it came")
-        self.bytes = JsonView(theme, "Bytes")
+        self.message = ExchangeView(source, bridge, theme)
         self.http = HttpView(theme)
-        self.facts = KeyValueList(theme)
+        self.timing = TimingView(theme)
+        self.findings = FindingsView(theme)
+        self.linked = LinkedView(source.log, theme)
         self.tabs = QTabWidget()
         self._empty = EmptyState(theme)
         self._empty.show_empty(
             "traffic", "No message chosen", "Choose a row to see its message and its bytes."
         )
         self._pages = QStackedWidget()
+        self._story_timer = QTimer(self, interval=_STORY_MS, singleShot=True)
         self._lay_out()
-        for view in (self.message, self.text, self.bytes):
-            view.save_requested.connect(self._on_save_requested)
+        self._connect()
 
     @property
     def number(self) -> int | None:
         """The row that is shown, as the log numbers it."""
         return self._number
 
+    @property
+    def text(self) -> JsonView:
+        """The message as it came."""
+        return self.message.own.text_view(Form.TEXT)
+
+    @property
+    def bytes(self) -> JsonView:
+        """The message byte by byte."""
+        return self.message.own.text_view(Form.BYTES)
+
+    @property
+    def facts(self) -> KeyValueList:
+        return self.timing.facts
+
+    def set_findings(self, findings: Findings) -> None:
+        """Who is asked about each row, besides the log itself."""
+        self._findings = findings
+        if self._number is not None:
+            self._show_findings(self._number)
+
     def show_row(self, number: int | None) -> None:
         if number == self._number:
             return
         self._number = number
-        self._stop_task()
+        self._story_timer.stop()
         if number is None:
             self._pages.setCurrentWidget(self._empty)
             return
-        record = self._bridge.log.record(number)
-        self._show_head(record)
-        self.text.set_text(record.raw, "text")
-        self.bytes.set_bytes(record.raw)
-        self.message.clear()
-        self._task = self._bridge.start(f"read row {number}", self._show_pretty(number))
-        self._pages.setCurrentIndex(1)
+        self.http.begin_row()
+        self._pages.setCurrentIndex(1)  # first: tabs that are hidden do not learn that their words changed
+        self.message.show_row(number)
+        self._show_all(number)
 
     def refresh(self) -> None:
-        """The log grew: a waiting request may have its answer now."""
-        exchange = self._bridge.log.http(self._number) if self._number is not None else None
-        is_open = self._status is Status.PENDING or (exchange is not None and not exchange.is_over)
-        if self._number is not None and is_open:
-            self._show_head(self._bridge.log.record(self._number))
+        """The log grew: the row may have its answer now, and the operation more steps. Cheap if not so."""
+        number = self._number
+        if number is None:
+            return
+        if self._stand_of(number) != self._stand:
+            self.message.refresh()
+            self._show_all(number)
+        elif self._is_open(number) and not self._story_timer.isActive():
+            self._story_timer.start()
 
-    async def _show_pretty(self, number: int) -> None:
-        pretty = await self._bridge.pretty(self._bridge.log, number)
-        if number == self._number:
-            self.message.set_text(pretty.text, "json" if pretty.is_json else "text")
+    # -------------------------------------------------------------- what is shown
 
-    def _stop_task(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+    def _show_all(self, number: int) -> None:
+        self._stand = self._stand_of(number)
+        self._show_head(number)
+        self._show_findings(number)
+        self.timing.show_facts(about.facts(self._log, number))
+        self.tabs.setTabVisible(self.tabs.indexOf(self.http), self._rides_on_http(number))
+        self._fresh.clear()
+        self._fill_tab()
 
-    def _show_head(self, record: Record) -> None:
-        self._status = record.status
-        words = " ".join(part for part in (record.method, record.subject) if part)
-        self._title.setText(one_line(words or record.kind.name.lower()))
-        kind, server = record.kind.name.lower(), one_line(record.server)
-        self._caption.setText(f"{kind} {_ARROWS[record.direction]} {server}")
-        self._badge.set_text(STATUS_WORDS[record.status], STATUS_TONES[record.status])
-        self._problem.setText(record.problem)
-        self._problem.setVisible(bool(record.problem))
-        self.facts.set_facts(_facts(record))
-        exchange = self._bridge.log.http(record.number)
-        self.tabs.setTabVisible(self._http_tab, exchange is not None)
-        if exchange is not None:
-            self.http.show_exchange(exchange)
+    def _stand_of(self, number: int) -> tuple[object, ...]:
+        """Everything about a row that can change after it was recorded."""
+        log, columns = self._log, self._log.columns
+        exchange = log.http(number) if self._has_open_http(number) else None
+        late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
+        return (*(column[number] for column in late), log.remark(number), exchange)
+
+    def _has_open_http(self, number: int) -> bool:
+        """One that is over changes no more, and need not be looked up on the disk again."""
+        if not self._rides_on_http(number):
+            return False
+        carrier = self._log.exchange(number)
+        return self._log.columns.duration[number if carrier is None else carrier] < 0
+
+    def _rides_on_http(self, number: int) -> bool:
+        return self._log.kind(number) == RecordKind.HTTP or self._log.exchange(number) is not None
+
+    def _is_open(self, number: int) -> bool:
+        root = self._log.operation(number)
+        rows = [number] if root is None else [number, root]
+        return any(self._log.status(row) is Status.PENDING for row in rows)
+
+    def _show_head(self, number: int) -> None:
+        log, status = self._log, self._log.status(number)
+        self._title.setText(about.title(log, number))
+        self._caption.setText(about.caption(log, number))
+        self._badge.set_text(STATUS_WORDS[status], STATUS_TONES[status])
+        problem = log.problem(number)
+        self._problem.setText(one_line(problem))
+        self._problem.setVisible(bool(problem))
+
+    def _show_findings(self, number: int) -> None:
+        found = findings_of(self._log, number, self._findings)
+        self.findings.show_findings(found)
+        words = f"Findings {len(found)}" if found else "Findings"
+        self.tabs.setTabText(self.tabs.indexOf(self.findings), words)
+
+    def _fill_tab(self) -> None:
+        """Fill the tab in front, once as long as nothing changes."""
+        number, tab = self._number, self.tabs.currentWidget()
+        if number is None or tab in self._fresh:
+            return
+        self._fresh.add(tab)
+        if tab is self.http:
+            self.http.show_exchange(self._log.http(number))
+        elif tab in (self.timing, self.linked):
+            self._show_story(number)
+
+    def _show_story(self, number: int) -> None:
+        story = follow(self._log, number)
+        if self.tabs.currentWidget() is self.timing:
+            self.timing.show_timing(timing_of(self._log, story))
+        else:
+            self.linked.show_story(story, number)
+
+    def _on_story_due(self) -> None:
+        if self._number is not None and self.tabs.currentWidget() in (self.timing, self.linked):
+            self._show_story(self._number)
+
+    # -------------------------------------------------------------- making
+
+    def _connect(self) -> None:
+        self.message.filter_requested.connect(self.filter_requested)
+        self.message.row_requested.connect(self.row_requested)
+        self.linked.row_requested.connect(self.row_requested)
+        self.tabs.currentChanged.connect(self._fill_tab)
+        self._story_timer.timeout.connect(self._on_story_due)
 
     def _lay_out(self) -> None:
-        for words, view in (("Message", self.message), ("Text", self.text), ("Bytes", self.bytes)):
+        for words, view in (
+            ("Message", self.message),
+            ("HTTP", self.http),
+            ("Timing", self.timing),
+            ("Findings", self.findings),
+            ("Linked", self.linked),
+        ):
             self.tabs.addTab(view, words)
-        self._http_tab = self.tabs.addTab(self.http, "HTTP")
-        self.tabs.addTab(self._padded(self.facts), "About")
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(self._title, 1)
@@ -133,33 +228,3 @@ class DetailView(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._pages)
-
-    def _padded(self, widget: QWidget) -> QWidget:
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        column.addWidget(widget)
-        column.addStretch(1)
-        return page
-
-    def _on_save_requested(self) -> None:
-        if self._number is None:
-            return
-        save_bytes(self, "Save the message", "message.json", self._bridge.log.raw(self._number))
-
-
-def _facts(record: Record) -> list[Fact]:
-    facts = [
-        Fact("Row", f"{record.number + 1:,}", mono=True),
-        Fact("Time", full_time(record.wall_ns), mono=True),
-        Fact("Server", one_line(record.server)),
-        Fact("Size", f"{size(record.size)} ({record.size:,} bytes)", mono=True),
-    ]
-    if record.id is not None:
-        facts.append(Fact("Id", f"{record.id!r}", mono=True))
-    if record.duration_ns is not None:
-        facts.append(Fact("Duration", duration(record.duration_ns), mono=True))
-    if record.partner is not None:
-        word = "Request" if record.kind.name in ("RESULT", "ERROR") else "Answer"
-        facts.append(Fact(word, f"row {record.partner + 1:,}", mono=True))
-    return facts

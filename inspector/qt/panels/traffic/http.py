@@ -1,49 +1,94 @@
-"""The HTTP exchange behind a message: request and answer with their headers, and where the time went."""
+"""The HTTP exchange behind a message: request and answer with their headers."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.redact import Redactor, is_secret_name, masked_url
 from inspector.base.units import duration, size
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.traffic.records import HttpExchange
 
+_SESSION = "mcp-session-id"
+
 
 class HttpView(QWidget):
-    """Headers as text, secrets masked: they are whole in the log, and a screen is often shared."""
+    """Headers as text, secrets masked: they are whole in the log, and a screen is often shared.
+
+    `secrets` shows them; it is off for every row anew.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._exchange: HttpExchange | None = None
         self.facts = KeyValueList(theme)
+        self.secrets = QCheckBox("Show secrets")
+        self.secrets.setToolTip("Show tokens, cookies and keys as they are in the log")
+        self.secrets.toggled.connect(self._show_text)
         self.text = JsonView(theme, "HTTP headers")
+        page = QWidget()
+        inner = QVBoxLayout(page)
+        inner.setContentsMargins(0, SPACE_3, 0, 0)
+        inner.setSpacing(SPACE_2)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        head.addWidget(self.facts, 1)
+        head.addWidget(self.secrets, 0, Qt.AlignmentFlag.AlignTop)
+        inner.addLayout(head)
+        inner.addWidget(self.text, 1)
+        self._gate = Gate(theme, page)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, SPACE_3, 0, 0)
-        column.setSpacing(SPACE_2)
-        padded = QVBoxLayout()
-        padded.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        padded.addWidget(self.facts)
-        column.addLayout(padded)
-        column.addWidget(self.text, 1)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
 
-    def show_exchange(self, exchange: HttpExchange) -> None:
+    def begin_row(self) -> None:
+        """Another row is looked at: what was revealed is masked again."""
+        self._exchange = None
+        self.secrets.setChecked(False)
+
+    def show_exchange(self, exchange: HttpExchange | None) -> None:
+        """None: the row came on no HTTP exchange, or that is no longer known."""
+        if exchange is not None and exchange == self._exchange:
+            return
+        self._exchange = exchange
+        if exchange is None:
+            sentence = "It came over a pipe, or the exchange it rode on is not in this capture."
+            self._gate.explain("empty", "info", "No HTTP", sentence)
+            return
         self.facts.set_facts(_facts(exchange))
-        self.text.set_text(exchange_text(exchange), "text")
+        self.secrets.setVisible(has_secrets(exchange))
+        self._show_text()
+        self._gate.open()
+
+    def _show_text(self) -> None:
+        if self._exchange is not None:
+            text = exchange_text(self._exchange, show_secrets=self.secrets.isChecked())
+            self.text.set_text(text, "text")
 
 
-def exchange_text(exchange: HttpExchange) -> str:
+def has_secrets(exchange: HttpExchange) -> bool:
+    names = (name for name, _ in (*exchange.request_headers, *exchange.response_headers))
+    return any(map(is_secret_name, names)) or masked_url(exchange.url) != exchange.url
+
+
+def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
     """Both heads as they went over the wire, but for masked secrets, and the body that was no message."""
-    redactor = Redactor()
+    redactor = None if show_secrets else Redactor()
+    url = exchange.url if show_secrets else masked_url(exchange.url)
     lines = [
-        f"> {exchange.method} {masked_url(exchange.url)}",
+        f"> {exchange.method} {url}",
         *_header_lines(">", exchange.request_headers, redactor),
+        *_body_note(">", exchange.request_size),
         "",
     ]
     if exchange.status is not None:
         lines.append(f"< {exchange.http_version} {exchange.status}")
         lines += _header_lines("<", exchange.response_headers, redactor)
+        lines += _body_note("<", 0 if exchange.body else exchange.response_size)
     elif not exchange.is_over:
         lines.append("< no answer yet")
     if exchange.error:
@@ -53,29 +98,44 @@ def exchange_text(exchange: HttpExchange) -> str:
     return "\n".join(lines)
 
 
-def _header_lines(mark: str, headers: tuple[tuple[str, str], ...], redactor: Redactor) -> list[str]:
+def _header_lines(mark: str, headers: tuple[tuple[str, str], ...], redactor: Redactor | None) -> list[str]:
     return [
-        f"{mark} {name}: {redactor.mask(value) if is_secret_name(name) else value}" for name, value in headers
+        f"{mark} {name}: {redactor.mask(value) if redactor and is_secret_name(name) else value}"
+        for name, value in headers
     ]
+
+
+def _body_note(mark: str, count: int) -> list[str]:
+    return [f"{mark} … {size(count)} of body: its messages have rows of their own"] if count else []
 
 
 def _facts(exchange: HttpExchange) -> list[Fact]:
     facts = [
         Fact("Status", *_status(exchange)),
-        Fact("Sent", size(exchange.request_size), mono=True),
-        Fact("Received", size(exchange.response_size), mono=True),
+        Fact("Size", f"{size(exchange.request_size)} out, {size(exchange.response_size)} in"),
     ]
-    times = {
-        "DNS": exchange.dns_ns,
-        "Connect": exchange.connect_ns,
-        "TLS": exchange.tls_ns,
-        "First byte": exchange.first_byte_ns,
-        "Total": exchange.total_ns,
-    }
-    facts += [Fact(words, duration(time), mono=True) for words, time in times.items() if time is not None]
+    if exchange.total_ns is not None:
+        facts.append(Fact("Total", duration(exchange.total_ns), mono=True))
     if exchange.is_over and exchange.connect_ns is None:
         facts.append(Fact("Connection", "used before", tone="muted"))
-    return facts
+    return [*facts, *_session_facts(exchange), *_redirect_facts(exchange)]
+
+
+def _session_facts(exchange: HttpExchange) -> list[Fact]:
+    sent, given = _header(exchange.request_headers, _SESSION), _header(exchange.response_headers, _SESSION)
+    if given and given != sent:
+        return [Fact("Session", "begun by this answer" if not sent else "another id than was sent")]
+    return [Fact("Session", "goes on")] if sent else []
+
+
+def _redirect_facts(exchange: HttpExchange) -> list[Fact]:
+    target = _header(exchange.response_headers, "location")
+    is_redirect = exchange.status is not None and 300 <= exchange.status < 400
+    return [Fact("Redirected to", masked_url(target), mono=True)] if is_redirect and target else []
+
+
+def _header(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    return next((value for each, value in headers if each.lower() == name), "")
 
 
 def _status(exchange: HttpExchange) -> tuple[str, bool, Tone]:

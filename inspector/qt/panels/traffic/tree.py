@@ -162,8 +162,6 @@ class JsonTree(QWidget):
     def _open_first_rows(self) -> None:
         top = [self.model.index(row, 0) for row in range(min(self.model.rowCount(), _OPENED_ROWS))]
         self._open(top, _OPENED_ROWS - len(top))
-        if top:
-            self.view.setCurrentIndex(top[0])
 
     def _open(self, indexes: list[QModelIndex], room: int) -> None:
         """Open rows level by level, as long as there is room for what is in them."""

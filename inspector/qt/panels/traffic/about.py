@@ -1,0 +1,65 @@
+"""The facts about one row, for its head and its list."""
+
+from __future__ import annotations
+
+from inspector.base.jsonvalue import compact, shorten
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration, full_time, size, time_of_day
+from inspector.qt.widgets.keyvalue import Fact
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind
+
+_TOWARDS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
+_ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
+
+
+def title(log: TrafficLog, row: int) -> str:
+    words = " ".join(part for part in (log.method(row), log.subject(row)) if part)
+    return one_line(words) or _kind(log, row)
+
+
+def caption(log: TrafficLog, row: int) -> str:
+    """`request to github · #12 · 14:03:07.482 · 312 B`"""
+    towards = f"{_kind(log, row)} {_TOWARDS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
+    return f"{towards} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
+
+
+def facts(log: TrafficLog, row: int) -> list[Fact]:
+    result = [
+        Fact("Row", f"{row + 1:,}", mono=True),
+        Fact("Time", full_time(log.wall_ns(row)), mono=True),
+        Fact("Server", one_line(log.server_name(row))),
+        Fact("Size", _size(log, row), mono=True),
+    ]
+    id, taken, revision = log.id(row), log.duration_ns(row), log.revision(row)
+    if id is not None:
+        result.append(Fact("Id", shorten(one_line(compact(id)), 200), mono=True))
+    if taken is not None:
+        result.append(Fact("Duration", duration(taken), mono=True))
+    if revision:
+        result.append(Fact("Revision", one_line(revision), mono=True))
+    result += [Fact(word, f"row {number + 1:,}", mono=True) for word, number in _links(log, row)]
+    comment = log.remark(row).comment
+    return [*result, Fact("Comment", comment)] if comment else result
+
+
+def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
+    answer = "Request" if log.kind(row) in _ANSWERS else "Answer"
+    links = {
+        answer: log.partner(row),
+        "Operation": log.operation(row),
+        "HTTP exchange": log.exchange(row),
+        "Sent again from": log.resent_of(row),
+    }
+    return [(word, number) for word, number in links.items() if number is not None and number != row]
+
+
+def _size(log: TrafficLog, row: int) -> str:
+    whole, kept = log.size(row), log.kept(row)
+    text = f"{size(whole)} ({whole:,} bytes)"
+    is_cut = kept < whole and log.kind(row) <= RecordKind.TEXT
+    return f"{text}, of which {size(kept)} were kept" if is_cut else text
+
+
+def _kind(log: TrafficLog, row: int) -> str:
+    return RecordKind(log.kind(row)).name.lower()

@@ -1,0 +1,56 @@
+"""The bytes of a row, read as far as they are needed."""
+
+from __future__ import annotations
+
+from inspector.base.jsonvalue import JSONProblem, parse
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind
+
+# Read and looked into right away: quicker than anybody sees. Bigger ones take their turn elsewhere.
+SMALL = 32 * 1024
+_SLICE = 1024 * 1024
+
+
+class RowBody:
+    """A row's bytes as a `Body`: wherever they are, only what is asked for is read."""
+
+    def __init__(self, log: TrafficLog, row: int) -> None:
+        self._log = log
+        self._row = row
+        self._length = log.kept(row)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._log.part(self._row, start, length)
+
+    @property
+    def is_small(self) -> bool:
+        return self._length <= SMALL
+
+    async def read(self) -> bytes:
+        """All of it, letting the window go on in between: it may come from a disk."""
+        import asyncio
+
+        pieces: list[bytes] = []
+        for start in range(0, self._length, _SLICE):
+            pieces.append(self.part(start, _SLICE))
+            await asyncio.sleep(0)
+        return b"".join(pieces)
+
+
+def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:
+    """Whether to offer a row as JSON. Of a frame that is no message, only a small one is looked into."""
+    kind = log.kind(row)
+    if kind < RecordKind.INVALID:
+        return True
+    if kind > RecordKind.TEXT or body.part(0, 64).lstrip()[:1] not in (b"{", b"[", b'"'):
+        return False
+    if not body.is_small:
+        return kind == RecordKind.INVALID
+    try:
+        parse(body.part(0, len(body)).decode(errors="replace").removeprefix("\ufeff"))
+    except JSONProblem as exc:
+        return exc.is_too_deep
+    return True

@@ -1,0 +1,80 @@
+"""Everything around a message, in order: request, progress, questions, logs, answer. A click goes there."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+
+from inspector.base.units import plural
+from inspector.qt.models.storysteps import Column, StoryModel
+from inspector.qt.theme import SPACE_1, SPACE_3, Theme
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.labels import Muted
+from inspector.traffic.follow import Story
+from inspector.traffic.log import TrafficLog
+
+
+class LinkedView(QWidget):
+    """The story that a row is part of.
+
+    Signals:
+        row_requested: The person wants to go to a step; carries its row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = StoryModel(log, theme, self)
+        self.table = QTableView()
+        self.table.setAccessibleName("Linked messages")
+        self.table.setModel(self.model)
+        dress_table(self.table, theme)
+        self.table.setFont(theme.mono_font(0.95))
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(Column.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(Column.OFFSET, 84)
+        self.table.setColumnWidth(Column.ROLE, 84)
+        self.table.clicked.connect(self._on_chosen)
+        self.table.activated.connect(self._on_chosen)
+        self._note = Muted(theme, wrap=True)
+        self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
+        self._shown: tuple[Story, int] | None = None
+        page = QWidget()
+        inner = QVBoxLayout(page)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(0)
+        inner.addWidget(self.table, 1)
+        inner.addWidget(self._note)
+        self._gate = Gate(theme, page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+
+    def show_story(self, story: Story, row: int) -> None:
+        """Nothing moves when it is the one that is shown."""
+        if (story, row) == self._shown:
+            return
+        self._shown = (story, row)
+        if len(story.steps) < 2:
+            sentence = "No other message belongs to this one: no answer, no progress, no question."
+            self._gate.explain("empty", "link", "Stands alone", sentence)
+            return
+        top = self.table.verticalScrollBar().value()
+        self.model.set_story(story, row)
+        place = self.model.place_of(row)
+        if place is not None:
+            self.table.selectRow(place)
+        self.table.verticalScrollBar().setValue(top)
+        notes = [f"{plural(story.left_out, 'step')} in the middle are not listed."] if story.left_out else []
+        notes += [story.note] if story.note else []
+        self._note.setText(" ".join(notes))
+        self._note.setVisible(bool(notes))
+        self._gate.open()
+
+    def _on_chosen(self, index: QModelIndex) -> None:
+        number = self.model.number(index.row())
+        if number is not None:
+            self.row_requested.emit(number)

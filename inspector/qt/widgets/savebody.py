@@ -1,0 +1,146 @@
+"""A body of any size into a file, in slices: the window stays usable, and the person can stop it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
+
+from inspector.base.units import size
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.paging import Body
+
+_SLICE = 1024 * 1024
+_TURN_S = 0.008
+
+
+class BodySaver(QWidget):
+    """A strip that says how far saving is; hidden until there is something to say.
+
+    It writes beside the chosen file and moves the whole into its place, so that no half file has its name.
+
+    Signals:
+        ended: Nothing is being written any more: all was, or not; carries the sentence that is shown.
+    """
+
+    ended = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._body: Body | None = None
+        self._file: BinaryIO | None = None
+        self._path = Path()
+        self._written = 0
+        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self._stop = QAction("Cancel", self)
+        self._stop.triggered.connect(self._on_stop)
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._write_some)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.addWidget(self._words, 1)
+        row.addWidget(ActionButton(self._stop, "quiet"))
+        self.hide()
+        theme.changed.connect(self.update)
+
+    def ask(self, body: Body, suggestion: str) -> None:
+        """Ask where, without blocking the rest of the window, and write. The suggestion is ours alone."""
+        dialog = QFileDialog(self, "Save the message")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(suggestion)
+        dialog.fileSelected.connect(lambda path: self.save(body, Path(path)))
+        dialog.open()
+
+    def save(self, body: Body, path: Path) -> None:
+        """Write into this file. What was being written is given up."""
+        self.cancel()
+        self._body, self._path, self._written = body, path, 0
+        try:
+            self._file = self._beside.open("wb")
+        except OSError as exc:
+            self._fail(exc)
+            return
+        self._stop.setText("Cancel")
+        self._report(f"Saving {size(len(body))}…")
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """Write no more, and leave nothing behind."""
+        if self._file is not None:
+            self._close()
+            with contextlib.suppress(OSError):
+                self._beside.unlink(missing_ok=True)
+            self._end("Not saved: stopped.")
+
+    def words(self) -> str:
+        return self._words.text()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    # --------------------------------------------------------------
+
+    @property
+    def _beside(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.part")
+
+    def _write_some(self) -> None:
+        assert self._body is not None
+        assert self._file is not None
+        until = time.perf_counter() + _TURN_S
+        try:
+            while self._written < len(self._body) and time.perf_counter() < until:
+                piece = self._body.part(self._written, _SLICE)
+                if not piece:
+                    raise OSError(None, "its bytes are no longer there")
+                self._file.write(piece)
+                self._written += len(piece)
+            if self._written >= len(self._body):
+                self._finish()
+            else:
+                self._report(f"Saving: {size(self._written)} of {size(len(self._body))}")
+        except OSError as exc:
+            self._close()
+            self._beside.unlink(missing_ok=True)
+            self._fail(exc)
+
+    def _finish(self) -> None:
+        self._close()
+        self._beside.replace(self._path)
+        self._end(f"Saved {size(self._written)} to {self._path}")
+
+    def _close(self) -> None:
+        self._timer.stop()
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+    def _fail(self, problem: OSError) -> None:
+        self._end(f"{self._path} was not saved: {problem.strerror}. Choose another place.", is_failure=True)
+
+    def _end(self, sentence: str, *, is_failure: bool = False) -> None:
+        self._body = None
+        self._stop.setText("Dismiss")
+        self._words.set_tone("error" if is_failure else "text")
+        self._report(sentence)
+        self.ended.emit(sentence)
+
+    def _report(self, words: str) -> None:
+        self._words.setText(words)
+        self.show()
+
+    def _on_stop(self) -> None:
+        if self._file is not None:
+            self.cancel()
+        else:
+            self.hide()
