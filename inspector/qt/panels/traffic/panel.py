@@ -77,7 +77,7 @@ class TrafficPanel(QWidget):
         from inspector.qt.panels.traffic.detail import DetailView
 
         sizes = self._splitter.sizes()
-        view = DetailView(self._bridge, self._theme)
+        view = DetailView(self._source, self._bridge, self._theme)
         self._splitter.replaceWidget(1, view)
         self._place_of_detail.deleteLater()
         view.show()
