@@ -24,6 +24,8 @@ from inspector.qt.models.traffic import Column, TrafficModel
 from inspector.qt.theme import Theme
 from inspector.session.state import SessionState, Status
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.grammar import parse
+from inspector.traffic.query.matcher import Matcher, compile
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import FakeClock
@@ -79,6 +81,10 @@ def cells(model: QAbstractItemModel, column: int) -> list[object]:
     return [model.index(row, column).data() for row in range(model.rowCount())]
 
 
+def fitting(log: TrafficLog, text: str) -> Matcher:
+    return compile(parse(text), log, now_ns=0)
+
+
 def tool(name: str, **members: str) -> Tool:
     return Tool.read({"name": name, **members})
 
@@ -101,8 +107,16 @@ def test_traffic_model_keeps_the_contract_while_rows_arrive_and_are_chosen_anew(
         model.extend(len(wire.log))
         wire.answer(number)
         model.extend(len(wire.log))
-    model.set_words("tools")
+    model.set_matcher(fitting(wire.log, "tools"))
+    model.set_by_operation(True)
+    model.set_by_operation(False)
+    model.sort_by(Column.DURATION, is_descending=True)
     model.set_with_events(True)
+    model.set_matcher(None)
+    model.finish()
+    model.sort_by(None)
+    model.clear_view()
+    model.show_cleared()
     model.clear_view()
     wire.ask(9)
     model.extend(len(wire.log))
@@ -209,22 +223,12 @@ def test_events_stand_among_the_frames_only_when_asked_for_and_stderr_never(wire
     assert cells(model, Column.STATUS) == ["state", "waiting", "local"]
 
 
-def test_search_looks_at_method_tool_and_status_whatever_the_case(wire: Wire, theme: Theme) -> None:
-    model = TrafficModel(wire.log, theme)
-    wire.ask(1, "tools/list")
-    wire.ask(2, "ping")
-    model.extend(len(wire.log))
-    for words, found in (("TOOLS", ["tools/list"]), ("waiting", ["tools/list", "ping"]), ("nothing", [])):
-        model.set_words(words)
-        assert cells(model, Column.MESSAGE) == found
-
-
 def test_row_is_shown_once_even_when_an_older_length_is_told_later(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.ask(1)
     older = len(wire.log)
     wire.ask(2)
-    model.refilter()
+    model.extend(len(wire.log))
     model.extend(older)
     model.extend(len(wire.log))
     assert cells(model, Column.ID) == ["1", "2"]

@@ -1,11 +1,11 @@
-"""What's new, and about: texts of our own."""
+"""What's new, the manual, and about: texts of our own."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
 
 from inspector import __version__
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
@@ -28,6 +28,23 @@ class NewsDialog(QDialog):
         column.addWidget(text)
 
 
+class ManualDialog(QDialog):
+    """A page of the manual, which is Markdown of ours."""
+
+    def __init__(self, title: str, page: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(760, 640)
+        text = QTextEdit(readOnly=True)
+        text.setAccessibleName(title)
+        text.document().setDocumentMargin(SPACE_4)
+        text.setMarkdown(_read(page))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(text)
+
+
 class AboutDialog(QDialog):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,4 +62,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as exc:
-        return f"The changelog cannot be read: {exc.strerror} ({path})."
+        return f"The text cannot be read: {exc.strerror} ({path})."

@@ -10,8 +10,8 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.qt.forms.form import SchemaForm, on_submit_keys
 from inspector.qt.forms.jsontextview import JsonTextView
 from inspector.qt.forms.look import ERROR, MUTED, Look, set_label_text, small_label
-from inspector.qt.widgets.segments import Segments
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.segments import Segments
 from inspector.schema.build import build_form
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField

@@ -1,142 +1,267 @@
-"""The traffic table: frames of all servers, or of one, newest last."""
+"""The traffic table: the rows of a log that fit, in the order of their arrival or of a column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from enum import IntEnum
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import perf_counter
+from typing import TypeAlias
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer
+from PySide6.QtGui import QColor
 
-from inspector.base.jsonvalue import compact, shorten
-from inspector.base.plaintext import one_line
-from inspector.base.units import duration, full_time, size, time_of_day
-from inspector.qt.models.logrows import Index, LogRowsModel
-from inspector.qt.models.tips import plain_tip
-from inspector.qt.theme import Theme, Tone
+from inspector.qt.models.rowsearch import Matcher, RowSearch
+from inspector.qt.models.sorting import sort_in_steps, sort_now
+from inspector.qt.models.trafficcells import HEADS, NUMERIC, STATUS_TONES, Column, TrafficCells
+from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, RecordKind, Status
+from inspector.traffic.query.choices import STATUS_WORDS
 
-_LAST_FRAME = RecordKind.TEXT
+__all__ = ["STATUS_TONES", "STATUS_WORDS", "Column", "TrafficModel"]
 
-
-class Column(IntEnum):
-    NUMBER = 0
-    TIME = 1
-    DIRECTION = 2
-    SERVER = 3
-    MESSAGE = 4
-    ID = 5
-    STATUS = 6
-    DURATION = 7
-    SIZE = 8
-
-
-STATUS_WORDS = {
-    Status.NONE: "",
-    Status.PENDING: "waiting",
-    Status.OK: "ok",
-    Status.TOOL_ERROR: "tool error",
-    Status.ERROR: "error",
-    Status.GIVEN_UP: "given up",
-    Status.NOT_SENT: "not sent",
-}
-STATUS_TONES: dict[Status, Tone] = {
-    Status.NONE: "muted",
-    Status.PENDING: "wait",
-    Status.OK: "ok",
-    Status.TOOL_ERROR: "warn",
-    Status.ERROR: "error",
-    Status.GIVEN_UP: "muted",
-    Status.NOT_SENT: "error",
-}
-_NUMERIC = (Column.NUMBER, Column.DURATION, Column.SIZE)
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
 # Made once: combining two of Qt's flags takes longer than everything else that a cell is asked for.
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
+_SORTED_AT_ONCE = 4_096
+_TURN_S = 0.008
+# A table that grows is sorted again and again, for a quarter of the time at most.
+_REST = 3
 
-class TrafficModel(LogRowsModel):
-    """Which rows are shown is a choice of server, of words, and of whether events stand among frames."""
 
-    columns = ("#", "Time", "", "Server", "Message", "Id", "Status", "Duration", "Size")
+class TrafficModel(QAbstractTableModel):
+    """Shows what its `search` finds. Cells are read from the log when they are asked for.
+
+    `tint` gives the ground of a row (colour rules), or None.
+    """
 
     def __init__(self, log: TrafficLog, theme: Theme) -> None:
-        super().__init__(log)
-        self._theme = theme
-        self._server: str | None = None
-        self._words = ""
-        self._with_events = False
-        self._cells: dict[int, Callable[[int], str]] = {
-            Column.NUMBER: lambda number: str(number + 1),
-            Column.TIME: lambda number: time_of_day(log.wall_ns(number)),
-            Column.SERVER: lambda number: one_line(log.server_name(number)),
-            Column.MESSAGE: self.message_text,
-            Column.ID: self._id_text,
-            Column.STATUS: self.status_text,
-            Column.DURATION: self._duration_text,
-            Column.SIZE: lambda number: size(log.size(number)),
-        }
+        super().__init__()
+        self._log = log
+        self.search = RowSearch(log, self)
+        self.cells = TrafficCells(log, theme, self.search.operations)
+        self.tint: Callable[[int], QColor | None] = lambda number: None
+        self._rows = array("q")
+        self._is_paused = False
+        self._recorded = 0
+        self._sorted_by: tuple[int, bool] | None = None
+        self._sorting: Iterator[array[int] | None] | None = None
+        self._began = 0.0
+        self._lost_some = False  # rows went away since the sorting began
+        self._sort_timer = QTimer(self, interval=0)
+        self._sort_timer.timeout.connect(self._sort_some)
+        self._resort_timer = QTimer(self, singleShot=True, interval=0)
+        self._resort_timer.timeout.connect(self._sort_anew)
         # By number: a view asks for seven roles of every cell that it paints, most of which have no answer.
         self._answers: dict[int, Callable[[int, int], object]] = {
-            Qt.ItemDataRole.DisplayRole: self._text,
-            Qt.ItemDataRole.ForegroundRole: self._color,
+            Qt.ItemDataRole.DisplayRole: self.cells.text,
+            Qt.ItemDataRole.ForegroundRole: self.cells.color,
+            Qt.ItemDataRole.BackgroundRole: lambda number, column: self.tint(number),
             Qt.ItemDataRole.TextAlignmentRole: lambda number, column: self.alignment(column),
-            Qt.ItemDataRole.DecorationRole: self._direction_icon,
-            Qt.ItemDataRole.ToolTipRole: self._tool_tip,
-            Qt.ItemDataRole.AccessibleTextRole: self._accessible_text,
+            Qt.ItemDataRole.DecorationRole: self.cells.icon,
+            Qt.ItemDataRole.ToolTipRole: self.cells.tip,
+            Qt.ItemDataRole.AccessibleTextRole: self.cells.spoken,
         }
+        self.search.restarted.connect(self._on_restarted)
+        self.search.found.connect(self._on_found)
+        self.search.moved_in.connect(self._on_moved_in)
+        self.search.moved_out.connect(self._on_moved_out)
+        self.search.retouched.connect(self._on_retouched)
 
     # -------------------------------------------------------------- which rows
 
     def set_server(self, name: str | None) -> None:
-        if name != self._server:
-            self._server = name
-            self.refilter()
-
-    def set_words(self, words: str) -> None:
-        if words != self._words:
-            self._words = words.casefold()
-            self.refilter()
+        self.search.set_condition(replace(self.search.condition, server=name))
 
     def set_with_events(self, shown: bool) -> None:
-        if shown != self._with_events:
-            self._with_events = shown
-            self.refilter()
+        self.search.set_condition(replace(self.search.condition, with_events=shown))
+
+    def set_matcher(self, matcher: Matcher | None, *, any_kind: bool = False) -> None:
+        """Only what a filter lets through. With `any_kind` it alone decides about kinds of rows."""
+        condition = replace(self.search.condition, matcher=matcher, any_kind=any_kind)
+        self.search.set_condition(condition)
+
+    def set_span(self, span: tuple[int, int] | None) -> None:
+        """Only rows between two wall times."""
+        self.search.set_condition(replace(self.search.condition, span=span))
+
+    def set_by_operation(self, by_operation: bool) -> None:
+        """One row an operation instead of one a frame."""
+        self.cells.is_by_operation = by_operation
+        self.search.set_condition(replace(self.search.condition, operations=by_operation))
 
     @property
     def is_filtered(self) -> bool:
-        """Does a choice of server or words hide rows?"""
-        return self._server is not None or bool(self._words)
+        """Does a choice of server, words or time hide rows?"""
+        return self.search.condition.narrows
 
-    def matching(self, numbers: range) -> Iterable[int]:
-        log = self._log
-        kind = log.kind
-        rows: Iterable[int] = (
-            (number for number in numbers if kind(number) != RecordKind.STDERR)
-            if self._with_events
-            else (number for number in numbers if kind(number) <= _LAST_FRAME)
-        )
-        if self._server is not None:
-            server = log.server_number(self._server)
-            rows = (number for number in rows if log.server(number) == server)
-        if self._words:
-            rows = (number for number in rows if self._has_words(number))
-        return rows
+    def extend(self, length: int) -> None:
+        """The log has grown to this length, or some of its rows changed."""
+        self._recorded = max(self._recorded, length)
+        if not self._is_paused:
+            self.search.extend(length)
 
-    def _has_words(self, number: int) -> bool:
-        log = self._log
-        return any(
-            self._words in text.casefold()
-            for text in (
-                log.method(number),
-                log.subject(number),
-                self.status_text(number),
-                log.problem(number),
-            )
-        )
+    def set_paused(self, paused: bool) -> None:
+        """While paused, no row comes or goes; they are all there afterwards."""
+        self._is_paused = paused
+        if not paused:
+            self.search.extend(self._recorded)
 
-    # -------------------------------------------------------------- what cells show
+    @property
+    def new_while_paused(self) -> int:
+        return self._recorded - self.search.length if self._is_paused else 0
+
+    def clear_view(self) -> None:
+        """Show only what comes from now on. The log keeps everything."""
+        self.search.begin_at(self.search.length)
+
+    def show_cleared(self) -> None:
+        self.search.begin_at(0)
+
+    @property
+    def cleared_count(self) -> int:
+        """How many rows of the log `clear_view` hides."""
+        return self.search.first
+
+    @property
+    def is_cleared(self) -> bool:
+        return self.search.first > 0
+
+    def number(self, row: int) -> int:
+        """The log's number of a shown row."""
+        return self._rows[row]
+
+    def find_row(self, number: int) -> int | None:
+        """Where a log row is shown."""
+        if self._sorted_by is None:
+            return self.search.place_of(number)
+        try:
+            return self._rows.index(number)
+        except ValueError:
+            return None
+
+    # -------------------------------------------------------------- the rows change
+
+    def _on_restarted(self) -> None:
+        self._stop_sorting()
+        self.beginResetModel()
+        self._rows = array("q")
+        self.endResetModel()
+
+    def _on_found(self, new: array[int]) -> None:
+        first = len(self._rows)
+        self.beginInsertRows(_NOWHERE, first, first + len(new) - 1)
+        self._rows.extend(new)
+        self.endInsertRows()
+        self._sort_again()
+
+    def _on_moved_in(self, place: int, number: int) -> None:
+        if self._sorted_by is not None:
+            place = len(self._rows)
+        self.beginInsertRows(_NOWHERE, place, place)
+        self._rows.insert(place, number)
+        self.endInsertRows()
+        self._sort_again()
+
+    def _on_moved_out(self, place: int, number: int) -> None:
+        if self._sorted_by is not None:
+            place = self._rows.index(number)
+        self.beginRemoveRows(_NOWHERE, place, place)
+        del self._rows[place]
+        self.endRemoveRows()
+        self._lost_some = True
+        self._sort_again()
+
+    def _on_retouched(self, numbers: array[int]) -> None:
+        # No `dataChanged`: what is on screen is painted anew after every batch anyway.
+        self._sort_again()
+
+    # -------------------------------------------------------------- sorting
+
+    @property
+    def sorted_by(self) -> tuple[int, bool] | None:
+        """A column, and whether it descends. None for the order of arrival."""
+        return self._sorted_by
+
+    def sort_by(self, column: int | None, *, is_descending: bool = False) -> None:
+        self._stop_sorting()
+        self._sorted_by = None if column is None else (column, is_descending)
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(Column) - 1)
+        if column is None:
+            self._put_in_order(array("q", self.search.rows))
+        else:
+            self._sort_anew()
+
+    def finish(self) -> None:
+        """Search and sort to the end now: for tests, and for those who count."""
+        self.search.finish()
+        while self._sorting is not None or self._resort_timer.isActive():
+            if self._resort_timer.isActive():
+                self._sort_anew()
+            self._sort_some()
+
+    def _sort_again(self) -> None:
+        """Soon, and not for each of many changes."""
+        if self._sorted_by is not None and self._sorting is None and not self._resort_timer.isActive():
+            self._resort_timer.start()
+
+    def _stop_sorting(self) -> None:
+        self._sort_timer.stop()
+        self._resort_timer.stop()
+        self._sorting = None
+
+    def _sort_anew(self) -> None:
+        self._stop_sorting()
+        if self._sorted_by is None:
+            return
+        column, is_descending = self._sorted_by
+        key = self.cells.sort_key(column)
+        if len(self._rows) <= _SORTED_AT_ONCE:
+            self._put_in_order(sort_now(self.search.rows, key, is_descending=is_descending))
+            return
+        self._began, self._lost_some = perf_counter(), False
+        rows = array("q", self.search.rows)
+        self._sorting = sort_in_steps(rows, key, is_descending=is_descending)
+        self._sort_timer.start()
+
+    def _sort_some(self) -> None:
+        until = perf_counter() + _TURN_S
+        while self._sorting is not None and perf_counter() < until:
+            done = next(self._sorting)
+            if done is not None:
+                self._on_sorted(done)
+
+    def _on_sorted(self, rows: array[int]) -> None:
+        self._stop_sorting()
+        self._resort_timer.setInterval(round((perf_counter() - self._began) * 1000 * _REST))
+        if self._lost_some:
+            self._sort_again()
+            return
+        came_meanwhile = self._rows[len(rows) :]
+        self._put_in_order(rows + came_meanwhile)
+        if came_meanwhile:
+            self._sort_again()
+
+    def _put_in_order(self, rows: array[int]) -> None:
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        numbers = [self._rows[index.row()] for index in old]
+        self._rows = rows
+        places = self._places_of(numbers)
+        new = [self.index(places[number], index.column()) for number, index in zip(numbers, old, strict=True)]
+        self.changePersistentIndexList(old, new)
+        self.layoutChanged.emit()
+
+    def _places_of(self, numbers: list[int]) -> dict[int, int]:
+        if len(numbers) < 8:
+            return {number: self._rows.index(number) for number in numbers}
+        wanted = set(numbers)
+        return {number: place for place, number in enumerate(self._rows) if number in wanted}
+
+    # -------------------------------------------------------------- for views
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         answer = self._answers.get(role)
@@ -144,86 +269,32 @@ class TrafficModel(LogRowsModel):
             return None
         return answer(self._rows[index.row()], index.column())
 
-    def alignment(self, column: int) -> Qt.AlignmentFlag:
-        return _RIGHT if column in _NUMERIC else _LEFT
-
-    def _text(self, number: int, column: int) -> str | None:
-        cell = self._cells.get(column)
-        return cell(number) if cell else None
-
-    def message_text(self, number: int) -> str:
-        kind = self._log.kind(number)
-        if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
-            return shorten(one_line(self._log.raw(number)[:400].decode(errors="replace")), 200)
-        method, subject = self._log.method(number), self._log.subject(number)
-        words = f"{method}  {subject}" if subject else method
-        if kind in (RecordKind.RESULT, RecordKind.ERROR):
-            words = words or "answer to an unknown request"
-        return one_line(words or RecordKind(kind).name.lower())
-
-    def status_text(self, number: int) -> str:
-        kind = self._log.kind(number)
-        if kind == RecordKind.TEXT:
-            return "stray"
-        if self._log.problem(number):
-            return "problem"
-        if kind == RecordKind.HTTP:
-            return self._http_status(number)
-        if kind > _LAST_FRAME:
-            return RecordKind(kind).name.lower()
-        status = self._log.status(number)
-        if status is Status.PENDING and self._log.method(number) == "subscriptions/listen":
-            return "listening"  # a stream, not a call that waits
-        return STATUS_WORDS[status]
-
-    def _http_status(self, number: int) -> str:
-        exchange = self._log.http(number)
-        if exchange is None or exchange.status is None:
-            return "failed" if exchange is not None and exchange.is_over else "waiting"
-        return str(exchange.status)
-
-    def _id_text(self, number: int) -> str:
-        id = self._log.id(number)
-        return "" if id is None else shorten(one_line(compact(id)), 24)
-
-    def _duration_text(self, number: int) -> str:
-        nanoseconds = self._log.duration_ns(number)
-        if self._log.kind(number) == RecordKind.HTTP and (exchange := self._log.http(number)) is not None:
-            nanoseconds = exchange.total_ns
-        return "" if nanoseconds is None else duration(nanoseconds)
-
-    def _color(self, number: int, column: int) -> QColor | None:
-        kind = self._log.kind(number)
-        if column == Column.STATUS:
-            return self._theme.color(self._status_tone(number))
-        if kind > _LAST_FRAME or kind == RecordKind.TEXT or column != Column.MESSAGE:
-            return self._theme.color("muted")
-        return self._theme.color("text")
-
-    def _status_tone(self, number: int) -> Tone:
-        if self._log.problem(number) or self._log.kind(number) == RecordKind.LOCAL:
-            return "error"
-        return STATUS_TONES[self._log.status(number)]
-
-    def _direction_icon(self, number: int, column: int) -> QIcon | None:
-        direction = self._log.direction(number)
-        if column != Column.DIRECTION or direction == Direction.NONE:
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
             return None
-        is_in = direction == Direction.IN
-        return self._theme.icon("arrow-in" if is_in else "arrow-out", "inbound" if is_in else "outbound")
-
-    def _tool_tip(self, number: int, column: int) -> str | None:
-        if column == Column.TIME:
-            return full_time(self._log.wall_ns(number))
-        if column == Column.STATUS and self._log.problem(number):
-            return plain_tip(self._log.problem(number))
-        if column == Column.DIRECTION:
-            return _direction_words(self._log.direction(number))
+        head, name = HEADS[Column(section)]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return head + self._arrow_of(section)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(section)
+        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+            return name
         return None
 
-    def _accessible_text(self, number: int, column: int) -> str | None:
-        return _direction_words(self._log.direction(number)) if column == Column.DIRECTION else None
+    def _arrow_of(self, column: int) -> str:
+        """In the text: Qt would draw its own over the words of a narrow column."""
+        if self._sorted_by is None or self._sorted_by[0] != column:
+            return ""
+        return " ↓" if self._sorted_by[1] else " ↑"
 
+    def alignment(self, column: int) -> Qt.AlignmentFlag:
+        """Of a column's cells and of its header."""
+        return _RIGHT if column in NUMERIC else _LEFT
 
-def _direction_words(direction: int) -> str:
-    return {Direction.IN: "from the server", Direction.OUT: "to the server"}.get(Direction(direction), "")
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(Column)

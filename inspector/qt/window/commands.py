@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
 
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
@@ -70,18 +71,29 @@ class Commands(QObject):
         self.watch_traffic(self._window.traffic)
 
     def watch_traffic(self, panel: TrafficPanel) -> None:
-        """Keep the menu in step with a panel's own actions."""
-        for own in panel.actions_here.values():
-            own.changed.connect(self.update_traffic)
+        """Keep the menu in step with a panel's own actions, and open what it asks for."""
+        for id, own in panel.actions_here.items():
+            own.changed.connect(partial(self._on_traffic_changed, panel, id))
+        panel.help_requested.connect(self._actions["help.filters"].trigger)
+        panel.rules_requested.connect(partial(self._window.open_colour_rules, panel))
 
     def _trigger_in_front(self, id: str) -> None:
         self._window.traffic_in_front().actions_here[id].trigger()
 
+    def _on_traffic_changed(self, panel: TrafficPanel, id: str) -> None:
+        if panel is self._window.traffic_in_front():
+            _copy_state(panel.actions_here[id], self._actions[id])
+
     def update_traffic(self) -> None:
-        """Another traffic panel is in front, or its state changed: the menu says how that one stands."""
+        """Another traffic panel is in front: the menu says how that one stands."""
         for id, own in self._window.traffic_in_front().actions_here.items():
-            self._actions[id].setChecked(own.isChecked())
-            self._actions[id].setEnabled(own.isEnabled())
+            _copy_state(own, self._actions[id])
+        captures = self._window.captures
+        self._actions["capture.close"].setEnabled(captures.of(captures.in_front()) is not None)
+        self._actions["capture.side_by_side"].setEnabled(bool(captures.all))
+
+    def _is_checked(self, id: str) -> bool:
+        return self._actions[id].isChecked()
 
     def _slots(self) -> dict[str, Callable[[], object]]:
         window = self._window
@@ -99,13 +111,17 @@ class Commands(QObject):
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
-            "traffic.search": lambda: window.traffic_in_front().search.setFocus(),
+            "capture.open": window.captures.choose_and_open,
+            "capture.save": window.captures.choose_and_save,
+            "capture.side_by_side": lambda: window.set_side_by_side(self._is_checked("capture.side_by_side")),
+            "capture.close": lambda: window.captures.close(window.traffic_in_front()),
             "view.overview": lambda: window.show_tab("overview"),
             "view.tools": lambda: window.show_tab("tools"),
             "view.console": lambda: window.show_tab("console"),
             "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
             "view.light": lambda: window.set_scheme(Scheme.LIGHT),
             "view.dark": lambda: window.set_scheme(Scheme.DARK),
+            "help.filters": window.open_filter_help,
             "help.news": window.open_news,
             "help.about": window.open_about,
         }
@@ -142,3 +158,9 @@ class Commands(QObject):
     def _remove(self) -> None:
         if (view := self._window.current_view()) is not None:
             self._bridge.start(f"remove {view.name}", self._bridge.remove_server(view.name))
+
+
+def _copy_state(own: QAction, shown: QAction) -> None:
+    shown.setText(own.text())
+    shown.setChecked(own.isChecked())
+    shown.setEnabled(own.isEnabled())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -23,11 +23,14 @@ from inspector.engine.views import ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import LiveSource
+from inspector.qt.models.trafficchoices import TrafficChoices
 from inspector.qt.panels.servers import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.jobbar import JobBar
 from inspector.qt.widgets.notice import NoticeBar
+from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
 
 # The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
@@ -54,11 +57,18 @@ class MainWindow(QMainWindow):
         self._help_folder = help_folder
         self.actions_table = Actions(theme, self)
         self.servers = ServersPanel(bridge, self.actions_table, theme)
-        self.traffic = TrafficPanel(LiveSource(bridge, self), bridge, self.actions_table, theme)
+        self.choices = TrafficChoices(layout, self)
+        self.traffic = TrafficPanel(
+            LiveSource(bridge, self), bridge, self.actions_table, theme, choices=self.choices, memory=layout
+        )
         self.workspaces: dict[str, Workspace] = {}
         self._welcome = EmptyState(theme)
         self._stack = QStackedWidget()
         self.notices = NoticeBar(theme)
+        self.jobs = JobBar(theme)
+        self.captures = CaptureDocks(
+            bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
+        )
         self._lay_out()
         self._make_menus()
         self._commands = Commands(self, bridge, self.actions_table)
@@ -74,7 +84,7 @@ class MainWindow(QMainWindow):
 
     def traffic_in_front(self) -> TrafficPanel:
         """The traffic panel that was used last: the live one, or that of a capture."""
-        return self.traffic
+        return self.captures.in_front()
 
     def current_view(self) -> ServerView | None:
         return self.servers.current()
@@ -102,6 +112,18 @@ class MainWindow(QMainWindow):
 
         NewsDialog(self._theme, self._help_folder / "changelog.md", self).show()
 
+    def open_filter_help(self) -> None:
+        from inspector.qt.dialogs.text import ManualDialog
+
+        ManualDialog("Filter language", self._help_folder / "filters.md", self).show()
+
+    def open_colour_rules(self, panel: TrafficPanel) -> None:
+        """Those of all traffic panels; the words that it suggests are those of this one."""
+        from inspector.qt.dialogs.colourrules import ColourRulesDialog
+
+        language = panel.language
+        ColourRulesDialog(self.choices, self._theme, language.complete, language.check, self).show()
+
     def open_about(self) -> None:
         from inspector.qt.dialogs.text import AboutDialog
 
@@ -113,6 +135,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MCP Lens")
         self.setWindowIcon(self._theme.app_icon())
         self.resize(1440, 900)
+        self.setAcceptDrops(True)
         self._welcome.show_empty(
             "server",
             "Nothing to look at yet",
@@ -134,6 +157,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notices)
+        column.addWidget(self.jobs)
         column.addWidget(widget, 1)
         return page
 
@@ -144,6 +168,39 @@ class MainWindow(QMainWindow):
         dock.setTitleBarWidget(QWidget())  # the panel has a header of its own
         self.addDockWidget(area, dock)
         return dock
+
+    def _add_capture_dock(self, title: str, panel: QWidget) -> QDockWidget:
+        """Behind a tab with the live traffic, or next to it, as the person has chosen."""
+        dock = QDockWidget(title, self)
+        dock.setWidget(panel)
+        dock.setTitleBarWidget(QWidget())
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        if self.actions_table["capture.side_by_side"].isChecked():
+            self.splitDockWidget(self._last_traffic_dock(), dock, Qt.Orientation.Horizontal)
+        else:
+            self.tabifyDockWidget(self._last_traffic_dock(), dock)
+        return dock
+
+    def _last_traffic_dock(self) -> QDockWidget:
+        return self.captures.all[-1].dock if self.captures.all else self._traffic_dock
+
+    def set_side_by_side(self, is_on: bool) -> None:
+        """The docks of all traffic next to one another, or behind tabs."""
+        before = self._traffic_dock
+        for opened in self.captures.all:
+            if is_on:
+                self.splitDockWidget(before, opened.dock, Qt.Orientation.Horizontal)
+            else:
+                self.tabifyDockWidget(before, opened.dock)
+            before = opened.dock
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if openable(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.acceptProposedAction()
+        self.captures.open(openable(event.mimeData()))
 
     def _make_menus(self) -> None:
         for name, commands in self.actions_table.menus():
@@ -163,6 +220,8 @@ class MainWindow(QMainWindow):
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
         self.servers.server_chosen.connect(self._on_server_chosen)
+        self.captures.front_changed.connect(self._commands.update_traffic)
+        self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
 
     # -------------------------------------------------------------- servers
 

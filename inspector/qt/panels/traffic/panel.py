@@ -1,47 +1,60 @@
-"""The traffic table and the detail of the chosen row."""
+"""Traffic, live or of a capture: the filter, the table or another view of what fits, and a row's detail."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QComboBox, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
+from inspector.base.jsonvalue import JSON
 from inspector.base.units import plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
+from inspector.qt.models.tints import RowTints
 from inspector.qt.models.traffic import Column, TrafficModel
+from inspector.qt.models.trafficchoices import TrafficChoices
+from inspector.qt.panels.traffic.filtering import FilterLanguage
+from inspector.qt.panels.traffic.head import TrafficHead
+from inspector.qt.panels.traffic.narrowing import Narrowing
+from inspector.qt.panels.traffic.rowcommands import RowCommands
+from inspector.qt.panels.traffic.standing import count_words, open_or_explain
+from inspector.qt.panels.traffic.table import TrafficTable
+from inspector.qt.panels.traffic.views import View, Views
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.filterbar import FilterBar
 from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_table
-from inspector.qt.widgets.searchfield import SearchField
-from inspector.qt.widgets.toolbar import PanelHeader
+from inspector.qt.widgets.strips import Strips
+from inspector.traffic.records import RecordKind
 
 if TYPE_CHECKING:
     from inspector.qt.panels.traffic.detail import DetailView
+    from inspector.qt.panels.traffic.rowmenu import Term
 
-_WIDTHS = {
-    Column.NUMBER: 64,
-    Column.TIME: 104,
-    Column.DIRECTION: 28,
-    Column.SERVER: 110,
-    Column.ID: 56,
-    Column.STATUS: 84,
-    Column.DURATION: 84,
-    Column.SIZE: 80,
-}
-# A message must be readable: with less room for it than this, what tells least goes first.
-_LEAST_FOR_MESSAGE = 180
-_EXPENDABLE = (Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE)
+_PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
+_BUTTONS = ("traffic.events", "traffic.follow", "traffic.pause", "traffic.clear")
+_VIEWS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.statistics")
 
 
 class TrafficPanel(QWidget):
-    """All servers, or the one in the workspace. Follows the newest row while `traffic.follow` is on."""
+    """All servers, or the one in the workspace. Follows the newest row while `traffic.follow` is on.
+
+    Signals:
+        resend_requested: Edit this request of ours (a row of the log) and send it again.
+        compare_requested: Show what differs between two rows; carries them.
+        help_requested: Show how filters are written.
+        rules_requested: Let the person change the colour rules.
+    """
+
+    resend_requested = Signal(int)
+    compare_requested = Signal(object)
+    help_requested = Signal()
+    rules_requested = Signal()
 
     def __init__(
         self,
@@ -49,27 +62,47 @@ class TrafficPanel(QWidget):
         bridge: Bridge,
         actions: Actions,
         theme: Theme,
+        *,
+        choices: TrafficChoices | None = None,
+        memory: QSettings | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._source = source
+        self.source = source
         self._bridge = bridge
         self.actions_here = self._actions = actions.local("traffic.", self)
-        self._actions["traffic.follow"].setChecked(source.is_live)
-        self._theme = theme
-        self._server = ""
-        self._is_moving = False
+        self.theme = theme
+        self.choices = choices or TrafficChoices(memory, self)
+        self._hidden_number: int | None = None  # a chosen row that the filter has put out of sight
+        self._wanted_number = 0
+        self.language = FilterLanguage(source.log)
+        self._tints = RowTints(theme, self.language.matcher)
         self.model = TrafficModel(source.log, theme)
-        self.table = QTableView()
-        self.search = SearchField(theme, "Search method, tool, status")
-        self.scope = QComboBox()
+        self.model.tint = self._tints.color
+        self.table = TrafficTable(self.model, theme, memory)
+        self.filter_bar = FilterBar(theme, _PLACEHOLDER, self.language.complete, self.language.check)
+        self.search = self.filter_bar.field
+        self.head = TrafficHead(theme, source.title, self.filter_bar, [self._actions[id] for id in _BUTTONS])
+        self.scope = self.head.scope
+        self.strips = Strips(theme)
+        self._show_hidden = QAction("Show it", self)
+        self._gate = Gate(theme, self.table)
+        self.views = Views(self._gate, source, self.model.search, theme)
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._place_of_detail = EmptyState(theme)
-        self.header = PanelHeader(theme, "Traffic")
-        self._gate = Gate(theme, self._make_table())
+        self._rows = RowCommands(source.log, self.table, self._actions, theme)
+        self._narrowing = Narrowing(
+            self.model,
+            self.language,
+            self.filter_bar,
+            self.scope,
+            self._actions["traffic.events"],
+            self._keep_current,
+        )
         self._lay_out()
         self._connect()
-        self._explain_or_show()
+        self._on_choices_changed()
+        self._set_first_state()
 
     @cached_property
     def detail(self) -> DetailView:
@@ -77,7 +110,9 @@ class TrafficPanel(QWidget):
         from inspector.qt.panels.traffic.detail import DetailView
 
         sizes = self._splitter.sizes()
-        view = DetailView(self._source, self._bridge, self._theme)
+        view = DetailView(self.source, self._bridge, self.theme)
+        view.filter_requested.connect(self.filter_on)
+        view.row_requested.connect(self.go_to)
         self._splitter.replaceWidget(1, view)
         self._place_of_detail.deleteLater()
         view.show()
@@ -88,173 +123,270 @@ class TrafficPanel(QWidget):
     def _has_detail(self) -> bool:
         return "detail" in vars(self)
 
+    # -------------------------------------------------------------- what others ask
+
     def set_server(self, name: str) -> None:
         """The workspace shows another server."""
-        self._server = name
-        self._apply_scope()
+        self._narrowing.set_server(name)
+
+    def set_range(self, span: tuple[int, int] | None) -> None:
+        """Only what lies between two wall times, in nanoseconds; None for all times."""
+        self._narrowing.set_range(span)
 
     def choose(self, number: int) -> bool:
-        """Go to a row of the log."""
-        row = self.model.find_row(number)
-        if row is None:
-            return False
-        self._actions["traffic.follow"].setChecked(False)
-        self.table.setCurrentIndex(self.model.index(row, Column.MESSAGE))
-        self.table.scrollTo(self.model.index(row, Column.MESSAGE), QTableView.ScrollHint.PositionAtCenter)
-        return True
+        """Go to a row of the log. False when it is not shown."""
+        return self.table.show_number(number)
+
+    def go_to(self, number: int) -> None:
+        """Go to a row of the log; when it is not shown, say so and offer to show it."""
+        self.strips.take_back("hidden")
+        if not self.views.is_table:
+            self._show_row(number)
+        elif not self.choose(number):
+            self._wanted_number = number
+            words = f"Row {number + 1:,} is not among those that are shown: {self._narrowing.what_hides()}."
+            self.strips.say("hidden", words, self._show_hidden)
 
     def go_to_partner(self) -> None:
         """From a request to its answer, or back."""
-        number = self._current_number()
-        partner = self._source.log.partner(number) if number is not None else None
+        number = self.table.current_number()
+        partner = self.source.log.partner(number) if number is not None else None
         if partner is not None:
-            self.choose(partner)
+            self.go_to(partner)
 
-    # --------------------------------------------------------------
+    def filter_on(self, path: str, value: JSON, exclude: bool = False) -> None:
+        """Narrow the filter to rows with this value, or to those without it."""
+        self._narrowing.narrow(path, value, exclude)
 
-    def _make_table(self) -> QTableView:
-        self.table.setAccessibleName("Traffic")
-        self.table.setModel(self.model)
-        dress_table(self.table, self._theme)
-        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.table.setFont(self._theme.mono_font(0.95))
-        header = self.table.horizontalHeader()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(Column.MESSAGE, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(24)
-        for column, width in _WIDTHS.items():
-            self.table.setColumnWidth(column, width)
-        self.table.viewport().installEventFilter(self)
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.table.addActions([self._actions["traffic.copy"], self._actions["traffic.partner"]])
-        # Only here: elsewhere the same keys copy what is selected in a text.
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.activated.connect(self._actions["traffic.copy"].trigger)
-        return self.table
+    def show_view(self, view: int) -> None:
+        """Frames, operations, timeline or statistics."""
+        self.views.show_view(View(view))
+        self.head.views.choose(view)
+        for each, id in zip(View, _VIEWS, strict=True):
+            self._actions[id].setChecked(each == view)
+        self._keep_current(lambda: self.model.set_by_operation(view == View.OPERATIONS))
+        self.table.columns.fit()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QResizeEvent) and watched is self.table.viewport():
-            self._fit_columns(event.size().width())
-        return super().eventFilter(watched, event)
-
-    def _fit_columns(self, width: int) -> None:
-        """Leave room for the message: hide columns one after the other, and show them again."""
-        room = width - sum(_WIDTHS.values())
-        for column in _EXPENDABLE:
-            is_hidden = room < _LEAST_FOR_MESSAGE
-            self.table.setColumnHidden(column, is_hidden)
-            room += _WIDTHS[column] if is_hidden else 0
+    # -------------------------------------------------------------- building
 
     def _lay_out(self) -> None:
-        self.scope.setAccessibleName("Whose traffic")
-        self.scope.addItems(["All servers", "This server"])
-        self.search.setMinimumWidth(220)
-        self.search.setMaximumWidth(420)
-        for widget in (self.scope, self.search):
-            self.header.add_widget(widget)
-        self.header.add_gap()
-        for id in ("traffic.events", "traffic.follow", "traffic.partner", "traffic.clear"):
-            self.header.add_action(self._actions[id])
         sentence = "Choose a row to see its message and its bytes."
         self._place_of_detail.show_empty("traffic", "No message chosen", sentence)
         self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self._gate)
+        self._splitter.addWidget(self.views)
         self._splitter.addWidget(self._place_of_detail)
         self._splitter.setSizes([880, 520])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.header)
+        column.addWidget(self.head)
+        column.addWidget(self.strips)
         column.addWidget(self._splitter, 1)
+        # Only here: elsewhere the same keys copy what is selected in a text.
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self._actions["traffic.copy"].trigger)
 
     def _connect(self) -> None:
-        self._source.grew.connect(self._on_traffic_grew)
-        self.search.text_settled.connect(self._on_words_settled)
-        self.scope.currentIndexChanged.connect(self._apply_scope)
+        self.source.grew.connect(self._on_traffic_grew)
+        self.choices.changed.connect(self._on_choices_changed)
+        self.choices.problem_found.connect(self._bridge.problem_found)
+        search = self.model.search
+        search.progressed.connect(self._on_progressed)
+        search.found.connect(self._choose_hidden_again)
+        search.retouched.connect(self._tints.forget)
+        search.moved_out.connect(lambda place, number: self._tints.forget([number]))
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
-        self.table.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-        self._actions["traffic.events"].toggled.connect(self._on_events_toggled)
-        self._actions["traffic.follow"].toggled.connect(self._on_follow_toggled)
-        self._actions["traffic.clear"].triggered.connect(self._on_clear)
-        self._actions["traffic.partner"].triggered.connect(self.go_to_partner)
-        self._actions["traffic.copy"].triggered.connect(self._on_copy)
+        self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
+        self.table.menu_requested.connect(self._on_menu_requested)
+        self.head.views.chosen.connect(self.show_view)
+        self.views.row_chosen.connect(self.go_to)
+        self.views.range_chosen.connect(self.set_range)
+        self._show_hidden.triggered.connect(self._on_show_hidden)
+        self._connect_bar()
+        self._connect_rows()
+        self._connect_actions()
+
+    def _connect_bar(self) -> None:
+        bar = self.filter_bar
+        bar.history_changed.connect(self.choices.set_history)
+        bar.saving_requested.connect(self.choices.save_filter)
+        bar.help_requested.connect(self.help_requested)
+        bar.field.stop_requested.connect(self.model.search.stop)
+
+    def _connect_rows(self) -> None:
+        self._rows.remarked.connect(self._on_remarked)
+        self._rows.wanted.connect(self.go_to)
+        self._rows.problem_found.connect(self._bridge.problem_found)
+        self._narrowing.problem_found.connect(self._bridge.problem_found)
+        self._rows.resend_requested.connect(self.resend_requested)
+        self._rows.compare_requested.connect(self.compare_requested)
+
+    def _connect_actions(self) -> None:
+        slots: dict[str, Callable[[], object]] = {
+            "traffic.search": self._on_search,
+            "traffic.no_filter": self._narrowing.show_all,
+            "traffic.save_filter": self.filter_bar.ask_for_name,
+            "traffic.colours": self.rules_requested.emit,
+            "traffic.clear": self._on_clear,
+            "traffic.show_cleared": lambda: self._keep_current(self.model.show_cleared),
+            "traffic.partner": self.go_to_partner,
+            "traffic.operation": self._on_only_operation,
+            **{id: partial(self.show_view, view) for view, id in zip(View, _VIEWS, strict=True)},
+        }
+        for id, slot in slots.items():
+            self._actions[id].triggered.connect(partial(_without_state, slot))
+        self._actions["traffic.follow"].toggled.connect(self.table.set_following)
+        self._actions["traffic.pause"].toggled.connect(self._on_pause_toggled)
+
+    def _set_first_state(self) -> None:
+        self._actions["traffic.follow"].setChecked(self.source.is_live)
+        for id in ("traffic.follow", "traffic.pause"):
+            self._actions[id].setVisible(self.source.is_live)
+            self._actions[id].setEnabled(self.source.is_live)
+        self._actions["traffic.show_cleared"].setEnabled(False)
+        self._actions["traffic.frames"].setChecked(True)
+        if not self.source.is_live:
+            self.model.extend(len(self.source.log))
+        self._tell()
+
+    # -------------------------------------------------------------- rows come
 
     def _on_traffic_grew(self, length: int) -> None:
-        self._is_moving = True
+        self.table.begin_change()
         self.model.extend(length)
-        self._explain_or_show()
-        if self._actions["traffic.follow"].isChecked():
-            self.table.scrollToBottom()
-        self._is_moving = False
-        # Requests on screen may have got their answers: their cells are read anew.
-        self.table.viewport().update()
+        self.table.end_change()
+        self._tell_pause()
         if self._has_detail:
             self.detail.refresh()
 
-    def _on_scrolled(self, value: int) -> None:
-        """Scrolling away from the end stops following; coming back to it starts again."""
-        if not self._is_moving and self.table.isVisible():
-            self._actions["traffic.follow"].setChecked(value >= self.table.verticalScrollBar().maximum() - 2)
-
-    def _on_follow_toggled(self, follow: bool) -> None:
-        if follow:
+    def _on_progressed(self) -> None:
+        """Some more rows were looked at."""
+        search = self.model.search
+        self.search.set_progress(search.share if search.is_searching else None)
+        if self.table.is_following and search.is_searching:
             self.table.scrollToBottom()
+        self._tell()
 
-    def _on_words_settled(self, words: str) -> None:
-        self._keep_current(lambda: self.model.set_words(words.strip()))
+    def _on_pause_toggled(self, paused: bool) -> None:
+        self.table.begin_change()
+        self.model.set_paused(paused)
+        self.table.end_change()
+        self._tell_pause()
 
-    def _on_events_toggled(self, shown: bool) -> None:
-        self._keep_current(lambda: self.model.set_with_events(shown))
+    def _tell_pause(self) -> None:
+        action = self._actions["traffic.pause"]
+        action.setText("Resume" if action.isChecked() else "Pause")
+        if not action.isChecked():
+            self.strips.take_back("pause")
+            return
+        new = self.model.new_while_paused
+        words = f"Paused, {new:,} new." if new else "Paused."
+        self.strips.say("pause", f"{words} Everything is recorded all the same.", action)
 
-    def _apply_scope(self) -> None:
-        server = self._server if self.scope.currentIndex() == 1 else None
-        self._keep_current(lambda: self.model.set_server(server))
+    # -------------------------------------------------------------- which rows
 
-    def _on_copy(self) -> None:
-        if (number := self._current_number()) is not None:
-            text = self._source.log.raw(number).decode(errors="replace")
-            QGuiApplication.clipboard().setText(text)
+    def _on_search(self) -> None:
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
 
     def _on_clear(self) -> None:
         self.model.clear_view()
+        self.table.forget_new()
         self._show_row(None)
-        self._explain_or_show()
+        self._tell()
+
+    def _on_only_operation(self) -> None:
+        from inspector.qt.panels.traffic.rowmenu import terms_of
+
+        number = self.table.current_number()
+        if number is not None and self.source.log.operation(number) is not None:
+            self.show_view(View.FRAMES)
+            self._narrow(terms_of(self.source.log, number, Column.OPERATION)[0], False)
 
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
+        self.strips.take_back("hidden")
         number = self.detail.number if self._has_detail else None
-        self._is_moving = True
+        self._hidden_number = number
+        self.table.begin_change()
         change()
-        self._is_moving = False
-        self._explain_or_show()
-        if number is not None and (row := self.model.find_row(number)) is not None:
-            self.table.setCurrentIndex(self.model.index(row, Column.MESSAGE))
-        elif self._actions["traffic.follow"].isChecked():
-            self.table.scrollToBottom()
+        self.table.forget_new()
+        self._choose_hidden_again()
+        self.table.end_change()
+        self._tell()
 
-    def _current_number(self) -> int | None:
-        index = self.table.currentIndex()
-        return self.model.number(index.row()) if index.isValid() else None
+    def _choose_hidden_again(self) -> None:
+        """A filter that is still looking may find the chosen row later."""
+        if self._hidden_number is None:
+            return
+        row = self.model.find_row(self._hidden_number)
+        if row is not None:
+            self._hidden_number = None
+            index = self.model.index(row, Column.MESSAGE)
+            self.table.setCurrentIndex(index)
+            if not self.table.is_following:
+                self.table.scrollTo(index)
+
+    # -------------------------------------------------------------- the chosen row
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         self._show_row(self.model.number(current.row()) if current.isValid() else None)
 
     def _show_row(self, number: int | None) -> None:
+        self._rows.update()
+        if number is not None:
+            self.views.show_row(number)
         if number is not None or self._has_detail:
             self.detail.show_row(number)
 
-    def _explain_or_show(self) -> None:
-        count = self.model.rowCount()
-        self.header.set_detail(plural(count, "message") if count else "")
-        if count:
-            self._gate.open()
-        elif self.model.is_filtered:
-            sentence = "No recorded message fits the search and the choice of server."
-            self._gate.explain("empty", "filter", "Nothing fits", sentence)
-        elif self.model.is_cleared:
-            sentence = "New messages show up here. What was there before is still in the log."
-            self._gate.explain("empty", "clear", "View cleared", sentence)
+    def _on_menu_requested(self, index: QModelIndex, place: QPoint) -> None:
+        from inspector.qt.panels.traffic.rowmenu import make_menu, terms_of
+
+        terms = terms_of(self.source.log, self.model.number(index.row()), index.column())
+        menu = make_menu(self, terms, self._actions, self._narrow)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)
+
+    def _narrow(self, term: Term, is_excluded: bool) -> None:
+        self._narrowing.narrow(term.word, term.value, is_excluded, term.operator)
+
+    def _on_remarked(self, rows: list[int]) -> None:
+        self._tints.forget(rows)
+        self.model.search.look_again(rows)
+        self.table.viewport().update()
+
+    def _on_show_hidden(self) -> None:
+        """Take away what hides the row that was wanted, and go there."""
+        self.strips.take_back("hidden")
+        self.show_view(View.FRAMES)
+        number = self._wanted_number
+        self._narrowing.let_in(number, RecordKind(self.source.log.kind(number)))
+        self.choose(number)
+
+    # -------------------------------------------------------------- what is said
+
+    def _on_choices_changed(self) -> None:
+        self.filter_bar.set_history(self.choices.history)
+        self.filter_bar.set_saved(self.choices.filters)
+        self._tints.set_rules(self.choices.rules)
+        self.table.viewport().update()
+
+    def _tell(self) -> None:
+        """How many there are; and when there are none, why not, and what to do."""
+        self.head.set_detail(count_words(self.model))
+        self._actions["traffic.show_cleared"].setEnabled(self.model.is_cleared)
+        self._tell_cleared()
+        open_or_explain(self._gate, self.model, self.source, self._actions)
+
+    def _tell_cleared(self) -> None:
+        if self.model.is_cleared and self.model.rowCount():
+            words = f"{plural(self.model.cleared_count, 'earlier row')} cleared from the view."
+            self.strips.say("cleared", words, self._actions["traffic.show_cleared"], "muted")
         else:
-            sentence = "Connect a server: every message shows up here, with its bytes."
-            self._gate.explain("empty", "traffic", "No traffic yet", sentence)
+            self.strips.take_back("cleared")
+
+
+def _without_state(slot: Callable[[], object], checked: bool = False) -> None:
+    """Actions tell their slots whether they are checked; most do not want to know."""
+    slot()

@@ -1,0 +1,113 @@
+"""Saved filters and colour rules: what the person made for looking at traffic, in the preferences file.
+
+Members that we do not know are kept when it is written; an entry that cannot be used is left out, and a
+sentence says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.document import JsonDocument
+
+# The grounds that a rule can give a row, by what they are called in the file.
+TINTS = ("error", "warn", "ok", "wait", "inbound", "outbound")
+
+
+@dataclass(frozen=True, slots=True)
+class ColourRule:
+    """Rows that fit the filter get the tint, if no rule before this one fits."""
+
+    filter: str
+    tint: str
+    is_on: bool = True
+
+
+DEFAULT_RULES = (
+    ColourRule('status in (error, "not sent") or problem:*', "error"),
+    ColourRule('status="tool error"', "warn"),
+    ColourRule("dur>5s", "wait", is_on=False),
+    ColourRule("dir:in kind:request", "inbound", is_on=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPrefs:
+    """Filters by their names, and the rules in the order in which they are tried."""
+
+    filters: Mapping[str, str] = field(default_factory=dict)
+    rules: Sequence[ColourRule] = DEFAULT_RULES
+
+
+class TrafficPrefsFile:
+    """Two sections of the preferences file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = JsonDocument(path)
+
+    def load(self) -> tuple[TrafficPrefs, list[str]]:
+        """What was made, and a sentence for each thing that is wrong. Never raises."""
+        try:
+            document = self._file.read()
+        except ConfigError as exc:
+            return TrafficPrefs(), [str(exc)]
+        problems: list[str] = []
+        rules = document.get("colourRules")
+        return TrafficPrefs(
+            self._filters(document.get("filters", {}), problems),
+            DEFAULT_RULES if rules is None else self._rules(rules, problems),
+        ), problems
+
+    def save(self, prefs: TrafficPrefs) -> None:
+        """Raises ConfigError."""
+        document = self._file.read()
+        known = document.get("colourRules")
+        document["filters"] = dict(prefs.filters)
+        document["colourRules"] = [_written(rule, known) for rule in prefs.rules]
+        self._file.write(document)
+
+    def _filters(self, section: JSON, problems: list[str]) -> dict[str, str]:
+        if not isinstance(section, dict):
+            problems.append(self._problem("“filters” must be an object of names and texts"))
+            return {}
+        wrong = [name for name, text in section.items() if not isinstance(text, str)]
+        problems += [self._problem(f"the filter {name!r} must be a text") for name in wrong]
+        return {name: text for name, text in section.items() if isinstance(text, str)}
+
+    def _rules(self, section: JSON, problems: list[str]) -> tuple[ColourRule, ...]:
+        if not isinstance(section, list):
+            problems.append(self._problem("“colourRules” must be a list"))
+            return DEFAULT_RULES
+        rules: list[ColourRule] = []
+        for number, entry in enumerate(section, 1):
+            rule = _read_rule(entry)
+            if rule is None:
+                problems.append(self._problem(f"colour rule {number} needs a “filter” and a known “tint”"))
+            else:
+                rules.append(rule)
+        return tuple(rules)
+
+    def _problem(self, words: str) -> str:
+        return f"{self._file.path.name}: {words}. It is left out."
+
+
+def _read_rule(entry: JSON) -> ColourRule | None:
+    if not isinstance(entry, dict):
+        return None
+    text, tint = entry.get("filter"), entry.get("tint")
+    if not isinstance(text, str) or not isinstance(tint, str) or tint not in TINTS:
+        return None
+    return ColourRule(text, tint, entry.get("on", True) is not False)
+
+
+def _written(rule: ColourRule, known: JSON) -> JSONObject:
+    """With the unknown members of the rule that has the same filter, if there is one."""
+    before: JSONObject = {}
+    for entry in known if isinstance(known, list) else []:
+        if isinstance(entry, dict) and entry.get("filter") == rule.filter:
+            before = entry
+    return {**before, "filter": rule.filter, "tint": rule.tint, "on": rule.is_on}

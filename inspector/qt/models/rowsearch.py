@@ -1,0 +1,293 @@
+"""Which rows of a log fit a condition: found in slices, so that a million rows never hold up the window.
+
+The window's thread does the looking itself (Python's lock would let another thread gain nothing), for a few
+milliseconds a turn of its event loop. What fits is there as it is found.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+from operator import eq
+from time import perf_counter
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from inspector.qt.models.operationrows import OperationRows
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind
+
+# The first turn may be as long as nobody notices: small logs are done with it, and need no second one.
+_FIRST_TURN_S = 0.03
+_TURN_S = 0.008
+_FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is looked at in between
+
+_FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
+_ALL_BUT_STDERR = bytes(kind != RecordKind.STDERR for kind in range(256))
+
+
+class Matcher(Protocol):
+    """What a filter comes to (`inspector.traffic.query.matcher`)."""
+
+    def rows(self, numbers: range) -> Iterable[int]:
+        """Those of these rows that fit, in order."""
+        ...
+
+    def matches(self, number: int) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What rows must be to be shown. All of it must hold."""
+
+    server: str | None = None
+    with_events: bool = False
+    any_kind: bool = False  # the matcher decides about kinds, stderr included
+    matcher: Matcher | None = None
+    span: tuple[int, int] | None = None  # wall time in nanoseconds: from, up to and with
+    operations: bool = False  # only the first request of each operation
+
+    @property
+    def narrows(self) -> bool:
+        """Does more than the choice of kinds hide rows?"""
+        return self.server is not None or self.matcher is not None or self.span is not None
+
+
+class RowSearch(QObject):
+    """The rows that fit, in the log's order, kept in step as it grows and as its rows change.
+
+    Signals:
+        restarted: The condition changed, or what was cleared: `rows` is empty, and fills again.
+        found: More rows fit, behind all others; carries them.
+        moved_in: An older row fits now; carries its place, where it is already, and the row.
+        moved_out: A row fits no more; carries the place where it was, and the row.
+        retouched: Rows that are shown changed; carries them.
+        progressed: Some looking was done; `share` says how much.
+    """
+
+    restarted = Signal()
+    found = Signal(object)
+    moved_in = Signal(int, int)
+    moved_out = Signal(int, int)
+    retouched = Signal(object)
+    progressed = Signal()
+
+    def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows = array("q")
+        self.operations = OperationRows(log)
+        self._log = log
+        self._condition = Condition()
+        self._first = 0
+        self._seen = 0  # rows before this one were looked at
+        self._length = 0  # of the log, as far as it is to be looked at
+        self._touched = 0
+        self._again: list[int] = []  # rows to look at once more, newest first
+        self._step = _FEWEST
+        self._is_stopped = False
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._on_turn)
+
+    @property
+    def condition(self) -> Condition:
+        return self._condition
+
+    @property
+    def first(self) -> int:
+        """Rows before this one are not looked at: the view was cleared."""
+        return self._first
+
+    @property
+    def length(self) -> int:
+        """The log's length as far as this search was told."""
+        return self._length
+
+    @property
+    def is_searching(self) -> bool:
+        """Is there more to look at?"""
+        return not self._is_stopped and (self._seen < self._length or bool(self._again))
+
+    @property
+    def is_stopped(self) -> bool:
+        """The person ended it early: not everything was looked at."""
+        return self._is_stopped
+
+    @property
+    def share(self) -> float:
+        """How much was looked at, from 0 to 1."""
+        whole = self._length - self._first
+        return (self._seen - self._first) / whole if whole > 0 else 1.0
+
+    # -------------------------------------------------------------- what is wanted
+
+    def set_condition(self, condition: Condition) -> None:
+        if condition != self._condition:
+            self._condition = condition
+            self.restart()
+
+    def begin_at(self, first: int) -> None:
+        """Leave out the rows before `first`; 0 for none."""
+        if first != self._first:
+            self._first = first
+            self.restart()
+
+    def restart(self) -> None:
+        self.rows = array("q")
+        self._seen = self._first
+        self._again = []
+        self._step = _FEWEST
+        self._is_stopped = False
+        self.restarted.emit()
+        self._take_turn(_FIRST_TURN_S)
+
+    def extend(self, length: int) -> None:
+        """The log has grown to this length, or rows of it changed. An older length changes nothing."""
+        is_idle = not self.is_searching
+        self._length = max(self._length, length)
+        self._note_touched()
+        if is_idle and not self._is_stopped:
+            self._take_turn(_FIRST_TURN_S)
+
+    def look_again(self, numbers: Iterable[int]) -> None:
+        """Something changed about these rows that the log does not tell, such as the person's remarks."""
+        self._requeue(set(numbers))
+        if not self._is_stopped:
+            self._take_turn(_FIRST_TURN_S)
+
+    def stop(self) -> None:
+        """Leave it at what was found. New rows are not looked at until the next `restart`."""
+        self._is_stopped = True
+        self._timer.stop()
+        self.progressed.emit()
+
+    def finish(self) -> None:
+        """Look at everything now, however long it takes."""
+        while self.is_searching:
+            self._take_turn(3600.0)
+
+    def look_up_to(self, number: int) -> None:
+        """Look on now until this row was looked at: somebody wants to go there. Stopping is undone."""
+        self._is_stopped = False
+        while self._seen <= number < self._length:
+            self._take_turn(_FIRST_TURN_S)
+
+    def place_of(self, number: int) -> int | None:
+        """Where a row of the log is among those found."""
+        place = bisect_left(self.rows, number)
+        return place if place < len(self.rows) and self.rows[place] == number else None
+
+    # -------------------------------------------------------------- looking
+
+    def _on_turn(self) -> None:
+        self._take_turn(_TURN_S)
+
+    def _take_turn(self, seconds: float) -> None:
+        until = perf_counter() + seconds
+        new = array("q")
+        while self._seen < self._length and perf_counter() < until:
+            self._look_at_some(new)
+        if new:
+            self.rows.extend(new)
+            self.found.emit(new)
+        same = array("q")
+        while self._again and perf_counter() < until:
+            self._look_at_one_again(self._again.pop(), same)
+        if same:
+            self.retouched.emit(same)
+        self._keep_going()
+        self.progressed.emit()
+
+    def _keep_going(self) -> None:
+        if not self.is_searching:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _look_at_some(self, new: array[int]) -> None:
+        """A run of rows; the next is longer or shorter, to take about a millisecond."""
+        began = perf_counter()
+        numbers = range(self._seen, min(self._seen + self._step, self._length))
+        self._seen = numbers.stop
+        later = self.operations.update(numbers.stop)
+        new.extend(self._fitting(numbers))
+        if self._condition.operations:
+            self._queue(root for root in later if self._first <= root < numbers.start)
+        took = perf_counter() - began
+        if took < 0.0005:
+            self._step = min(self._step * 2, _MOST)
+        elif took > 0.002:
+            self._step = max(self._step // 2, _FEWEST)
+
+    def _fitting(self, numbers: range) -> Iterable[int]:
+        """In steps that run in C where they can, the cheapest first."""
+        wanted, columns = self._condition, self._log.columns
+        rows: Iterable[int] = numbers
+        if wanted.operations:
+            rows = compress(numbers, map(eq, numbers, columns.operation[numbers.start : numbers.stop]))
+        elif wanted.matcher is not None:
+            rows = wanted.matcher.rows(numbers)  # whole runs: that is what it is fastest with
+        if not wanted.any_kind and not wanted.operations:
+            table = _ALL_BUT_STDERR if wanted.with_events else _FRAMES
+            flags = columns.kind[numbers.start : numbers.stop].tobytes().translate(table)
+            rows = (
+                compress(numbers, flags)
+                if rows is numbers
+                else [row for row in rows if flags[row - numbers.start]]
+            )
+        if wanted.server is not None:
+            server, servers = self._log.server_number(wanted.server), columns.server
+            rows = [row for row in rows if servers[row] == server]
+        if wanted.span is not None:
+            (low, high), wall = wanted.span, columns.wall
+            rows = [row for row in rows if low <= wall[row] <= high]
+        if wanted.operations and wanted.matcher is not None:
+            rows = [row for row in rows if self._operation_fits(row, wanted.matcher)]
+        return rows
+
+    def _operation_fits(self, root: int, matcher: Matcher) -> bool:
+        """An operation fits by what was asked or by what came of it: the person looks for either."""
+        answer = self.operations.answer(root)
+        return matcher.matches(root) or (0 <= answer < self._length and matcher.matches(answer))
+
+    # -------------------------------------------------------------- looking again
+
+    def _note_touched(self) -> None:
+        touched = self._log.touched
+        end = len(touched)
+        if end > self._touched:
+            self._requeue(set(touched[self._touched : end]))
+            self._touched = end
+
+    def _requeue(self, numbers: set[int]) -> None:
+        """Queue those that a change may move in or out; tell of the rest at once."""
+        numbers = {number for number in numbers if self._first <= number < self._seen}
+        if not numbers:
+            return
+        roots = {self.operations.note_again(number) for number in numbers}
+        if self._condition.operations:
+            numbers |= {root for root in roots if self._first <= root < self._seen}
+        elif self._condition.matcher is None:
+            self.retouched.emit(array("q", sorted(numbers)))
+            return
+        self._queue(numbers)
+
+    def _queue(self, numbers: Iterable[int]) -> None:
+        if more := set(numbers):
+            self._again = sorted(more.union(self._again), reverse=True)
+
+    def _look_at_one_again(self, number: int, same: array[int]) -> None:
+        fits = any(True for _ in self._fitting(range(number, number + 1)))
+        place = bisect_left(self.rows, number)
+        was_there = place < len(self.rows) and self.rows[place] == number
+        if fits and was_there:
+            same.append(number)
+        elif fits:
+            self.rows.insert(place, number)
+            self.moved_in.emit(place, number)
+        elif was_there:
+            del self.rows[place]
+            self.moved_out.emit(place, number)

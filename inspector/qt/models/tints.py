@@ -1,0 +1,73 @@
+"""Colour rules at work: the ground of a row, found when the row is painted and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtGui import QColor
+
+from inspector.config.trafficprefs import ColourRule
+from inspector.qt.models.rowsearch import Matcher
+from inspector.qt.theme import Theme, Tone
+
+# More than this of a tone, and muted text on it would be too faint to read.
+SHARE = 0.1
+TONES: dict[str, Tone] = {
+    "error": "error",
+    "warn": "warn",
+    "ok": "ok",
+    "wait": "wait",
+    "inbound": "inbound",
+    "outbound": "outbound",
+}
+_MOST_KEPT = 20_000
+
+# Makes a rule's filter ready; None for one that cannot be read.
+Compile = Callable[[str], Matcher | None]
+
+
+class RowTints:
+    """Asks the rules about a row once, in their order. The first one that fits gives its colour."""
+
+    def __init__(self, theme: Theme, compile: Compile) -> None:
+        self._theme = theme
+        self._compile = compile
+        self._rules: Sequence[ColourRule] = ()
+        self._ready: list[tuple[Matcher, str]] | None = None
+        self._known: dict[int, str] = {}
+        self._colors: dict[str, QColor] = {}
+        theme.changed.connect(self._colors.clear)
+
+    def set_rules(self, rules: Sequence[ColourRule]) -> None:
+        """Their filters are read when a row is painted: nothing of the language is loaded before that."""
+        self._rules = rules
+        self._ready = None
+        self._known.clear()
+
+    def color(self, number: int) -> QColor | None:
+        """The ground of a row; None for that of the table."""
+        tint = self._known.get(number)
+        if tint is None:
+            if len(self._known) > _MOST_KEPT:
+                self._known.clear()
+            tint = self._known[number] = self._tint_of(number)
+        return self._color(tint) if tint else None
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """These rows changed."""
+        for number in numbers:
+            self._known.pop(number, None)
+
+    def _tint_of(self, number: int) -> str:
+        if self._ready is None:
+            self._ready = self._make_ready()
+        return next((tint for matcher, tint in self._ready if matcher.matches(number)), "")
+
+    def _make_ready(self) -> list[tuple[Matcher, str]]:
+        ready = [(self._compile(rule.filter), rule.tint) for rule in self._rules if rule.is_on]
+        return [(matcher, tint) for matcher, tint in ready if matcher is not None]
+
+    def _color(self, tint: str) -> QColor:
+        if tint not in self._colors:
+            self._colors[tint] = self._theme.tokens.tint(TONES[tint], SHARE)
+        return self._colors[tint]

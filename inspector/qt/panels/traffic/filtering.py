@@ -1,0 +1,94 @@
+"""Between the filter bar, which knows no language, and the language, which knows no bar.
+
+The language is imported when something is first typed or painted: no window waits for it when it opens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.base.jsonvalue import JSON
+from inspector.qt.models.rowsearch import Matcher
+from inspector.qt.widgets.filterfield import Complaint
+from inspector.qt.widgets.suggestions import Suggestion
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.tree import And, Compare, Node, Not, Operator, Or, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A filter that can be asked. With `names_kind` it says itself which kinds of rows it is about."""
+
+    matcher: Matcher | None
+    names_kind: bool = False
+
+
+class FilterLanguage:
+    """The language, over one log."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+
+    def check(self, text: str) -> Complaint | None:
+        """What is wrong with a text; None for nothing."""
+        from inspector.traffic.query.errors import QueryError
+        from inspector.traffic.query.grammar import parse
+
+        try:
+            parse(text)
+        except QueryError as exc:
+            return Complaint(exc.column, str(exc))
+        return None
+
+    def compile(self, text: str) -> Ready:
+        """Raises QueryError."""
+        from inspector.traffic.query.grammar import parse
+        from inspector.traffic.query.matcher import compile
+
+        tree = parse(text)
+        if tree is None:
+            return Ready(None)
+        names_kind = any(node.path.word == "kind" for node in _comparisons(tree))
+        return Ready(compile(tree, self._log, now_ns=time.time_ns()), names_kind)
+
+    def matcher(self, text: str) -> Matcher | None:
+        """Of a colour rule: one that cannot be read fits nothing."""
+        from inspector.traffic.query.errors import QueryError
+
+        try:
+            return self.compile(text).matcher
+        except QueryError:
+            return None
+
+    def complete(self, text: str, cursor: int) -> Sequence[Suggestion]:
+        from inspector.traffic.query.completion import complete
+
+        found = complete(text, cursor, self._log)
+        return [Suggestion(each.text, found.start, found.end, each.description) for each in found.items]
+
+    def narrowed(self, text: str, word: str, operator: Operator, value: JSON, *, exclude: bool) -> str:
+        """The filter, and this besides. Raises QueryError when the word never has such a value."""
+        from inspector.traffic.query.build import narrow
+        from inspector.traffic.query.grammar import parse
+        from inspector.traffic.query.printing import to_text
+
+        if operator is Operator.IS:
+            return narrow(text, word, value, exclude=exclude)
+        compare = Compare(Path(word), operator, (str(value),))
+        term = to_text(Not(compare) if exclude else compare)
+        if not text:
+            return term
+        return f"({text}) and {term}" if isinstance(parse(text), Or) else f"{text} and {term}"
+
+
+def _comparisons(node: Node) -> Iterator[Compare]:
+    match node:
+        case Compare():
+            yield node
+        case Not(inner):
+            yield from _comparisons(inner)
+        case And(nodes) | Or(nodes):
+            for inner in nodes:
+                yield from _comparisons(inner)

@@ -1,0 +1,156 @@
+"""What can be done with the chosen rows: mark, comment, copy, send again, compare."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+
+from inspector.base.errors import UserError
+from inspector.qt.panels.traffic.table import TrafficTable
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.notepopup import NotePopup
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind
+
+
+class RowCommands(QObject):
+    """Connects the actions that are about rows, and says which can be used.
+
+    Signals:
+        remarked: Marks or comments changed; carries the rows.
+        wanted: Go to this row.
+        resend_requested: Edit this request and send it again.
+        compare_requested: Carries the two rows.
+        problem_found: Carries a sentence.
+    """
+
+    remarked = Signal(object)
+    wanted = Signal(int)
+    resend_requested = Signal(int)
+    compare_requested = Signal(object)
+    problem_found = Signal(str)
+
+    def __init__(
+        self, log: TrafficLog, table: TrafficTable, actions: dict[str, QAction], theme: Theme
+    ) -> None:
+        super().__init__(table)
+        self._log = log
+        self._table = table
+        self._actions = actions
+        self._theme = theme
+        slots: dict[str, Callable[[], object]] = {
+            "traffic.mark": lambda: self.toggle_marks(self._chosen()),
+            "traffic.next_mark": lambda: self._go_to_mark(1),
+            "traffic.previous_mark": lambda: self._go_to_mark(-1),
+            "traffic.comment": self.comment,
+            "traffic.copy": self._copy,
+            "traffic.copy_curl": lambda: self._copy_as("as_curl"),
+            "traffic.copy_python": lambda: self._copy_as("as_python"),
+            "traffic.copy_json": lambda: self._copy_as("as_json"),
+            "traffic.resend": self._resend,
+            "traffic.compare": lambda: self.compare_requested.emit(self._table.selected_numbers()),
+        }
+        for id, slot in slots.items():
+            actions[id].triggered.connect(slot)
+        table.mark_clicked.connect(lambda number: self.toggle_marks([number]))
+        table.selectionModel().selectionChanged.connect(self.update)
+        self.update()
+
+    def update(self) -> None:
+        """Another row is chosen, or the marks changed."""
+        number = self._table.current_number()
+        has_row, chosen = number is not None, len(self._table.selectionModel().selectedRows())
+        is_ours = number is not None and self._is_request_of_ours(number)
+        has_operation = number is not None and self._log.operation(number) is not None
+        for id, can in {
+            "traffic.partner": number is not None and self._log.partner(number) is not None,
+            "traffic.operation": has_operation,
+            "traffic.mark": has_row,
+            "traffic.comment": has_row,
+            "traffic.copy": has_row,
+            "traffic.copy_curl": has_row,
+            "traffic.copy_python": has_row,
+            "traffic.copy_json": has_row,
+            "traffic.resend": is_ours,
+            "traffic.compare": chosen == 2,
+            "traffic.next_mark": bool(self._log.remarked()),
+            "traffic.previous_mark": bool(self._log.remarked()),
+        }.items():
+            self._actions[id].setEnabled(can)
+
+    # -------------------------------------------------------------- remarks
+
+    def toggle_marks(self, numbers: Iterable[int]) -> None:
+        """Mark them all, or take the marks away when all have one."""
+        rows = list(numbers)
+        mark = not all(self._log.remark(row).is_marked for row in rows)
+        for row in rows:
+            self._log.set_remark(row, replace(self._log.remark(row), is_marked=mark))
+        self._on_remarked(rows)
+
+    def comment(self) -> None:
+        """Ask for one in a small window at the row."""
+        number = self._table.current_number()
+        if number is None:
+            return
+        popup = NotePopup(
+            self._theme, f"Comment on row {number + 1:,}", self._log.remark(number).comment, self._table
+        )
+        popup.kept.connect(lambda text: self.set_comment(number, text))
+        place = self._table.visualRect(self._table.currentIndex()).bottomLeft()
+        popup.open_at(self._table.viewport().mapToGlobal(place))
+
+    def set_comment(self, number: int, text: str) -> None:
+        self._log.set_remark(number, replace(self._log.remark(number), comment=text))
+        self._on_remarked([number])
+
+    def _on_remarked(self, rows: list[int]) -> None:
+        self.update()
+        self.remarked.emit(rows)
+
+    def _go_to_mark(self, step: int) -> None:
+        """The next remark that there is, round the end."""
+        rows, here = self._log.remarked(), self._table.current_number()
+        if not rows:
+            return
+        if here is None:
+            place = 0 if step > 0 else -1
+        else:
+            place = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
+        self.wanted.emit(rows[place % len(rows)])
+
+    # -------------------------------------------------------------- copies, resending
+
+    def _copy(self) -> None:
+        """Each message on a line of its own, as it came."""
+        texts = [self._log.raw(number).decode(errors="replace") for number in self._chosen()]
+        if texts:
+            QGuiApplication.clipboard().setText("\n".join(texts))
+
+    def _copy_as(self, name: str) -> None:
+        from inspector.traffic.export import copyas
+
+        number = self._table.current_number()
+        if number is None:
+            return
+        try:
+            QGuiApplication.clipboard().setText(getattr(copyas, name)(self._log, number))
+        except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    def _resend(self) -> None:
+        number = self._table.current_number()
+        if number is not None and self._is_request_of_ours(number):
+            self.resend_requested.emit(number)
+
+    def _is_request_of_ours(self, number: int) -> bool:
+        kinds = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
+        return self._log.kind(number) in kinds and self._log.direction(number) == Direction.OUT
+
+    def _chosen(self) -> list[int]:
+        number = self._table.current_number()
+        return self._table.selected_numbers() or ([number] if number is not None else [])

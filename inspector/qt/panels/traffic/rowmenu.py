@@ -1,0 +1,119 @@
+"""What a right click on a cell offers: filter on its value, and what can be done with its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from inspector.base.jsonvalue import compact, shorten
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration, size
+from inspector.qt.models.traffic import Column
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.choices import DIRECTION_WORDS, KIND_WORDS, STATUS_WORDS
+from inspector.traffic.query.tree import Operator
+from inspector.traffic.records import Direction, RecordKind, Status
+
+_SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_ROW_COMMANDS = (
+    ("traffic.partner", "traffic.operation"),
+    ("traffic.mark", "traffic.comment"),
+    ("traffic.copy",),
+    ("traffic.resend", "traffic.compare"),
+)
+COPIES = ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the language with the value that a cell has; `shown` is how the cell says it."""
+
+    word: str
+    value: str
+    shown: str
+    operator: Operator = Operator.IS
+
+
+def terms_of(log: TrafficLog, number: int, column: int) -> list[Term]:
+    """What a cell can be filtered on. A click on a message, or where nothing is, offers what the row is."""
+    found = [term for term in _terms_of_cell(log, number, column) if term.value]
+    if found or column == Column.MESSAGE:
+        return found
+    return [term for term in _terms_of_cell(log, number, Column.MESSAGE) if term.value]
+
+
+def _terms_of_cell(log: TrafficLog, number: int, column: int) -> Iterator[Term]:
+    match column:
+        case Column.MESSAGE:
+            yield from _terms_of_message(log, number)
+        case Column.SERVER:
+            yield _same("server", log.server_name(number))
+        case Column.STATUS:
+            yield _same("status", STATUS_WORDS[Status(log.status(number))])
+        case Column.DIRECTION:
+            yield _same("dir", DIRECTION_WORDS[Direction(log.direction(number))])
+        case Column.ID if (id := log.id(number)) is not None:
+            yield _same("id", id if isinstance(id, str) else compact(id))
+        case Column.SIZE:
+            yield Term("size", str(log.size(number)), f"{size(log.size(number))} or more", Operator.AT_LEAST)
+        case Column.DURATION if (took := log.duration_ns(number)) is not None:
+            yield Term("dur", f"{took}ns", f"{duration(took)} or longer", Operator.AT_LEAST)
+        case Column.HTTP if (exchange := _http_row(log, number)) >= 0:
+            status = log.columns.http_status[exchange]
+            yield _same("http.status", str(status) if status else "")
+        case Column.REVISION:
+            yield _same("rev", log.revision(number))
+        case Column.OPERATION if (operation := log.operation(number)) is not None:
+            yield _same("op", str(operation + 1))
+        case Column.COMMENT:
+            yield _same("comment", log.remark(number).comment)
+        case Column.FINDING:
+            yield _same("problem", log.problem(number))
+
+
+def _terms_of_message(log: TrafficLog, number: int) -> Iterator[Term]:
+    kind, method = RecordKind(log.kind(number)), log.method(number)
+    if method and kind is not RecordKind.HTTP:
+        yield _same("method", method)
+        yield _same(_SUBJECT_WORDS.get(method, "subject"), log.subject(number))
+    else:
+        yield _same("kind", KIND_WORDS[kind])
+
+
+def _same(word: str, value: str) -> Term:
+    return Term(word, value, value)
+
+
+def _http_row(log: TrafficLog, number: int) -> int:
+    is_own = log.kind(number) == RecordKind.HTTP
+    return number if is_own else log.columns.exchange[number]
+
+
+def make_menu(
+    parent: QWidget,
+    terms: list[Term],
+    actions: dict[str, QAction],
+    narrow: Callable[[Term, bool], None],
+) -> QMenu:
+    """`narrow` is told which term, and whether to leave it out."""
+    menu = QMenu(parent)
+    for is_excluded in (False, True):
+        for term in terms:
+            words = f"{term.word} {_shown(term)}"
+            text = f"Exclude {words}" if is_excluded else f"Filter on {words}"
+            menu.addAction(text, partial(narrow, term, is_excluded))
+    for group in _ROW_COMMANDS:
+        menu.addSeparator()
+        menu.addActions([actions[id] for id in group])
+        if "traffic.copy" in group:
+            copies = menu.addMenu("Copy as")
+            copies.addActions([actions[id] for id in COPIES])
+    return menu
+
+
+def _shown(term: Term) -> str:
+    return shorten(one_line(term.shown), 40).replace("&", "&&")

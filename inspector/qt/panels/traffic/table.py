@@ -1,0 +1,166 @@
+"""The table of frames or operations: it follows the newest row, and says what came meanwhile when not."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSettings, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QPushButton, QTableView, QWidget
+
+from inspector.qt.models.traffic import Column, TrafficModel
+from inspector.qt.panels.traffic.columns import ColumnKeeper
+from inspector.qt.theme import SPACE_3, Theme
+from inspector.qt.widgets.itemviews import dress_table
+
+
+class TrafficTable(QTableView):
+    """Rows of a `TrafficModel`.
+
+    Signals:
+        following_changed: The person scrolled away from the end, or came back to it.
+        menu_requested: Carries the cell and the place on the screen.
+        mark_clicked: Somebody clicked where a row's mark is; carries the row of the log.
+    """
+
+    following_changed = Signal(bool)
+    menu_requested = Signal(QModelIndex, QPoint)
+    mark_clicked = Signal(int)
+
+    def __init__(
+        self, model: TrafficModel, theme: Theme, memory: QSettings | None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._traffic = model
+        self._is_following = False
+        self._is_moving = False
+        self._new_below = 0
+        self.setAccessibleName("Traffic")
+        self.setModel(model)
+        dress_table(self, theme)
+        self.setFont(theme.mono_font(0.95))
+        self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
+        self.columns = ColumnKeeper(self, model, memory)
+        self._pill = QPushButton(self)
+        self._pill.setProperty("kind", "primary")
+        self._pill.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._pill.hide()
+        self._pill.clicked.connect(lambda: self.set_following(True))
+        self.viewport().installEventFilter(self)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._on_menu_requested)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        model.rowsInserted.connect(self._on_rows_inserted)
+        model.modelReset.connect(self._on_reset)
+
+    # -------------------------------------------------------------- following
+
+    @property
+    def is_following(self) -> bool:
+        return self._is_following
+
+    @property
+    def new_below(self) -> int:
+        """How many rows came while it did not follow."""
+        return self._new_below
+
+    def set_following(self, follow: bool) -> None:
+        if follow != self._is_following:
+            self._is_following = follow
+            self._set_new_below(0)
+            self.following_changed.emit(follow)
+        if follow:
+            self.scrollToBottom()
+
+    def begin_change(self) -> None:
+        """Rows come or go: what scrolls now is not the person."""
+        self._is_moving = True
+
+    def end_change(self) -> None:
+        if self._is_following:
+            self.scrollToBottom()
+        self._is_moving = False
+        # Requests on screen may have got their answers: their cells are read anew.
+        self.viewport().update()
+
+    def show_number(self, number: int) -> bool:
+        """Go to a row of the log, if it is shown."""
+        row = self._traffic.find_row(number)
+        if row is None:
+            return False
+        self.set_following(False)
+        index = self._traffic.index(row, Column.MESSAGE)
+        self.setCurrentIndex(index)
+        self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
+        return True
+
+    def current_number(self) -> int | None:
+        index = self.currentIndex()
+        return self._traffic.number(index.row()) if index.isValid() else None
+
+    def selected_numbers(self) -> list[int]:
+        """Rows of the log, in its order."""
+        return sorted(self._traffic.number(index.row()) for index in self.selectionModel().selectedRows())
+
+    # -------------------------------------------------------------- events
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QResizeEvent) and watched is self.viewport():
+            self.columns.fit(event.size().width())
+            self._place_pill()
+        return super().eventFilter(watched, event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        super().mousePressEvent(event)
+        if event.button() is Qt.MouseButton.LeftButton and index.isValid() and index.column() == Column.MARK:
+            self.mark_clicked.emit(self._traffic.number(index.row()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Letters are no search here: there is a filter for that, and single keys are commands."""
+        if event.key() == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
+            if (number := self.current_number()) is not None:
+                self.mark_clicked.emit(number)
+        elif event.key() == Qt.Key.Key_End and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.set_following(True)
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Not here: Qt would read every row until one fits."""
+
+    def _on_menu_requested(self, place: QPoint) -> None:
+        index = self.indexAt(place)
+        if index.isValid():
+            self.menu_requested.emit(index, self.viewport().mapToGlobal(place))
+
+    def _on_scrolled(self, value: int) -> None:
+        """Scrolling away from the end stops following; coming back to it starts again."""
+        if not self._is_moving and self.isVisible():
+            self.set_following(value >= self.verticalScrollBar().maximum() - 2)
+
+    def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        if not self._is_following and last == self._traffic.rowCount() - 1:
+            self._set_new_below(self._new_below + last - first + 1)
+
+    def _on_reset(self) -> None:
+        self._set_new_below(0)
+
+    # -------------------------------------------------------------- the pill
+
+    def forget_new(self) -> None:
+        """What was found by a new filter did not just come."""
+        self._set_new_below(0)
+
+    def _set_new_below(self, count: int) -> None:
+        self._new_below = count
+        is_wanted = count > 0 and self._traffic.sorted_by is None
+        self._pill.setVisible(is_wanted)
+        if is_wanted:
+            self._pill.setText(f"{count:,} new below")
+            self._pill.setToolTip("Go to the newest row, and follow (Ctrl+End)")
+            self._place_pill()
+
+    def _place_pill(self) -> None:
+        self._pill.adjustSize()
+        area = self.viewport().geometry()
+        left = area.left() + (area.width() - self._pill.width()) // 2
+        self._pill.move(left, area.bottom() - self._pill.height() - SPACE_3)

@@ -1,0 +1,86 @@
+"""The views of what fits: the table, and the timeline and the statistics once somebody looks at them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from inspector.qt.models.rowsearch import RowSearch
+from inspector.qt.models.source import TrafficSource
+from inspector.qt.theme import Theme
+
+if TYPE_CHECKING:
+    from inspector.qt.panels.traffic.feeding import ViewFeeder
+    from inspector.qt.panels.traffic.statistics import StatisticsView
+    from inspector.qt.panels.traffic.timeline import TimelineView
+
+
+class View(IntEnum):
+    """In the order of the switch."""
+
+    FRAMES = 0
+    OPERATIONS = 1
+    TIMELINE = 2
+    STATISTICS = 3
+
+
+class Views(QStackedWidget):
+    """Frames and operations share the table. The others are made when first shown, and fed while shown.
+
+    Signals:
+        row_chosen: Somebody clicked what stands for a row of the log.
+        range_chosen: Only this time range is to be shown; None for all.
+    """
+
+    row_chosen = Signal(int)
+    range_chosen = Signal(object)
+
+    def __init__(self, table: QWidget, source: TrafficSource, search: RowSearch, theme: Theme) -> None:
+        super().__init__()
+        self._source = source
+        self._search = search
+        self._theme = theme
+        self._pages: dict[View, QWidget] = {View.FRAMES: table, View.OPERATIONS: table}
+        self._feeders: dict[View, ViewFeeder] = {}
+        self.timeline: TimelineView | None = None
+        self.addWidget(table)
+
+    @property
+    def is_table(self) -> bool:
+        return self.currentIndex() == 0
+
+    def show_view(self, view: View) -> None:
+        if view not in self._pages:
+            self._make(view)
+        for each, feeder in self._feeders.items():
+            feeder.set_shown(each is view)
+        self.setCurrentWidget(self._pages[view])
+
+    def show_row(self, number: int) -> None:
+        """A row was chosen in the table: the timeline goes along."""
+        if self.timeline is not None:
+            self.timeline.show_row(number)
+
+    def _make(self, view: View) -> None:
+        from inspector.qt.panels.traffic.feeding import ViewFeeder
+
+        made = self._make_timeline() if view is View.TIMELINE else self._make_statistics()
+        made.row_chosen.connect(self.row_chosen)
+        self._pages[view] = made
+        self._feeders[view] = ViewFeeder(made, self._search, self)
+        self.addWidget(made)
+
+    def _make_timeline(self) -> TimelineView:
+        from inspector.qt.panels.traffic.timeline import TimelineView
+
+        self.timeline = TimelineView(self._source, self._theme)
+        self.timeline.range_chosen.connect(self.range_chosen)
+        return self.timeline
+
+    def _make_statistics(self) -> StatisticsView:
+        from inspector.qt.panels.traffic.statistics import StatisticsView
+
+        return StatisticsView(self._source, self._theme)
