@@ -149,6 +149,12 @@ class Captures:
             self.problem_found.emit(problem)
         return chosen
 
+    async def get_limits(self) -> KeepCaptures:
+        return self.limits()
+
+    async def get_folder(self) -> Path | None:
+        return self.folder
+
     async def set_limits(self, chosen: KeepCaptures) -> None:
         """Keep so many from now on, and delete the others at once. Raises ConfigError."""
         if self._preferences is not None:
