@@ -30,7 +30,7 @@ _ABOUT_A_TASK = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
 _TASK_NEWS = ("notifications/tasks", "notifications/tasks/status")
 _NEVER_ASK = ("ping", "subscriptions/listen")  # open for long, or at any time, and the cause of nothing
 # Notifications that name a request or a task. No other is looked into: they come in floods.
-_TELLING = ("notifications/progress", "notifications/cancelled", *_TASK_NEWS)
+_TELLING = frozenset(("notifications/progress", "notifications/cancelled", *_TASK_NEWS))
 
 _REMEMBERED = 4096
 _MOST_ASKED = 256
