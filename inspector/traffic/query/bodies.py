@@ -12,6 +12,7 @@ from inspector.traffic.query.needle import Needle, as_bytes
 from inspector.traffic.query.patterns import SEARCHED, regular_expression, searches
 from inspector.traffic.query.tree import Operator
 
+_Read: TypeAlias = Callable[[int], bytes]
 BodyTest: TypeAlias = Callable[[TrafficLog, int], bool]
 _PART = 1024 * 1024  # of a big body that is read at a time
 _SMALL = 16 * 1024  # a body that is searched together with others
@@ -42,27 +43,41 @@ def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
 
 def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> bytes:
     """A byte for each row of the window: 1 where a body of those that are alive has the text."""
-    found = bytearray(len(window))
+    found, read = bytearray(len(window)), _small_body_reader(log)
     for first in range(0, len(window), _GROUP):
-        group = range(first, min(first + _GROUP, len(window)))
-        for at in _group_with(log, needle, window.start, group, alive):
-            found[at] = 1
+        rows = list(compress(window[first : first + _GROUP], alive[first : first + _GROUP]))
+        for row in _group_with(log, needle, rows, read):
+            found[row - window.start] = 1
     return bytes(found)
 
 
-def _group_with(log: TrafficLog, needle: Needle, start: int, group: range, alive: bytes) -> Iterator[int]:
+def _group_with(log: TrafficLog, needle: Needle, rows: list[int], read: _Read) -> Iterator[int]:
     """Small bodies are joined, since one search of much is far cheaper than many searches of little."""
-    raws = log.in_memory(start + group.start, start + group.stop)
-    small: list[bytes] = []
-    places: list[int] = []
-    for at, kept in compress(zip(group, raws, strict=True), alive[group.start : group.stop]):
-        raw = kept if kept is not None or log.kept(start + at) > _SMALL else log.raw(start + at)
-        if raw is not None and len(raw) <= _SMALL:
-            small.append(raw)
-            places.append(at)
-        elif is_in_body(log, start + at, needle):
-            yield at
-    yield from (places[index] for index in _indexes_with(needle, small))
+    kept = log.columns.kept
+    small = [row for row in rows if kept[row] <= _SMALL]
+    if len(small) < len(rows):
+        yield from (row for row in rows if kept[row] > _SMALL and is_in_body(log, row, needle))
+    yield from (small[index] for index in _indexes_with(needle, list(map(read, small))))
+
+
+def _small_body_reader(log: TrafficLog) -> _Read:
+    """Reads rows in turn. Rows that were let go lie together on the shelf: it is asked once a chunk."""
+    columns, first, memory = log.columns, 0, list[bytes | None]()
+    chunk, stored = -1, b""
+
+    def read(row: int) -> bytes:
+        nonlocal first, memory, chunk, stored
+        if not first <= row < first + len(memory):
+            first, memory = row, log.in_memory(row, row + _GROUP)
+        raw = memory[row - first]
+        if raw is not None:
+            return raw
+        if columns.chunk[row] != chunk:
+            chunk = columns.chunk[row]
+            stored = log.stored(chunk)
+        return stored[columns.offset[row] : columns.offset[row] + columns.kept[row]]
+
+    return read
 
 
 def _indexes_with(needle: Needle, bodies: list[bytes]) -> Iterator[int]:

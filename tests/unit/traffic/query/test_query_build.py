@@ -109,13 +109,13 @@ def test_the_help_page_is_the_manual() -> None:
 
 
 def test_the_manual_has_every_word_and_only_filters_that_work() -> None:
-    text = manual()
+    page = manual()
     for field in FIELDS.values():
-        assert f"| `{field.word}` |" in text
-        assert field.description in text
-    shown = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-    examples = text[text.index("## Examples") :].splitlines()[4:]
+        assert f"| `{field.word}` |" in page
+        assert field.description in page
+    shown = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    examples = page[page.index("## Examples") :].splitlines()[4:]
     shown += [line.split("`")[1] for line in examples if line.startswith("|")]
     assert len(shown) > 12
-    for example in shown:
-        assert parse(example) is not None
+    for text in shown:
+        assert parse(text) is not None

@@ -123,7 +123,7 @@ _ENDINGS = (
         "=1",
         ".a:x",
     ),
-    *(">2025-06-18", ":handshake", "in", "14:03", "2025-06-18", "ok", "1s", "yes", "stateless"),
+    *(">2025-06-18", ":handshake", "in", "14:03", "2025-06-18", "ok", "1s", "yes", "stateless", "request"),
 )
 
 

@@ -219,6 +219,37 @@ def test_text_never_spans_two_bodies() -> None:
     assert _found("foobar", log) == []
 
 
+class _Shelf:
+    """Has the bodies of rows that were let go, two in a chunk."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._chunks = [log.raw(row) + log.raw(row + 1) for row in range(0, len(log), 2)]
+        for row in range(len(log)):
+            log.columns.chunk.append(row // 2)
+            log.columns.offset.append(log.kept(row - 1) if row % 2 else 0)
+
+    def part(self, number: int, start: int, length: int) -> bytes:
+        first = self._log.columns.offset[number] + start
+        return self.chunk(number // 2)[first : first + length]
+
+    def chunk(self, number: int) -> bytes:
+        return self._chunks[number]
+
+    def http(self, number: int) -> None:
+        return None
+
+
+def test_rows_that_were_let_go_are_searched_on_the_shelf() -> None:
+    log = make_log(*(RowSpec(raw=b'{"params":{"a":"x%d"}}' % number) for number in range(6)))
+    log.shelve(_Shelf(log))
+    log.let_go(0, 4)
+    assert _found("x1 or x2 or x5", log) == [1, 2, 5]
+    assert _found('"}}{"', log) == []  # only where two bodies meet
+    assert _found("params.a in (x0, x2, x4)", log) == [0, 2, 4]
+    assert _found('text ~ "x[35]"', log) == [3, 5]
+
+
 def test_times_of_a_day_mean_every_day() -> None:
     day = 86_400_000_000_000
     log = make_log(*(RowSpec(wall_ns=NOON + n * day // 2) for n in range(4)))
