@@ -61,6 +61,7 @@ class OperationLinker:
         self._tokens: dict[RequestId, int] = {}
         self._tasks: dict[str, int] = {}
         self._asked: dict[int, _Asked] = {}
+        self._mixed = -1  # the latest batch that has answers of several operations
 
     def new_conversation(self) -> None:
         """Ids and tokens start anew. Tasks and request states do not: servers may keep them."""
@@ -107,8 +108,9 @@ class OperationLinker:
             self._log.belongs_to(row, row)
         elif asked is not None:
             operation = self._of_answer(asked, item, direction)
-            others = self._log.columns.operation[row]
-            self._log.belongs_to(row, operation if others in (-1, operation) else -1)
+            if self._log.columns.operation[row] not in (-1, operation):
+                self._mixed = row
+            self._log.belongs_to(row, -1 if self._mixed == row else operation)
 
     def exchanged(self, exchange: int, carried: int) -> None:
         """The HTTP exchange of a row began, and carries the frame of another."""

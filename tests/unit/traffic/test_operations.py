@@ -394,7 +394,7 @@ def test_a_batch_of_requests_is_one_operation(tape: Tape) -> None:
 def test_a_batch_of_answers_belongs_to_an_operation_if_there_is_but_one(tape: Tape) -> None:
     for id in range(4):
         tape.call(id)
-    for ids in ((0, 1), (2,)):
+    for ids in ((0, 1, 0), (2,)):
         batch: list[JSON] = [{"jsonrpc": "2.0", "id": id, "result": {}} for id in ids]
         tape.receive(read(json.dumps(batch).encode()))
     assert tape.operations[4:] == [None, 2]
