@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
-
-from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
 from inspector.qt.panels.traffic.message import FORM_WORDS, Form, MessageView
-from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.emptystate import EmptyState
-from inspector.qt.widgets.labels import Muted, plain_tooltip
+from inspector.qt.panels.traffic.side import Side
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.segments import Segments
-from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
 # Two messages need this much room before they are shown beside each other unasked.
@@ -51,7 +45,7 @@ class ExchangeView(QWidget):
         self._forms = Segments(theme, FORM_WORDS)
         self._forms.setAccessibleName("Form of the message")
         self._own = self._make_side()
-        self._other: _Side | None = None
+        self._other: Side | None = None
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self._own)
@@ -133,7 +127,7 @@ class ExchangeView(QWidget):
             self._other.show()
             self._splitter.setSizes([self.width() // 2] * 2)
 
-    def _sides(self) -> list[_Side]:
+    def _sides(self) -> list[Side]:
         return [self._own] if self._other is None else [self._own, self._other]
 
     # -------------------------------------------------------------- forms
@@ -162,8 +156,8 @@ class ExchangeView(QWidget):
 
     # -------------------------------------------------------------- making
 
-    def _make_side(self) -> _Side:
-        side = _Side(self._bridge, self._theme)
+    def _make_side(self) -> Side:
+        side = Side(self._bridge, self._theme)
         side.row_requested.connect(self.row_requested)
         side.message.filter_requested.connect(self.filter_requested)
         side.message.form_requested.connect(self._on_form_requested)
@@ -189,117 +183,6 @@ class ExchangeView(QWidget):
         column.setSpacing(0)
         column.addLayout(strip)
         column.addWidget(self._splitter, 1)
-
-
-class _Side(QWidget):
-    """One message with a head that says which row it is; or why there is none."""
-
-    row_requested = Signal(int)
-
-    def __init__(self, bridge: Bridge, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._row: int | None = None
-        self._waiting_since: int | None = None
-        self.message = MessageView(bridge, theme)
-        self._absence = EmptyState(theme)
-        self._go = QAction(self)
-        self._go_button = ActionButton(self._go, "quiet")
-        self._go.triggered.connect(self._on_go)
-        self._caption = Muted(theme)
-        self._head = QWidget()
-        self._pages = QStackedWidget()
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self._tell_elapsed)
-        self._lay_out()
-
-    @property
-    def has_message(self) -> bool:
-        return self._pages.currentWidget() is self.message
-
-    def set_headed(self, is_headed: bool) -> None:
-        self._head.setVisible(is_headed)
-
-    def show_row(self, log: TrafficLog, row: int) -> None:
-        if row != self._row or not self.has_message:
-            self._row = row
-            self.message.show_row(log, row)
-            self._pages.setCurrentWidget(self.message)
-        self._waiting_since = None
-        self._timer.stop()
-        self.show_head(log, row)
-
-    def show_head(self, log: TrafficLog, row: int) -> None:
-        kind = RecordKind(log.kind(row)).name.lower()
-        self._go.setText(f"#{row + 1:,}")
-        self._go.setToolTip("Go to this row")
-        self._go_button.show()
-        self._caption.setIndent(0)
-        self._caption.setText(f"{kind} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}")
-        self._caption.setToolTip(plain_tooltip(full_time(log.wall_ns(row))))
-
-    def show_absence(self, log: TrafficLog, request: int, *, is_live: bool) -> None:
-        """There is no answer: yet, or ever."""
-        self._row = None
-        self._go_button.hide()
-        self._caption.setIndent(SPACE_3)
-        self._caption.setText("no answer")
-        status = log.status(request)
-        self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
-        if self._waiting_since is not None:
-            self._tell_elapsed()
-            self._keep_time()
-        else:
-            self._timer.stop()
-            self._absence.show_empty(*_ABSENCES.get(status, _NEVER_ANSWERED))
-        self._pages.setCurrentWidget(self._absence)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._keep_time()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._timer.stop()
-        super().hideEvent(event)
-
-    def _keep_time(self) -> None:
-        if self._waiting_since is not None and self.isVisible():
-            self._timer.start()
-
-    def _tell_elapsed(self) -> None:
-        assert self._waiting_since is not None
-        elapsed = max(0, time.time_ns() - self._waiting_since)
-        self._absence.show_loading("No answer yet", f"Sent {duration(elapsed)} ago.")
-
-    def _on_go(self) -> None:
-        if self._row is not None:
-            self.row_requested.emit(self._row)
-
-    def _lay_out(self) -> None:
-        self._head.setFixedHeight(self._theme.row_height() + SPACE_1)
-        row = QHBoxLayout(self._head)
-        row.setContentsMargins(0, 0, SPACE_3, 0)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self._go_button)
-        row.addWidget(self._caption, 1)
-        self._pages.addWidget(self.message)
-        self._pages.addWidget(self._absence)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._head)
-        column.addWidget(self._pages, 1)
-
-
-_NEVER_ANSWERED = ("info", "No answer", "The recording ended before one came.")
-_ABSENCES = {
-    Status.GIVEN_UP: (
-        "stop",
-        "Given up",
-        "It was cancelled, took too long, or its connection ended. A late answer has a row of its own.",
-    ),
-    Status.NOT_SENT: ("unplug", "Not sent", "There was no way to the server: it never left."),
-}
 
 
 def _icon_button(action: QAction) -> QToolButton:
