@@ -110,6 +110,8 @@ class _Life(QObject):
             self._end()
         else:
             self._front.bridge.start("first servers", open_first_servers(self._app, self._demo))
+            self._front.window.captures.open(self._captures)
+            self._front.window.capture_news.offer_interrupted()
 
     def _on_closing(self) -> None:
         if not self._is_closing:

@@ -22,12 +22,19 @@ class Strips(QWidget):
         self._column.setSpacing(0)
         self.hide()
 
-    def say(self, about: str, words: str, action: QAction | None = None, tone: Tone = "wait") -> None:
+    def say(
+        self,
+        about: str,
+        words: str,
+        action: QAction | None = None,
+        tone: Tone = "wait",
+        other: QAction | None = None,
+    ) -> None:
         """`about` is what it is about: a later word about the same takes its place."""
         strip = self._strips.get(about)
         if strip is None or strip.action is not action:
             self.take_back(about)
-            strip = self._strips[about] = _Strip(self._theme, action, tone)
+            strip = self._strips[about] = _Strip(self._theme, action, tone, other)
             self._column.addWidget(strip)
         strip.words.setText(words)
         strip.show()
@@ -48,7 +55,7 @@ class Strips(QWidget):
 
 
 class _Strip(QWidget):
-    def __init__(self, theme: Theme, action: QAction | None, tone: Tone) -> None:
+    def __init__(self, theme: Theme, action: QAction | None, tone: Tone, other: QAction | None) -> None:
         super().__init__()
         self._theme = theme
         self._tone: Tone = tone
@@ -58,8 +65,9 @@ class _Strip(QWidget):
         row.setContentsMargins(SPACE_3, 0, SPACE_2, 0)
         row.setSpacing(SPACE_2)
         row.addWidget(self.words)
-        if action is not None:
-            row.addWidget(ActionButton(action, "quiet"))
+        for each in (action, other):
+            if each is not None:
+                row.addWidget(ActionButton(each, "quiet"))
         row.addStretch(1)
         self.setFixedHeight(theme.row_height() + 4)
         theme.changed.connect(self.update)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QFileDialog, QWidget
 
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
+from inspector.base.units import plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
@@ -22,8 +24,10 @@ from inspector.qt.widgets.jobbar import JobBar
 from inspector.traffic.suffixes import OPENABLE, SUFFIX
 
 if TYPE_CHECKING:
-    from inspector.engine.exports import OnProgress
+    from inspector.engine.exports import Exported, ExportFormat, OnProgress
     from inspector.traffic.capture import Capture
+    from inspector.traffic.export.masking import Masking
+    from inspector.traffic.log import TrafficLog
 
 _SAVE_REMARKS_MS = 500
 _KINDS = "Captures and exports ({})"
@@ -44,10 +48,12 @@ class CaptureDocks(QObject):
     Signals:
         front_changed: Another traffic panel is in front.
         opened: A capture has its dock now; carries the OpenedCapture.
+        told: Something was done; carries a sentence.
     """
 
     front_changed = Signal()
     opened = Signal(object)
+    told = Signal(str)
 
     def __init__(
         self,
@@ -118,7 +124,8 @@ class CaptureDocks(QObject):
     def _show(self, capture: Capture) -> None:
         title = _short(capture.title)
         source = TrafficSource(capture.log, title)
-        panel = TrafficPanel(source, self._bridge, self._actions, self._theme)
+        choices, memory = self._live.choices, self._live.memory
+        panel = TrafficPanel(source, self._bridge, self._actions, self._theme, choices=choices, memory=memory)
         source.setParent(panel)
         dock = self._add_dock(title, panel)
         dock.setToolTip(one_line(str(capture.path)))
@@ -193,6 +200,35 @@ class CaptureDocks(QObject):
         job.stopped.connect(task.cancel)
         task.add_done_callback(lambda _: job.end())
 
+    # -------------------------------------------------------------- dialogs
+
+    def open_export(self) -> None:
+        """Export what is in front: what its filter shows, what is chosen in it, or all of it."""
+        from inspector.qt.dialogs.export import ExportDialog
+
+        log = self._front.source.log
+        dialog = ExportDialog(self._bridge, self._theme, log, _row_choices(self._front), self._window)
+        dialog.chosen.connect(partial(self._export, log))
+        dialog.show()
+
+    def _export(
+        self, log: TrafficLog, rows: Sequence[int], format: ExportFormat, masking: Masking, path: Path
+    ) -> None:
+        async def write(on_progress: OnProgress) -> None:
+            done = await self._bridge.ask_captures(
+                lambda captures: captures.export(log, rows, format, masking, path, on_progress)
+            )
+            self.told.emit(_in_words(done))
+
+        self.run_job(f"Exporting {_short(path.name)}", write)
+
+    def open_kept(self) -> None:
+        from inspector.qt.dialogs.keptcaptures import KeptCapturesDialog
+
+        dialog = KeptCapturesDialog(self._bridge, self._theme, self._window)
+        dialog.open_requested.connect(lambda path: self.open([path]))
+        dialog.show()
+
     # -------------------------------------------------------------- front
 
     def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
@@ -216,6 +252,27 @@ def openable(data: QMimeData) -> list[Path]:
     """The files of a drag that can be opened: by their names; what is in them is looked at later."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix.lower() in OPENABLE]
+
+
+def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:
+    """What of a panel's rows can be exported, the most likely first."""
+    log, search = panel.source.log, panel.model.search
+    shown, everything = array("q", search.rows), array("q", range(len(log)))
+    if search.condition.operations:
+        roots, operation = set(shown), log.columns.operation
+        shown = array("q", (row for row in everything if operation[row] in roots))
+    chosen = array("q", panel.table.selected_numbers())
+    choices = [("What the filter shows", shown), ("Everything", everything)]
+    return [*choices, ("The chosen rows", chosen)] if len(chosen) > 1 else choices
+
+
+def _in_words(done: Exported) -> str:
+    parts = [f"{plural(done.rows, 'row')} went into {_short(done.path.name)}"]
+    if done.masked:
+        parts.append(f"{plural(done.masked, 'secret')} masked")
+    if done.dropped:
+        parts.append(f"left out, because this format cannot hold it: {done.dropped}")
+    return "; ".join(parts) + "."
 
 
 def _short(name: str) -> str:

@@ -113,6 +113,8 @@ class Commands(QObject):
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
             "capture.open": window.captures.choose_and_open,
             "capture.save": window.captures.choose_and_save,
+            "capture.export": window.captures.open_export,
+            "capture.kept": window.captures.open_kept,
             "capture.side_by_side": lambda: window.set_side_by_side(self._is_checked("capture.side_by_side")),
             "capture.close": lambda: window.captures.close(window.traffic_in_front()),
             "view.overview": lambda: window.show_tab("overview"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -30,6 +30,8 @@ from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jobbar import JobBar
 from inspector.qt.widgets.notice import NoticeBar
+from inspector.qt.widgets.strips import Strips
+from inspector.qt.window.capturenews import CaptureNews
 from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
 
@@ -65,12 +67,16 @@ class MainWindow(QMainWindow):
         self._welcome = EmptyState(theme)
         self._stack = QStackedWidget()
         self.notices = NoticeBar(theme)
+        self.strips = Strips(theme)
         self.jobs = JobBar(theme)
         self.captures = CaptureDocks(
             bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
         )
         self._lay_out()
         self._make_menus()
+        self.capture_news = CaptureNews(bridge, self.strips, self)
+        self._dismiss_told = QAction("Dismiss", self)
+        self._dismiss_told.triggered.connect(lambda: self.strips.take_back("told"))
         self._commands = Commands(self, bridge, self.actions_table)
         self._connect()
         self._restore()
@@ -157,6 +163,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notices)
+        column.addWidget(self.strips)
         column.addWidget(self.jobs)
         column.addWidget(widget, 1)
         return page
@@ -220,8 +227,13 @@ class MainWindow(QMainWindow):
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
         self.servers.server_chosen.connect(self._on_server_chosen)
+        self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
+        self.captures.told.connect(self._on_told)
         self.captures.front_changed.connect(self._commands.update_traffic)
         self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
+
+    def _on_told(self, words: str) -> None:
+        self.strips.say("told", words, self._dismiss_told, "ok")
 
     # -------------------------------------------------------------- servers
 

@@ -73,6 +73,7 @@ class TrafficPanel(QWidget):
         self.actions_here = self._actions = actions.local("traffic.", self)
         self.theme = theme
         self.choices = choices or TrafficChoices(memory, self)
+        self.memory = memory
         self._hidden_number: int | None = None  # a chosen row that the filter has put out of sight
         self._wanted_number = 0
         self.language = FilterLanguage(source.log)
