@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QBuffer, QIODevice, QPoint
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPalette
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.base.errors import UserError
@@ -21,6 +22,7 @@ from inspector.qt.panels.traffic.decoded import DecodedView
 from inspector.qt.panels.traffic.detail import DetailView
 from inspector.qt.panels.traffic.message import Form
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.segments import Segments
 from tests.qt.detail_stage import Stage
 from tests.qt.lens_driver import words_on
 
@@ -112,6 +114,31 @@ def test_big_message_is_readable_at_once_and_to_its_end(view: DetailView, stage:
     assert view.text.shown_text().endswith('the end"}]}}')
 
 
+def test_message_is_saved_whole_where_the_person_says(
+    view: DetailView, stage: Stage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    row = stage.result({"text": "x" * 3_000_000})
+    view.show_row(row)
+    view.message.save_action.trigger()
+    dialog = view.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.fileSelected.emit(str(tmp_path / "saved.json"))
+    dialog.close()
+    qtbot.waitUntil(lambda: "Saved" in words_on(view.message))
+    assert (tmp_path / "saved.json").read_bytes() == stage.log.raw(row)
+
+
+def test_arrow_keys_pass_over_forms_that_the_row_has_not(view: DetailView, stage: Stage) -> None:
+    view.show_row(stage.request("ping"))
+    view.message.set_form(Form.BYTES)
+    switch = view.findChild(Segments)
+    assert switch is not None
+    QTest.keyClick(switch, Qt.Key.Key_Right)
+    assert view.message.own.form() is Form.TREE
+    QTest.keyClick(switch, Qt.Key.Key_Left)
+    assert view.message.own.form() is Form.BYTES
+
+
 # ------------------------------------------------------------------ tree
 
 
@@ -182,6 +209,9 @@ def test_long_text_is_shown_whole_below_the_tree(view: DetailView, stage: Stage)
     assert "\n" not in shown
     tree.view.activated.emit(tree.view.currentIndex())
     assert tree.whole_text() == text
+    tree.hide_whole_value()
+    assert tree.whole_text() == ""
+    tree.show_whole_value()
     view.show_row(stage.request("ping", id=2))
     assert view.message.own.tree.whole_text() == ""
 

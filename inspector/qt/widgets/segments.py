@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from inspector.qt.theme import Theme
 
@@ -54,9 +54,15 @@ class Segments(QWidget):
         if step is None:
             super().keyPressEvent(event)
             return
-        button = self._group.button((self.index() + step) % len(self._group.buttons()))
+        button = self._neighbour(step)
         button.setFocus(Qt.FocusReason.TabFocusReason)
         button.click()
+
+    def _neighbour(self, step: int) -> QAbstractButton:
+        """The next segment that way, around the ends; one that is hidden is passed over."""
+        count = len(self._group.buttons())
+        ways = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))
+        return next(button for button in ways if not button.isHidden())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

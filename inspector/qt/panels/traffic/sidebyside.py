@@ -142,10 +142,7 @@ class ExchangeView(QWidget):
         self._forms.choose(self._own.message.form() if self._row is not None else self._wanted)
 
     def _on_form_chosen(self, index: int) -> None:
-        if self._forms.button(index).isHidden():  # reached with an arrow key
-            self._show_forms()
-        else:
-            self.set_form(Form(index))
+        self.set_form(Form(index))
 
     def _on_form_requested(self, form: int) -> None:
         self.set_form(Form(form))

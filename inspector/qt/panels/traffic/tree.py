@@ -60,6 +60,10 @@ class JsonTree(QWidget):
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self.copy_value)
+        self._close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        self._close.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._close.setEnabled(False)
+        self._close.activated.connect(self.hide_whole_value)
         self._whole: JsonView | None = None
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self._splitter.setChildrenCollapsible(False)
@@ -71,12 +75,12 @@ class JsonTree(QWidget):
 
     def set_value(self, value: TreeValue) -> None:
         """Show another value, opened as far as a screen goes."""
-        self._hide_whole()
+        self.hide_whole_value()
         self.model.set_value(value)
         self._open_first_rows()
 
     def clear(self) -> None:
-        self._hide_whole()
+        self.hide_whole_value()
         self.model.clear()
 
     def whole_text(self) -> str:
@@ -111,6 +115,12 @@ class JsonTree(QWidget):
             self._splitter.addWidget(self._whole)
         self._whole.set_text(self.model.text(index), "text")
         self._whole.show()
+        self._close.setEnabled(True)
+
+    def hide_whole_value(self) -> None:
+        if self._whole is not None:
+            self._whole.hide()
+        self._close.setEnabled(False)
 
     def expand_below(self) -> None:
         """Open the chosen row and what is in it, up to a bound."""
@@ -129,6 +139,8 @@ class JsonTree(QWidget):
             menu.addAction("Exclude this value", self.exclude_value)
             menu.addSeparator()
             menu.addAction("Show whole value", self.show_whole_value)
+            if self.whole_text():
+                menu.addAction("Hide whole value", self.hide_whole_value)
         else:
             menu.addSeparator()
             menu.addAction("Expand all below", self.expand_below)
@@ -151,13 +163,10 @@ class JsonTree(QWidget):
 
     def _on_activated(self, index: QModelIndex) -> None:
         """A double click, or Return, on a text that does not fit."""
+        self.view.setCurrentIndex(index)
         value = self.model.value(index)
         if isinstance(value, str) and (whole_length(value) > 60 or "\n" in value):
             self.show_whole_value()
-
-    def _hide_whole(self) -> None:
-        if self._whole is not None:
-            self._whole.hide()
 
     def _open_first_rows(self) -> None:
         top = [self.model.index(row, 0) for row in range(min(self.model.rowCount(), _OPENED_ROWS))]
