@@ -390,6 +390,7 @@ QPushButton[kind="primary"]:focus { border-color: $text; }
 QPushButton[kind="primary"]:disabled { background: $hover; color: $faint; border-color: $line; }
 QPushButton[kind="danger"] { color: $error; }
 QPushButton[kind="danger"]:hover { background: $danger; }
+QPushButton[kind="danger"]:disabled, QPushButton[kind="quiet"]:disabled { color: $faint; }
 QPushButton[kind="quiet"] { background: transparent; border-color: transparent; color: $accent; }
 QPushButton[kind="quiet"]:hover { background: $hover; }
 QPushButton[kind="quiet"]:focus { border-color: $accent; }

@@ -34,6 +34,11 @@ from inspector.traffic.export.masking import Masking
 from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.log import TrafficLog
 
+_ADVICE = (
+    "These look like secrets. Each is written as its placeholder, the same everywhere; untick what is none."
+)
+_WARNING = "A secret under an innocent name is not found: look before you share."
+
 
 class ExportDialog(QDialog):
     """Choices on top, the secrets below; “Export…” asks for the file.
@@ -66,6 +71,7 @@ class ExportDialog(QDialog):
         self.scopes = _Choice([(words, plural(len(rows), "row")) for words, rows in scopes], theme)
         self.secrets = QTreeWidget()
         self._gate = Gate(theme, self._make_list(theme))
+        self._advice = Muted(theme, wrap=True)
         self.export_action = QAction("Export…", self)
         self.export_action.triggered.connect(self._on_export)
         self._cancel = QAction("Cancel", self)
@@ -109,11 +115,7 @@ class ExportDialog(QDialog):
         column.addWidget(self.scopes)
         column.addSpacing(SPACE_1)
         column.addWidget(Heading(theme, "Masked"))
-        words = (
-            "These look like secrets. Each is written as its placeholder, the same everywhere; "
-            "untick what is none. A secret under an innocent name is not found: look before you share."
-        )
-        column.addWidget(Muted(theme, words, wrap=True))
+        column.addWidget(self._advice)
         column.addWidget(self._gate, 1)
         column.addSpacing(SPACE_3)
         column.addLayout(buttons)
@@ -142,8 +144,10 @@ class ExportDialog(QDialog):
             line.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             self.secrets.addTopLevelItem(line)
         if len(found):
+            self._advice.setText(f"{_ADVICE} {_WARNING}")
             self._gate.open()
         else:
+            self._advice.setText(_WARNING)
             self._gate.explain("empty", "key", "No secret found", "Nothing in these rows looks like one.")
 
     def _items(self) -> list[QTreeWidgetItem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
@@ -27,10 +28,13 @@ class Job(QObject):
     progressed = Signal(object, object)  # integers of any size
 
     def set_progress(self, done: int, total: int) -> None:
-        self.progressed.emit(done, total)
+        """Also when it has ended: what is told on another thread may come late."""
+        if shiboken6.isValid(self):
+            self.progressed.emit(done, total)
 
     def end(self) -> None:
-        self.ended.emit()
+        if shiboken6.isValid(self):  # the window may be gone before the work is
+            self.ended.emit()
 
 
 class JobBar(QWidget):

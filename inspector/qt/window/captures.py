@@ -92,10 +92,10 @@ class CaptureDocks(QObject):
         return [self._live, *(each.panel for each in self.all)]
 
     def bring_to_front(self, panel: TrafficPanel) -> None:
-        opened = self.of(panel)
-        if opened is not None:
-            opened.dock.show()
-            opened.dock.raise_()
+        dock = panel.parentWidget()
+        if isinstance(dock, QDockWidget):
+            dock.show()
+            dock.raise_()
         self._set_front(panel)
 
     # -------------------------------------------------------------- opening and closing

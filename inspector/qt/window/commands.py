@@ -48,6 +48,7 @@ class Commands(QObject):
             "server.remove": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
             "tool.search": view is not None,
+            "raw.send": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
         enable = self._actions["server.enable"]
@@ -120,6 +121,8 @@ class Commands(QObject):
             "view.overview": lambda: window.show_tab("overview"),
             "view.tools": lambda: window.show_tab("tools"),
             "view.console": lambda: window.show_tab("console"),
+            "view.raw": lambda: window.show_tab("raw"),
+            "raw.send": window.opening.send_raw,
             "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
             "view.light": lambda: window.set_scheme(Scheme.LIGHT),
             "view.dark": lambda: window.set_scheme(Scheme.DARK),

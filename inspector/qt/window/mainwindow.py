@@ -34,6 +34,7 @@ from inspector.qt.widgets.strips import Strips
 from inspector.qt.window.capturenews import CaptureNews
 from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
+from inspector.qt.window.opening import Opening
 
 # The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
         self._welcome = EmptyState(theme)
         self._stack = QStackedWidget()
         self.notices = NoticeBar(theme)
+        self._capture_count = 0
         self.strips = Strips(theme)
         self.jobs = JobBar(theme)
         self.captures = CaptureDocks(
@@ -181,25 +183,29 @@ class MainWindow(QMainWindow):
         dock = QDockWidget(title, self)
         dock.setWidget(panel)
         dock.setTitleBarWidget(QWidget())
-        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
-        if self.actions_table["capture.side_by_side"].isChecked():
-            self.splitDockWidget(self._last_traffic_dock(), dock, Qt.Orientation.Horizontal)
-        else:
-            self.tabifyDockWidget(self._last_traffic_dock(), dock)
+        self._capture_count += 1
+        dock.setObjectName(f"capture {self._capture_count}")  # Qt wants one; it is not found again
+        before = self.captures.all[-1].dock if self.captures.all else self._traffic_dock
+        is_split = self.actions_table["capture.side_by_side"].isChecked()
+        self._place_beside(before, dock, side_by_side=is_split)
         return dock
-
-    def _last_traffic_dock(self) -> QDockWidget:
-        return self.captures.all[-1].dock if self.captures.all else self._traffic_dock
 
     def set_side_by_side(self, is_on: bool) -> None:
         """The docks of all traffic next to one another, or behind tabs."""
         before = self._traffic_dock
         for opened in self.captures.all:
-            if is_on:
-                self.splitDockWidget(before, opened.dock, Qt.Orientation.Horizontal)
-            else:
-                self.tabifyDockWidget(before, opened.dock)
+            self.removeDockWidget(opened.dock)  # out of its tabs: a dock behind a tab cannot be split off
+            self._place_beside(before, opened.dock, side_by_side=is_on)
+            opened.dock.show()
             before = opened.dock
+        self.captures.bring_to_front(self.captures.in_front())
+
+    def _place_beside(self, before: QDockWidget, dock: QDockWidget, *, side_by_side: bool) -> None:
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        if side_by_side:
+            self.splitDockWidget(before, dock, Qt.Orientation.Horizontal)
+        else:
+            self.tabifyDockWidget(before, dock)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if openable(event.mimeData()):
@@ -271,6 +277,7 @@ class MainWindow(QMainWindow):
 
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
+            self.opening.watch_workspace(workspace)
             self.workspaces[view.name] = workspace
             self._stack.addWidget(workspace)
             if before is not None:

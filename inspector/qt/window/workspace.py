@@ -11,6 +11,7 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.console import ConsolePanel
 from inspector.qt.panels.overview import OverviewPanel
+from inspector.qt.panels.rawconsole import RawConsole
 from inspector.qt.panels.servers import MARKS
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
@@ -18,7 +19,7 @@ from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.badge import Badge, StateDot
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
-TABS = ("overview", "tools", "console")
+TABS = ("overview", "tools", "console", "raw")
 
 
 class Workspace(QWidget):
@@ -38,6 +39,7 @@ class Workspace(QWidget):
         self.overview = OverviewPanel(actions, theme)
         self.tools = ToolsPanel(bridge, view.name, actions, theme)
         self.console = ConsolePanel(bridge, view.name, theme)
+        self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
         self._title = Heading(theme)
         self._address = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
@@ -62,6 +64,7 @@ class Workspace(QWidget):
         self._disconnect_button.setVisible(is_up)
         self.overview.set_view(view)
         self.tools.set_view(view)
+        self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
         self.tabs.setCurrentIndex(TABS.index(name))
@@ -77,7 +80,8 @@ class Workspace(QWidget):
         strip.addWidget(self._address, 1)
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
-        for words, panel in (("Overview", self.overview), ("Tools", self.tools), ("Console", self.console)):
+        panels = (self.overview, self.tools, self.console, self.raw)
+        for words, panel in zip(("Overview", "Tools", "Console", "Raw"), panels, strict=True):
             self.tabs.addTab(panel, words)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
