@@ -38,7 +38,7 @@ HTTP_SCALARS = tuple(
     if field.name not in ("request_headers", "response_headers", "body")
 )
 _LARGE = 64 * 1024  # such a body is written as text, piece by piece, instead of being parsed
-_PIECE = 1024 * 1024
+_PIECE = 256 * 1024
 
 
 def write_json_lines(

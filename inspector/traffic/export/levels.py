@@ -11,8 +11,8 @@ from inspector.traffic.export.finding import Hit, hits
 
 # A long body is worked on in windows, so that the caller gets a turn. A secret that begins in one may reach
 # so far into the next.
-WINDOW = 256 * 1024
-_OVERLAP = 64 * 1024
+WINDOW = 64 * 1024
+_OVERLAP = 16 * 1024
 _RESOLVED = 2
 
 # The text, where the window begins and ends in it, and the way from a place in it to one in the raw text.

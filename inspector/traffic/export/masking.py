@@ -20,6 +20,9 @@ _Headers: TypeAlias = tuple[tuple[str, str], ...]
 _Span: TypeAlias = tuple[int, int, str]  # start, end, placeholder
 _Find: TypeAlias = Callable[[bytes, int, int], Iterable[Hit]]
 
+_SHORT = 200
+_REMEMBERED = 4096
+
 
 class Masking:
     """Puts the placeholders in, except for those that the person took out of the list."""
@@ -33,10 +36,18 @@ class Masking:
         # A value with a quote in it could reach across two strings of JSON: it is looked for only where
         # quotes are told apart, which is where escapes were resolved, and in what is no JSON.
         self._plain = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' not in v}))
+        self._texts: dict[str, str] = {}  # names of methods and servers come again in every row
         self._quoted = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' in v}))
 
     def text(self, text: str) -> str:
-        return decoded(self.body(encoded(text))) if self._placeholders else text
+        if not self._placeholders or not text:
+            return text
+        known = self._texts.get(text)
+        if known is None:
+            known = decoded(self.body(encoded(text)))
+            if len(text) <= _SHORT and len(self._texts) < _REMEMBERED:
+                self._texts[text] = known
+        return known
 
     def body(self, raw: bytes) -> bytes:
         return b"".join(self.pieces(raw))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # The SDK brings it along.
 
 from inspector.protocol import jsonrpc
+from inspector.session.httpevents import record_http
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.harreading import HarReading
 from inspector.traffic.export.masking import NO_MASKING, Masking
@@ -19,6 +20,7 @@ from inspector.traffic.export.secrets import find_secrets
 from inspector.traffic.export.writing import Dropped
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
+from inspector.transport.base import SseReceived
 from tests.unit.traffic.export.logs import TOKEN, Conversation, http_log, logs, written
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "data" / "har-1.2.schema.json").read_text())
@@ -90,6 +92,23 @@ def test_a_stream_is_written_as_events() -> None:
     blocks = text.removesuffix("\n\n").split("\n\n")
     assert [block.split("\n")[0] for block in blocks] == ["id: 0", "id: 1"]
     assert '"progress":1.50' in blocks[0]
+
+
+def test_events_are_understood_as_they_are_recorded() -> None:
+    talk = Conversation()
+    number = talk.post(jsonrpc.request(1, "ping"))
+    answer = jsonrpc.result(1, {}).raw
+    for event in (
+        SseReceived(number, "endpoint", None, None, "", 4, 0, b"/mcp"),
+        SseReceived(number, "", None, None, "still here", 10, 0),
+        SseReceived(number, "message", "7", 500, "", len(answer), 0),
+    ):
+        record_http(talk.recorder, event)
+    talk.answered(number, answer)
+    (entry,) = entries(talk.log)
+    assert entry["response"]["content"]["text"] == (
+        f"event: endpoint\ndata: /mcp\n\n: still here\nid: 7\nretry: 500\ndata: {answer.decode()}\n\n"
+    )
 
 
 def test_timings_add_up_and_what_is_unknown_says_so() -> None:

@@ -41,7 +41,7 @@ def test_a_request_is_told_with_its_answer() -> None:
     text = report(http_log())
     heading = text.index("## 1 → request `tools/call echo` (ok, ")
     answer = text.index("Answer at ", heading)
-    assert text.index('"isError"' if '"isError"' in text else '"content"', answer) > answer
+    assert text.index('"content"', answer) < text.index("## ", answer)
     assert "HTTP `POST https://example.org/mcp?tenant=a` → 200" in text
     assert "**Comment:** `look at this`" in text
     assert text.count("```json") == 6
