@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, compress
+from dataclasses import dataclass
+from itertools import accumulate, compress, groupby
+from operator import le
 from typing import TypeAlias
 
 from inspector.traffic.log import TrafficLog
@@ -12,7 +14,6 @@ from inspector.traffic.query.needle import Needle, as_bytes
 from inspector.traffic.query.patterns import SEARCHED, regular_expression, searches
 from inspector.traffic.query.tree import Operator
 
-_Read: TypeAlias = Callable[[int], bytes]
 BodyTest: TypeAlias = Callable[[TrafficLog, int], bool]
 _PART = 1024 * 1024  # of a big body that is read at a time
 _SMALL = 16 * 1024  # a body that is searched together with others
@@ -43,48 +44,67 @@ def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
 
 def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> bytes:
     """A byte for each row of the window: 1 where a body of those that are alive has the text."""
-    found, read = bytearray(len(window)), _small_body_reader(log)
-    for first in range(0, len(window), _GROUP):
-        rows = list(compress(window[first : first + _GROUP], alive[first : first + _GROUP]))
-        for row in _group_with(log, needle, rows, read):
+    if not needle.longest:
+        return alive
+    found, kept = bytearray(len(window)), log.columns.kept
+    rows = list(compress(window, alive))
+    big = [row for row in rows if kept[row] > _SMALL]
+    for row in big:
+        found[row - window.start] = is_in_body(log, row, needle)
+    small = [row for row in rows if kept[row] <= _SMALL] if big else rows
+    memory = log.in_memory(window.start, window.stop)
+    for joined in (
+        *_joined_in_memory(small, window.start, memory),
+        *_joined_on_shelf(log, small, window.start, memory),
+    ):
+        for row in joined.rows_with(needle):
             found[row - window.start] = 1
     return bytes(found)
 
 
-def _group_with(log: TrafficLog, needle: Needle, rows: list[int], read: _Read) -> Iterator[int]:
-    """Small bodies are joined, since one search of much is far cheaper than many searches of little."""
-    kept = log.columns.kept
-    small = [row for row in rows if kept[row] <= _SMALL]
-    if len(small) < len(rows):
-        yield from (row for row in rows if kept[row] > _SMALL and is_in_body(log, row, needle))
-    yield from (small[index] for index in _indexes_with(needle, list(map(read, small))))
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Bodies of rows in one piece, since one search of much is far cheaper than many searches of little."""
+
+    data: bytes
+    rows: Sequence[int]
+    starts: Sequence[int]  # ascending
+    lengths: Sequence[int]
+
+    def rows_with(self, needle: Needle) -> Iterator[int]:
+        data, starts = self.data.lower(), self.starts
+        place, index = needle.find(data, starts[0]), -1
+        while place >= 0:
+            index = bisect_right(starts, place, index + 1) - 1
+            start = starts[index]
+            # What is found may go on into the next body, or be in one that nobody asked for.
+            if needle.find(data[start : start + self.lengths[index]], 0) >= 0:
+                yield self.rows[index]
+            if index + 1 == len(starts):
+                return
+            place = needle.find(data, starts[index + 1])
 
 
-def _small_body_reader(log: TrafficLog) -> _Read:
-    """Reads rows in turn. Rows that were let go lie together on the shelf: it is asked once a chunk."""
-    columns, first, memory = log.columns, 0, list[bytes | None]()
-    chunk, stored = -1, b""
-
-    def read(row: int) -> bytes:
-        nonlocal first, memory, chunk, stored
-        if not first <= row < first + len(memory):
-            first, memory = row, log.in_memory(row, row + _GROUP)
-        raw = memory[row - first]
-        if raw is not None:
-            return raw
-        if columns.chunk[row] != chunk:
-            chunk = columns.chunk[row]
-            stored = log.stored(chunk)
-        return stored[columns.offset[row] : columns.offset[row] + columns.kept[row]]
-
-    return read
+def _joined_in_memory(rows: list[int], first: int, memory: list[bytes | None]) -> Iterator[_Joined]:
+    for at in range(0, len(rows), _GROUP):
+        some = [(row, body) for row in rows[at : at + _GROUP] if (body := memory[row - first]) is not None]
+        if some:
+            lengths = [len(body) for _, body in some]
+            starts = list(accumulate(lengths[:-1], initial=0))
+            yield _Joined(b"".join(body for _, body in some), [row for row, _ in some], starts, lengths)
 
 
-def _indexes_with(needle: Needle, bodies: list[bytes]) -> Iterator[int]:
-    joined = b"\xff".join(bodies).lower()
-    ends = list(accumulate(len(body) + 1 for body in bodies))
-    place = needle.find(joined, 0) if bodies else -1
-    while place >= 0:
-        index = bisect_right(ends, place)
-        yield index
-        place = needle.find(joined, ends[index])
+def _joined_on_shelf(
+    log: TrafficLog, rows: list[int], first: int, memory: list[bytes | None]
+) -> Iterator[_Joined]:
+    """Rows that were let go lie together in chunks already."""
+    columns = log.columns
+    stored = [row for row in rows if memory[row - first] is None]
+    for chunk, members in groupby(stored, columns.chunk.__getitem__):
+        some = list(members)
+        starts = [columns.offset[row] for row in some]
+        lengths = [columns.kept[row] for row in some]
+        if all(map(le, starts, starts[1:])):
+            yield _Joined(log.stored(chunk), some, starts, lengths)
+        else:  # a file can say anything
+            yield from (_Joined(log.raw(row), [row], [0], [log.kept(row)]) for row in some)

@@ -18,7 +18,7 @@ class Needle:
     """One text to find.
 
     `find(data, start)` gives its first place at or behind `start`, or -1, in data that was made lower case.
-    No spelling has the byte 0xFF in it, which therefore can stand between bodies that are searched as one.
+    `longest` is how many bytes it can be spelled with.
     """
 
     def __init__(self, text: str) -> None:
