@@ -23,22 +23,24 @@ class StageBridge:
 
     def __init__(self) -> None:
         self.holds = False
+        self._is_running = False
         self.held: list[Coroutine[Any, Any, object]] = []
 
     def start(self, name: str, work: Coroutine[Any, Any, object], owner: object = None) -> Any:
-        if self.holds:
-            self.held.append(work)
-            return _Held(self, work)
-        asyncio.run(_whole(work))
-        return None
+        self.held.append(work)
+        if not self.holds and not self._is_running:
+            self.release()
+        return _Held(self, work)
 
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
         return function(data)
 
     def release(self) -> None:
-        held, self.held = self.held, []
-        for work in held:
-            asyncio.run(_whole(work))
+        """Do what is held, and what that starts."""
+        self._is_running = True
+        while self.held:
+            asyncio.run(_whole(self.held.pop(0)))
+        self._is_running = False
 
     def as_bridge(self) -> Bridge:
         return cast(Bridge, self)

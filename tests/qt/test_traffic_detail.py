@@ -129,6 +129,22 @@ def test_http_tab_is_there_for_rows_that_rode_on_http_only(view: DetailView, sta
     assert "HTTP" in tab_words(view)
 
 
+def test_who_looks_at_http_is_there_again_after_a_row_without(view: DetailView, stage: Stage) -> None:
+    first, plain, last = (stage.request("ping", id=id) for id in range(3))
+    for row in (first, last):
+        stage.http(HttpExchange("POST", "http://x/mcp", HEADERS, 10), row)
+    view.show_row(first)
+    view.tabs.setCurrentWidget(view.http)
+    view.show_row(plain)
+    assert view.tabs.currentWidget() is not view.http
+    view.show_row(last)
+    assert view.tabs.currentWidget() is view.http
+    view.show_row(plain)
+    view.tabs.tabBarClicked.emit(0)
+    view.show_row(last)
+    assert view.tabs.currentWidget() is not view.http
+
+
 def test_secrets_are_masked_until_asked_for_and_again_on_the_next_row(view: DetailView, stage: Stage) -> None:
     first, second = stage.request("ping"), stage.request("ping", id=2)
     for row in (first, second):

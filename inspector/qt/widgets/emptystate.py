@@ -93,6 +93,7 @@ class EmptyState(QWidget):
     def _set_buttons(self, actions: Sequence[QAction], first: ButtonKind) -> None:
         for button in self._buttons:
             self._button_row.removeWidget(button)
+            button.hide()  # until it is gone it would stand over the new ones
             button.deleteLater()
         kinds: list[ButtonKind] = [first] + ["plain"] * len(actions)
         self._buttons = [

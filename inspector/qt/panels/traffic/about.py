@@ -7,7 +7,7 @@ from inspector.base.plaintext import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.widgets.keyvalue import Fact
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, RecordKind
+from inspector.traffic.records import Direction, RecordKind, Status
 
 _TOWARDS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
 _ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
@@ -63,3 +63,32 @@ def _size(log: TrafficLog, row: int) -> str:
 
 def _kind(log: TrafficLog, row: int) -> str:
     return RecordKind(log.kind(row)).name.lower()
+
+
+# ------------------------------------------------------------------ how a row stands
+
+
+def rides_on_http(log: TrafficLog, row: int) -> bool:
+    return log.kind(row) == RecordKind.HTTP or log.exchange(row) is not None
+
+
+def stand_of(log: TrafficLog, row: int) -> tuple[object, ...]:
+    """Everything about a row that can change after it was recorded. Cheap: asked for at each tick."""
+    columns = log.columns
+    late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
+    exchange = log.http(row) if _has_open_http(log, row) else None
+    return (*(column[row] for column in late), log.remark(row), exchange)
+
+
+def is_open(log: TrafficLog, row: int) -> bool:
+    """Whether the row, or the operation that it belongs to, still waits for its answer."""
+    root = log.operation(row)
+    return any(log.status(each) is Status.PENDING for each in {row, row if root is None else root})
+
+
+def _has_open_http(log: TrafficLog, row: int) -> bool:
+    """One that is over changes no more, and need not be looked up on the disk again."""
+    if not rides_on_http(log, row):
+        return False
+    carrier = log.exchange(row)
+    return log.columns.duration[row if carrier is None else carrier] < 0

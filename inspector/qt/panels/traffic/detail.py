@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from enum import IntEnum
+from functools import cached_property
+from typing import TypeVar
 
-from inspector.base.plaintext import one_line
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtWidgets import QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
-from inspector.qt.models.traffic import STATUS_TONES, STATUS_WORDS
 from inspector.qt.panels.traffic import about
-from inspector.qt.panels.traffic.findings import Findings, FindingsView, findings_of
+from inspector.qt.panels.traffic.detailhead import DetailHead
+from inspector.qt.panels.traffic.findings import Finding, Findings, FindingsView, findings_of
 from inspector.qt.panels.traffic.http import HttpView
 from inspector.qt.panels.traffic.linked import LinkedView
 from inspector.qt.panels.traffic.message import Form
 from inspector.qt.panels.traffic.phases import timing_of
 from inspector.qt.panels.traffic.sidebyside import ExchangeView
 from inspector.qt.panels.traffic.timing import TimingView
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.badge import Badge
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keyvalue import KeyValueList
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 from inspector.traffic.follow import follow
-from inspector.traffic.records import RecordKind, Status
 
 # How often the story of an operation that is still open is looked for again.
 _STORY_MS = 250
 
+ViewT = TypeVar("ViewT", bound=QWidget)
+
+
+class Tab(IntEnum):
+    MESSAGE = 0
+    HTTP = 1
+    TIMING = 2
+    FINDINGS = 3
+    LINKED = 4
+
 
 class DetailView(QWidget):
-    """Shows a row of a log, live or from a file. Tabs are filled when they are looked at.
+    """Shows a row of a log, live or from a file. Tabs are made and filled when they are looked at.
 
     Signals:
         filter_requested: Rows with a value are wanted, or without it; carries its path in the filter
@@ -47,19 +57,15 @@ class DetailView(QWidget):
     ) -> None:
         super().__init__(parent)
         self._log = source.log
+        self._theme = theme
         self._number: int | None = None
         self._stand: tuple[object, ...] = ()
-        self._fresh: set[QWidget] = set()
+        self._filled: set[int] = set()
+        self._misses_http = False
         self._findings: Findings | None = None
-        self._title = Heading(theme)
-        self._caption = Muted(theme)
-        self._badge = Badge(theme)
-        self._problem = PlainLabel(theme, tone="error", wrap=True, selectable=True)
+        self._found: list[Finding] = []
+        self._head = DetailHead(theme)
         self.message = ExchangeView(source, bridge, theme)
-        self.http = HttpView(theme)
-        self.timing = TimingView(theme)
-        self.findings = FindingsView(theme)
-        self.linked = LinkedView(source.log, theme)
         self.tabs = QTabWidget()
         self._empty = EmptyState(theme)
         self._empty.show_empty(
@@ -87,13 +93,16 @@ class DetailView(QWidget):
 
     @property
     def facts(self) -> KeyValueList:
+        """What is known about the row; they stand below its times."""
+        if self._number is not None:
+            self.timing.show_facts(about.facts(self._log, self._number))
         return self.timing.facts
 
     def set_findings(self, findings: Findings) -> None:
         """Who is asked about each row, besides the log itself."""
         self._findings = findings
         if self._number is not None:
-            self._show_findings(self._number)
+            self._show_all(self._number)
 
     def show_row(self, number: int | None) -> None:
         if number == self._number:
@@ -103,7 +112,8 @@ class DetailView(QWidget):
         if number is None:
             self._pages.setCurrentWidget(self._empty)
             return
-        self.http.begin_row()
+        if "http" in vars(self):
+            self.http.begin_row()
         self._pages.setCurrentIndex(1)  # first: tabs that are hidden do not learn that their words changed
         self.message.show_row(number)
         self._show_all(number)
@@ -113,115 +123,108 @@ class DetailView(QWidget):
         number = self._number
         if number is None:
             return
-        if self._stand_of(number) != self._stand:
+        if about.stand_of(self._log, number) != self._stand:
             self.message.refresh()
             self._show_all(number)
-        elif self._is_open(number) and not self._story_timer.isActive():
+        elif not self._story_timer.isActive() and about.is_open(self._log, number):
             self._story_timer.start()
 
     # -------------------------------------------------------------- what is shown
 
     def _show_all(self, number: int) -> None:
-        self._stand = self._stand_of(number)
-        self._show_head(number)
-        self._show_findings(number)
-        self.timing.show_facts(about.facts(self._log, number))
-        self.tabs.setTabVisible(self.tabs.indexOf(self.http), self._rides_on_http(number))
-        self._fresh.clear()
+        self._stand = about.stand_of(self._log, number)
+        self._head.show_row(self._log, number)
+        self._found = findings_of(self._log, number, self._findings)
+        self.tabs.setTabText(Tab.FINDINGS, f"Findings {len(self._found)}" if self._found else "Findings")
+        self._offer_http(about.rides_on_http(self._log, number))
+        self._filled.clear()
         self._fill_tab()
 
-    def _stand_of(self, number: int) -> tuple[object, ...]:
-        """Everything about a row that can change after it was recorded."""
-        log, columns = self._log, self._log.columns
-        exchange = log.http(number) if self._has_open_http(number) else None
-        late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
-        return (*(column[number] for column in late), log.remark(number), exchange)
-
-    def _has_open_http(self, number: int) -> bool:
-        """One that is over changes no more, and need not be looked up on the disk again."""
-        if not self._rides_on_http(number):
-            return False
-        carrier = self._log.exchange(number)
-        return self._log.columns.duration[number if carrier is None else carrier] < 0
-
-    def _rides_on_http(self, number: int) -> bool:
-        return self._log.kind(number) == RecordKind.HTTP or self._log.exchange(number) is not None
-
-    def _is_open(self, number: int) -> bool:
-        root = self._log.operation(number)
-        rows = [number] if root is None else [number, root]
-        return any(self._log.status(row) is Status.PENDING for row in rows)
-
-    def _show_head(self, number: int) -> None:
-        log, status = self._log, self._log.status(number)
-        self._title.setText(about.title(log, number))
-        self._caption.setText(about.caption(log, number))
-        self._badge.set_text(STATUS_WORDS[status], STATUS_TONES[status])
-        problem = log.problem(number)
-        self._problem.setText(one_line(problem))
-        self._problem.setVisible(bool(problem))
-
-    def _show_findings(self, number: int) -> None:
-        found = findings_of(self._log, number, self._findings)
-        self.findings.show_findings(found)
-        words = f"Findings {len(found)}" if found else "Findings"
-        self.tabs.setTabText(self.tabs.indexOf(self.findings), words)
+    def _offer_http(self, is_there: bool) -> None:
+        """Hide the tab from rows that have none; who looked at it is there again on the next that has one."""
+        self._misses_http |= not is_there and self.tabs.currentIndex() == Tab.HTTP
+        self.tabs.setTabVisible(Tab.HTTP, is_there)
+        if is_there and self._misses_http:
+            self._misses_http = False
+            self.tabs.setCurrentIndex(Tab.HTTP)
 
     def _fill_tab(self) -> None:
         """Fill the tab in front, once as long as nothing changes."""
-        number, tab = self._number, self.tabs.currentWidget()
-        if number is None or tab in self._fresh:
+        number, tab = self._number, self.tabs.currentIndex()
+        if number is None or tab in self._filled:
             return
-        self._fresh.add(tab)
-        if tab is self.http:
-            self.http.show_exchange(self._log.http(number))
-        elif tab in (self.timing, self.linked):
-            self._show_story(number)
+        self._filled.add(tab)
+        match tab:
+            case Tab.HTTP:
+                self.http.show_exchange(self._log.http(number))
+            case Tab.TIMING:
+                self.timing.show_facts(about.facts(self._log, number))
+                self.timing.show_timing(timing_of(self._log, follow(self._log, number)))
+            case Tab.FINDINGS:
+                self.findings.show_findings(self._found)
+            case Tab.LINKED:
+                self.linked.show_story(follow(self._log, number), number)
 
-    def _show_story(self, number: int) -> None:
-        story = follow(self._log, number)
-        if self.tabs.currentWidget() is self.timing:
-            self.timing.show_timing(timing_of(self._log, story))
-        else:
-            self.linked.show_story(story, number)
+    def _on_tab_clicked(self) -> None:
+        self._misses_http = False
 
     def _on_story_due(self) -> None:
-        if self._number is not None and self.tabs.currentWidget() in (self.timing, self.linked):
-            self._show_story(self._number)
+        """An open operation may have gone on."""
+        if self.tabs.currentIndex() in (Tab.TIMING, Tab.LINKED):
+            self._filled.clear()
+            self._fill_tab()
+
+    # -------------------------------------------------------------- made when looked at
+
+    @cached_property
+    def http(self) -> HttpView:
+        return self._put(Tab.HTTP, HttpView(self._theme))
+
+    @cached_property
+    def timing(self) -> TimingView:
+        return self._put(Tab.TIMING, TimingView(self._theme))
+
+    @cached_property
+    def findings(self) -> FindingsView:
+        return self._put(Tab.FINDINGS, FindingsView(self._theme))
+
+    @cached_property
+    def linked(self) -> LinkedView:
+        view = self._put(Tab.LINKED, LinkedView(self._log, self._theme))
+        view.row_requested.connect(self.row_requested)
+        return view
+
+    def _put(self, tab: Tab, view: ViewT) -> ViewT:
+        """Into the place that was kept for it. Making all five at once takes longer than a click may."""
+        place, words = self.tabs.widget(tab), self.tabs.tabText(tab)
+        current, is_visible = self.tabs.currentIndex(), self.tabs.isTabVisible(tab)
+        with QSignalBlocker(self.tabs):
+            self.tabs.removeTab(tab)
+            self.tabs.insertTab(tab, view, words)
+            self.tabs.setTabVisible(tab, is_visible)
+            self.tabs.setCurrentIndex(current)
+        if place is not None:
+            place.deleteLater()
+        return view
 
     # -------------------------------------------------------------- making
 
     def _connect(self) -> None:
         self.message.filter_requested.connect(self.filter_requested)
         self.message.row_requested.connect(self.row_requested)
-        self.linked.row_requested.connect(self.row_requested)
         self.tabs.currentChanged.connect(self._fill_tab)
+        self.tabs.tabBarClicked.connect(self._on_tab_clicked)
         self._story_timer.timeout.connect(self._on_story_due)
 
     def _lay_out(self) -> None:
-        for words, view in (
-            ("Message", self.message),
-            ("HTTP", self.http),
-            ("Timing", self.timing),
-            ("Findings", self.findings),
-            ("Linked", self.linked),
-        ):
-            self.tabs.addTab(view, words)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self._title, 1)
-        row.addWidget(self._badge)
-        head = QVBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        head.setSpacing(0)
-        head.addLayout(row)
-        head.addWidget(self._caption)
-        head.addWidget(self._problem)
+        self.tabs.addTab(self.message, "Message")
+        for words in ("HTTP", "Timing", "Findings", "Linked"):
+            self.tabs.addTab(QWidget(), words)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
+        column.addWidget(self._head)
         column.addWidget(self.tabs, 1)
         self._pages.addWidget(self._empty)
         self._pages.addWidget(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import Signal
@@ -85,10 +86,7 @@ class MessageView(QWidget):
         self._tasks: list[asyncio.Task[None]] = []
         self._decodings: tuple[Decoding, ...] = ()
         self._saver = BodySaver(theme)
-        self._nothing = EmptyState(theme)
-        self._nothing.show_empty("info", "No bytes", "This row has none: what it says is in its head.")
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._nothing)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -149,6 +147,13 @@ class MessageView(QWidget):
             self._saver.ask(self._body, "message.json" if self._is_json else "message.txt")
 
     # -------------------------------------------------------------- showing
+
+    @cached_property
+    def _nothing(self) -> EmptyState:
+        nothing = EmptyState(self._theme)
+        nothing.show_empty("info", "No bytes", "This row has none: what it says is in its head.")
+        self._pages.addWidget(nothing)
+        return nothing
 
     def _show(self) -> None:
         if self._body is None:
@@ -222,7 +227,7 @@ class MessageView(QWidget):
         if tree.problem:
             widget.clear()
             next_step = "Pretty and Text show it all the same."
-            gate.explain("failed", "", "No tree of this message", tree.problem, next_step, self._to_pretty)
+            gate.explain("failed", "", "No tree", _sentence(tree.problem), next_step, self._to_pretty)
         else:
             widget.set_value(tree.value)
             gate.open()
@@ -273,3 +278,7 @@ class MessageView(QWidget):
 
     def _on_path_copied(self, steps: Steps) -> None:
         QGuiApplication.clipboard().setText(self._path(steps))
+
+
+def _sentence(cause: str) -> str:
+    return f"{cause[:1].upper()}{cause[1:].rstrip('.')}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
@@ -36,7 +37,6 @@ class Side(QWidget):
         self._row: int | None = None
         self._waiting_since: int | None = None
         self.message = MessageView(bridge, theme)
-        self._absence = EmptyState(theme)
         self._go = QAction(self)
         self._go_button = ActionButton(self._go, "quiet")
         self._go.triggered.connect(self._on_go)
@@ -46,6 +46,12 @@ class Side(QWidget):
         self._timer = QTimer(self, interval=_TICK_MS)
         self._timer.timeout.connect(self._tell_elapsed)
         self._lay_out()
+
+    @cached_property
+    def _absence(self) -> EmptyState:
+        absence = EmptyState(self._theme)
+        self._pages.addWidget(absence)
+        return absence
 
     @property
     def has_message(self) -> bool:
@@ -68,7 +74,7 @@ class Side(QWidget):
         self._go.setText(f"#{row + 1:,}")
         self._go.setToolTip("Go to this row")
         self._go_button.show()
-        self._caption.setIndent(0)
+        self._caption.setContentsMargins(0, 0, 0, 0)
         self._caption.setText(f"{kind} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}")
         self._caption.setToolTip(plain_tooltip(full_time(log.wall_ns(row))))
 
@@ -76,7 +82,7 @@ class Side(QWidget):
         """There is no answer: yet, or ever."""
         self._row = None
         self._go_button.hide()
-        self._caption.setIndent(SPACE_3)
+        self._caption.setContentsMargins(SPACE_3, 0, 0, 0)
         self._caption.setText("no answer")
         status = log.status(request)
         self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
@@ -117,7 +123,6 @@ class Side(QWidget):
         row.addWidget(self._go_button)
         row.addWidget(self._caption, 1)
         self._pages.addWidget(self.message)
-        self._pages.addWidget(self._absence)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

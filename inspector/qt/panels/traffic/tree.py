@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from inspector.engine.jsontree import TreeValue, whole_length
 from inspector.qt.models.jsontree import JsonTreeModel, Steps
-from inspector.qt.theme import SPACE_1, SPACE_2, Theme, Tone
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.jsonview import JsonView
 
@@ -217,7 +217,7 @@ class _JsonDelegate(QStyledItemDelegate):
         if look.key:
             room = self._paint(painter, room, look.key, "key" if not look.key.isdigit() else "muted")
             room = self._paint(painter, room, ": ", "muted")
-        note = painter.fontMetrics().horizontalAdvance(look.note) + SPACE_2 if look.note else 0
+        note = painter.fontMetrics().horizontalAdvance(look.note) + SPACE_3 if look.note else 0
         self._paint(painter, room.adjusted(0, 0, -note, 0), look.value, look.tone)
         if look.note:
             value = min(painter.fontMetrics().horizontalAdvance(look.value), room.width() - note)
