@@ -1,0 +1,275 @@
+"""A message written by hand, and the ways to send it: `RawComposer`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.plaintext import one_line
+from inspector.base.units import size
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.jsonrpc import Kind, read
+from inspector.protocol.rawedit import compacted, describe, has_id, is_one_line, with_new_id
+from inspector.protocol.rawlayout import indented
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.rawedit import RawEdit, is_submit
+from inspector.qt.widgets.segments import Segments
+from inspector.qt.widgets.spinner import Spinner
+
+# Text is read at each key press only while that takes no time a person would notice.
+_MOST_DESCRIBED = 256 * 1024
+_PATIENCE_MS = 120
+_NEW_ID = 0
+_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
+
+
+class RawComposer(QWidget):
+    """An editor, what its bytes would be to a server, and the buttons that send them.
+
+    Nothing that was typed is lost when sending fails: the reason stands below, with a button that helps.
+    With `one_at_a_time` there is no sending while an answer is waited for.
+
+    Signals:
+        begun: Bytes are about to be sent; carries the length of the log, where their row will be or later.
+        sent: They went out, and what came of it is known; carries a RawOutcome.
+        ended: Nothing is waited for any more, whatever came of it.
+    """
+
+    begun = Signal(int)
+    sent = Signal(object)
+    ended = Signal()
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, *, one_at_a_time: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._view: ServerView | None = None
+        self._one_at_a_time = one_at_a_time
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.resent_of: Callable[[], int | None] = lambda: None
+        self.editor = RawEdit(theme, "Message")
+        self.status = PlainLabel(theme, tone="muted", wrap=True)
+        self.ids = Segments(theme, ("New id", "As written"))
+        self.ids.setAccessibleName("The id of the message")
+        self.ids.button(0).setToolTip("Put an id that was not used yet in place of the written one")
+        self.ids.button(1).setToolTip("Send the id as it is written, even if it was used before")
+        self.compact = QCheckBox("Compact when sending")
+        self.compact.setToolTip("Take out the white space between tokens: over stdio a line is a message")
+        self.alert = Alert(theme)
+        self._spinner, self._waiting = Spinner(theme), Muted(theme)
+        self._make_actions(theme)
+        self._timer = QTimer(self, interval=_PATIENCE_MS, singleShot=True)
+        self._lay_out()
+        self._connect()
+        self._tell()
+
+    # -------------------------------------------------------------- what others ask
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._tasks)
+
+    def set_view(self, view: ServerView | None) -> None:
+        """The server to send to stands like this."""
+        is_other = self._view is None or view is None or self._view.name != view.name
+        self._view = view
+        if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
+            self.alert.close_about("connection")
+        self._tell_status()
+
+    def send(self, *, split: bool = False) -> None:
+        """Send what is written; when that cannot be done, say why, and offer what helps.
+
+        With `split` each line is a message of its own, over stdio.
+        """
+        if self._view is None or (self._one_at_a_time and self.is_waiting):
+            return
+        self.alert.close_all()
+        raw = self.editor.raw()
+        raw = compacted(raw) if self.compact.isChecked() else raw
+        self.begun.emit(len(self._bridge.log))
+        task = self._bridge.start("send raw", self._send(self._view, raw, split), self)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        self._tell()
+
+    def cancel(self) -> None:
+        """Wait no longer; the server is told so."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def lay_out_text(self) -> None:
+        """The text in lines. They are ours, not the person's: so they are not sent."""
+        if self.editor.is_too_big:
+            return
+        self.editor.set_raw(indented(self.editor.raw()))
+        self.compact.setChecked(True)
+
+    # -------------------------------------------------------------- sending
+
+    async def _send(self, view: ServerView, raw: bytes, split: bool) -> None:
+        try:
+            if self.ids.index() == _NEW_ID and has_id(raw):
+                raw = with_new_id(raw, await self._bridge.next_id(view.name))
+            resent_of = self.resent_of()
+            outcome = await self._bridge.send_raw(view.name, raw, resent_of=resent_of, split=split)
+        except UserError as exc:
+            self._show_failure(exc, raw)
+            return
+        self.sent.emit(outcome)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._tell()
+        if not self._tasks:
+            self.ended.emit()
+
+    def _show_failure(self, error: UserError, raw: bytes) -> None:
+        view = self._view
+        if view is not None and view.status not in _UP:
+            words = f"Not sent: {one_line(view.name)} is not connected."
+            self.alert.say("connection", words, "Connect, then send it again.", [self._connect_action])
+        elif view is not None and view.transport == "stdio" and not is_one_line(raw):
+            ways = [self._compact_action, self._split_action]
+            self.alert.say("break", f"Not sent: {error.summary}", actions=ways)
+        else:
+            self.alert.say("failure", f"Not sent: {error.summary}", error.next_step)
+
+    def _on_connect(self) -> None:
+        if self._view is not None:
+            self._bridge.connect_server(self._view.name)
+
+    def _on_compact_and_send(self) -> None:
+        self.compact.setChecked(True)
+        self.send()
+
+    # -------------------------------------------------------------- what is said
+
+    def _tell(self) -> None:
+        is_waiting = self.is_waiting
+        self.send_action.setEnabled(self._view is not None and not (self._one_at_a_time and is_waiting))
+        self.cancel_action.setEnabled(is_waiting)
+        self._cancel_button.setVisible(is_waiting)
+        self._spinner.setVisible(is_waiting)
+        count = len(self._tasks)
+        self._waiting.setText("Waiting" if count < 2 else f"Waiting for {count}")
+        self._waiting.setVisible(is_waiting)
+        self._tell_status()
+
+    def _tell_status(self) -> None:
+        raw = self.editor.raw()
+        if len(raw) > _MOST_DESCRIBED:
+            words, is_odd = (
+                self.editor.warning() or f"{size(len(raw))}: not looked into while you type.",
+                False,
+            )
+        else:
+            words, is_odd = self._described(raw)
+        self.status.setText(words)
+        self.status.set_tone("warn" if is_odd else "muted")
+        self._tell_state_hint(raw)
+
+    def _described(self, raw: bytes) -> tuple[str, bool]:
+        words = [describe(raw)]
+        if self.ids.index() == _NEW_ID and has_id(raw):
+            words.append("It gets a new id when it is sent.")
+        if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
+            words.append("It has line breaks: over stdio it has to be compacted.")
+        words.append(self.editor.warning())
+        is_odd = read(raw).kind in (Kind.INVALID, Kind.TEXT)
+        return " ".join(filter(None, words)), is_odd
+
+    def _tell_state_hint(self, raw: bytes) -> None:
+        """In a multi round-trip request the server's state comes back to it; it may be good for one use."""
+        if b'"requestState"' in raw:
+            words = "It carries a requestState of the server, which may refuse one that was used or is old."
+            self.alert.say("state", words, "If it does, begin with the first request of the operation.")
+        else:
+            self.alert.close_about("state")
+
+    @property
+    def _is_stdio(self) -> bool:
+        return self._view is not None and self._view.transport == "stdio"
+
+    # -------------------------------------------------------------- keys
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_submit(event):
+            self.send()
+        else:
+            super().keyPressEvent(event)
+
+    # -------------------------------------------------------------- building
+
+    def _make_actions(self, theme: Theme) -> None:
+        self.send_action = QAction("Send", self)
+        self.send_action.setToolTip("Send these bytes (Ctrl+Return)")
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.setToolTip("Wait no longer, and tell the server so")
+        self.pretty_action = QAction("Pretty", self)
+        self.pretty_action.setToolTip("Lay the text out in lines, and take them out again when it is sent")
+        self._connect_action = QAction("Connect", self)
+        self._compact_action = QAction("Compact and send", self)
+        self._split_action = QAction("Send each line", self)
+        self._split_action.setToolTip("Each line is then a message of its own")
+
+    def _connect(self) -> None:
+        self.send_action.triggered.connect(lambda: self.send())
+        self.cancel_action.triggered.connect(self.cancel)
+        self.pretty_action.triggered.connect(self.lay_out_text)
+        self._connect_action.triggered.connect(self._on_connect)
+        self._compact_action.triggered.connect(self._on_compact_and_send)
+        self._split_action.triggered.connect(lambda: self.send(split=True))
+        self.editor.submitted.connect(lambda: self.send())
+        self.editor.textChanged.connect(self._timer.start)
+        self._timer.timeout.connect(self._tell_status)
+        self.ids.chosen.connect(lambda index: self._tell_status())
+        self.compact.toggled.connect(lambda checked: self._tell_status())
+
+    def _lay_out(self) -> None:
+        self.tool_row = QHBoxLayout()
+        self.tool_row.setSpacing(SPACE_2)
+        self.tool_row.addStretch(1)
+        self.add_tool(ActionButton(self.pretty_action))
+        self._cancel_button = ActionButton(self.cancel_action)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(ActionButton(self.send_action, "primary"))
+        for widget in (self._cancel_button, self._spinner, self._waiting):
+            row.addWidget(widget)
+        row.addStretch(1)
+        row.addWidget(self.compact)
+        row.addSpacing(SPACE_2)
+        row.addWidget(self.ids)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(SPACE_2)
+        column.addLayout(self.tool_row)
+        column.addWidget(self.editor, 1)
+        column.addWidget(self.status)
+        column.addWidget(self.alert)
+        column.addLayout(row)
+        for button in self.findChildren(ActionButton):
+            button.setAutoDefault(False)  # Return in a dialog is for the text
+        self.setFocusProxy(self.editor)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+
+    def add_tool(self, widget: QWidget) -> None:
+        """Something above the editor, at the right of what is there."""
+        self.tool_row.addWidget(widget)
