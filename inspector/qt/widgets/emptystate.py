@@ -101,6 +101,7 @@ class EmptyState(QWidget):
         ]
         for place, button in enumerate(self._buttons):
             self._button_row.insertWidget(1 + place, button)
+            button.show()  # now: a layout would do so only when the events have been seen to
 
     def _paint_mark(self) -> None:
         if self._icon is not None:
