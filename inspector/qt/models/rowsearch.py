@@ -22,10 +22,14 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
 # The first turn may be as long as nobody notices: small logs are done with it, and need no second one.
-_FIRST_TURN_S = 0.03
+_FIRST_TURN_S = 0.02
 _TURN_S = 0.008
+# How often what was found is told while the search goes on: a view paints itself anew each time, and would
+# otherwise take most of the time.
+_TELL_S = 0.1
 _FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is looked at in between
 
+_ALL_KINDS = bytes([1] * 256)
 _FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
 _ALL_BUT_STDERR = bytes(kind != RecordKind.STDERR for kind in range(256))
 
@@ -86,6 +90,8 @@ class RowSearch(QObject):
         self._seen = 0  # rows before this one were looked at
         self._length = 0  # of the log, as far as it is to be looked at
         self._touched = 0
+        self._untold = array("q")
+        self._told_at = 0.0
         self._again: list[int] = []  # rows to look at once more, newest first
         self._step = _FEWEST
         self._is_stopped = False
@@ -139,6 +145,8 @@ class RowSearch(QObject):
         self.rows = array("q")
         self._seen = self._first
         self._again = []
+        self._untold = array("q")
+        self._told_at = 0.0
         self._step = _FEWEST
         self._is_stopped = False
         self.restarted.emit()
@@ -160,6 +168,7 @@ class RowSearch(QObject):
 
     def stop(self) -> None:
         """Leave it at what was found. New rows are not looked at until the next `restart`."""
+        self._tell()
         self._is_stopped = True
         self._timer.stop()
         self.progressed.emit()
@@ -174,6 +183,7 @@ class RowSearch(QObject):
         self._is_stopped = False
         while self._seen <= number < self._length:
             self._take_turn(_FIRST_TURN_S)
+        self._tell()
 
     def place_of(self, number: int) -> int | None:
         """Where a row of the log is among those found."""
@@ -187,12 +197,11 @@ class RowSearch(QObject):
 
     def _take_turn(self, seconds: float) -> None:
         until = perf_counter() + seconds
-        new = array("q")
         while self._seen < self._length and perf_counter() < until:
-            self._look_at_some(new)
-        if new:
-            self.rows.extend(new)
-            self.found.emit(new)
+            self._look_at_some()
+        is_time = self._seen >= self._length or self._again or perf_counter() - self._told_at > _TELL_S
+        if is_time:
+            self._tell()
         same = array("q")
         while self._again and perf_counter() < until:
             self._look_at_one_again(self._again.pop(), same)
@@ -201,55 +210,74 @@ class RowSearch(QObject):
         self._keep_going()
         self.progressed.emit()
 
+    def _tell(self) -> None:
+        self._told_at = perf_counter()
+        new, self._untold = self._untold, array("q")
+        if new:
+            self.rows.extend(new)
+            self.found.emit(new)
+
     def _keep_going(self) -> None:
         if not self.is_searching:
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
 
-    def _look_at_some(self, new: array[int]) -> None:
-        """A run of rows; the next is longer or shorter, to take about a millisecond."""
+    def _look_at_some(self) -> None:
+        """A run of rows; the next is longer or shorter, to take a few milliseconds."""
         began = perf_counter()
         numbers = range(self._seen, min(self._seen + self._step, self._length))
         self._seen = numbers.stop
         later = self.operations.update(numbers.stop)
-        new.extend(self._fitting(numbers))
+        self._untold.extend(self._fitting(numbers))
         if self._condition.operations:
             self._queue(root for root in later if self._first <= root < numbers.start)
         took = perf_counter() - began
-        if took < 0.0005:
+        if took < 0.0015:
             self._step = min(self._step * 2, _MOST)
-        elif took > 0.002:
+        elif took > 0.004:
             self._step = max(self._step // 2, _FEWEST)
 
     def _fitting(self, numbers: range) -> Iterable[int]:
-        """In steps that run in C where they can, the cheapest first."""
-        wanted, columns = self._condition, self._log.columns
-        rows: Iterable[int] = numbers
+        wanted = self._condition
         if wanted.operations:
-            rows = compress(numbers, map(eq, numbers, columns.operation[numbers.start : numbers.stop]))
-        elif wanted.matcher is not None:
-            rows = wanted.matcher.rows(numbers)  # whole runs: that is what it is fastest with
-        if not wanted.any_kind and not wanted.operations:
-            table = _ALL_BUT_STDERR if wanted.with_events else _FRAMES
-            flags = columns.kind[numbers.start : numbers.stop].tobytes().translate(table)
-            rows = (
-                compress(numbers, flags)
-                if rows is numbers
-                else [row for row in rows if flags[row - numbers.start]]
-            )
+            return self._in_place(self._operations_in(numbers))
+        kinds = _ALL_KINDS if wanted.any_kind else _ALL_BUT_STDERR if wanted.with_events else _FRAMES
+        flags = self._log.columns.kind[numbers.start : numbers.stop].tobytes().translate(kinds)
+        if wanted.matcher is None:
+            return self._in_place(compress(numbers, flags))
+        found = wanted.matcher.rows(numbers)  # whole runs: that is what it is fastest with
+        return self._in_place(row for row in found if flags[row - numbers.start])
+
+    def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
+        """Those of the wanted server and time."""
+        wanted, columns = self._condition, self._log.columns
         if wanted.server is not None:
             server, servers = self._log.server_number(wanted.server), columns.server
             rows = [row for row in rows if servers[row] == server]
         if wanted.span is not None:
             (low, high), wall = wanted.span, columns.wall
             rows = [row for row in rows if low <= wall[row] <= high]
-        if wanted.operations and wanted.matcher is not None:
-            rows = [row for row in rows if self._operation_fits(row, wanted.matcher)]
         return rows
 
+    def _operations_in(self, numbers: range) -> Iterable[int]:
+        """The first requests among these rows whose operations fit: by what was asked, or by what came of
+        it, for the person looks for either. What fits as an answer to an older one is looked at again."""
+        operation, partner = self._log.columns.operation, self._log.columns.partner
+        matcher = self._condition.matcher
+        if matcher is None:
+            return compress(numbers, map(eq, numbers, operation[numbers.start : numbers.stop]))
+        roots: set[int] = set()
+        for row in matcher.rows(numbers):
+            root = operation[row]
+            if root < 0 <= partner[row]:
+                root = operation[partner[row]]  # an answer belongs where its request does
+            if root >= 0 and (root == row or self.operations.answer(root) == row):
+                roots.add(root)
+        self._queue(root for root in roots if self._first <= root < numbers.start)
+        return sorted(root for root in roots if root >= numbers.start)
+
     def _operation_fits(self, root: int, matcher: Matcher) -> bool:
-        """An operation fits by what was asked or by what came of it: the person looks for either."""
         answer = self.operations.answer(root)
         return matcher.matches(root) or (0 <= answer < self._length and matcher.matches(answer))
 
@@ -279,8 +307,16 @@ class RowSearch(QObject):
         if more := set(numbers):
             self._again = sorted(more.union(self._again), reverse=True)
 
+    def _fits(self, number: int) -> bool:
+        wanted = self._condition
+        if not wanted.operations or wanted.matcher is None:
+            return any(True for _ in self._fitting(range(number, number + 1)))
+        if self._log.columns.operation[number] != number or not self._operation_fits(number, wanted.matcher):
+            return False
+        return number in self._in_place(range(number, number + 1))
+
     def _look_at_one_again(self, number: int, same: array[int]) -> None:
-        fits = any(True for _ in self._fitting(range(number, number + 1)))
+        fits = self._fits(number)
         place = bisect_left(self.rows, number)
         was_there = place < len(self.rows) and self.rows[place] == number
         if fits and was_there:

@@ -26,6 +26,7 @@ _NOWHERE = QModelIndex()
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
+_COLUMNS = len(Column)
 _SORTED_AT_ONCE = 4_096
 _TURN_S = 0.008
 # A table that grows is sorted again and again, for a quarter of the time at most.
@@ -189,7 +190,7 @@ class TrafficModel(QAbstractTableModel):
     def sort_by(self, column: int | None, *, is_descending: bool = False) -> None:
         self._stop_sorting()
         self._sorted_by = None if column is None else (column, is_descending)
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(Column) - 1)
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, _COLUMNS - 1)
         if column is None:
             self._put_in_order(array("q", self.search.rows))
         else:
@@ -297,4 +298,4 @@ class TrafficModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(Column)
+        return 0 if parent.isValid() else _COLUMNS

@@ -86,6 +86,8 @@ class TrafficCells:
         self._theme = theme
         self._operations = operations
         self.is_by_operation = False
+        self._colors: dict[Tone, QColor] = {}  # making one takes longer than all else that a cell says
+        theme.changed.connect(self._colors.clear)
         self._texts: dict[int, Callable[[int], str]] = {
             Column.NUMBER: lambda number: str(number + 1),
             Column.TIME: lambda number: time_of_day(log.wall_ns(number)),
@@ -175,10 +177,15 @@ class TrafficCells:
     def color(self, number: int, column: int) -> QColor:
         kind = self._log.kind(number)
         if column == Column.STATUS:
-            return self._theme.color(self._status_tone(number))
+            return self._color(self._status_tone(number))
         is_event = kind > _LAST_FRAME or kind == RecordKind.TEXT
         is_plain = column in (Column.MESSAGE, Column.COMMENT) and not (is_event and column == Column.MESSAGE)
-        return self._theme.color("text" if is_plain else "muted")
+        return self._color("text" if is_plain else "muted")
+
+    def _color(self, tone: Tone) -> QColor:
+        if tone not in self._colors:
+            self._colors[tone] = self._theme.color(tone)
+        return self._colors[tone]
 
     def _status_tone(self, number: int) -> Tone:
         if self._log.problem(number) or self._log.kind(number) == RecordKind.LOCAL:

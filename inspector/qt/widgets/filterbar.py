@@ -12,6 +12,7 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
+from inspector.base.plaintext import one_line
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.filterfield import Complaint, Completer, FilterField
 from inspector.qt.widgets.labels import plain_tooltip, shortened
@@ -170,4 +171,4 @@ class FilterBar(QWidget):
 
 def _shown(text: str) -> str:
     """For a menu, which would take an ampersand for the mark of a key."""
-    return shortened(text, _LONGEST).replace("&", "&&")
+    return shortened(one_line(text), _LONGEST).replace("&", "&&")

@@ -18,6 +18,7 @@ class Gate(QStackedWidget):
         super().__init__(parent)
         self._content = content
         self._instead = EmptyState(theme)
+        self._said: tuple[object, ...] = ()
         self.addWidget(content)
         self.addWidget(self._instead)
 
@@ -36,7 +37,14 @@ class Gate(QStackedWidget):
         next_step: str = "",
         action: QAction | None = None,
     ) -> None:
-        """Put the content away. `action` leads on, or stops the waiting."""
+        """Put the content away. `action` leads on, or stops the waiting.
+
+        May be told the same again and again: the button is not made anew under somebody's click.
+        """
+        said = (look, icon, title, sentence, next_step, action)
+        if said == self._said and not self.is_open():
+            return
+        self._said = said
         actions = [action] if action is not None else []
         if look == "loading":
             self._instead.show_loading(title, sentence, action)

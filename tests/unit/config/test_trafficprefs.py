@@ -1,0 +1,87 @@
+"""Saved filters and colour rules: kept in the preferences, beside what we do not know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.errors import ConfigError
+from inspector.config.trafficprefs import (
+    DEFAULT_RULES,
+    TINTS,
+    ColourRule,
+    TrafficPrefs,
+    TrafficPrefsFile,
+)
+from inspector.traffic.query.grammar import parse
+
+RULES = st.builds(ColourRule, st.text(max_size=20), st.sampled_from(TINTS), st.booleans())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "preferences.json"
+
+
+def test_without_a_file_there_are_the_rules_that_come_with_it(path: Path) -> None:
+    prefs, problems = TrafficPrefsFile(path).load()
+    assert (prefs.filters, prefs.rules, problems) == ({}, DEFAULT_RULES, [])
+    assert not path.exists()
+
+
+def test_rules_that_come_with_it_can_be_read_by_the_language() -> None:
+    assert all(parse(rule.filter) is not None for rule in DEFAULT_RULES)
+
+
+@given(filters=st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=4), rules=st.lists(RULES))
+def test_what_is_saved_is_what_is_loaded(
+    filters: dict[str, str], rules: list[ColourRule], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = TrafficPrefsFile(tmp_path_factory.mktemp("prefs") / "preferences.json")
+    file.save(TrafficPrefs(filters, tuple(rules)))
+    prefs, problems = file.load()
+    assert (dict(prefs.filters), list(prefs.rules), problems) == (filters, rules, [])
+
+
+def test_members_that_we_do_not_know_are_kept(path: Path) -> None:
+    rule = {"filter": "status:error", "tint": "error", "name": "mine"}
+    path.write_text(json.dumps({"captures": {"keepDays": 3}, "colourRules": [rule], "later": 1}))
+    file = TrafficPrefsFile(path)
+    prefs, _ = file.load()
+    file.save(TrafficPrefs({"slow": "dur>1s"}, prefs.rules))
+    written = json.loads(path.read_text())
+    assert written["captures"] == {"keepDays": 3}
+    assert written["later"] == 1
+    assert written["colourRules"] == [{**rule, "on": True}]
+    assert written["filters"] == {"slow": "dur>1s"}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"filters": 7}, "“filters” must be"),
+        ({"filters": {"a": 1}}, "the filter 'a'"),
+        ({"colourRules": {}}, "“colourRules” must be"),
+        ({"colourRules": [{"filter": "x", "tint": "mauve"}]}, "colour rule 1"),
+        ({"colourRules": [3]}, "colour rule 1"),
+    ],
+)
+def test_entry_that_cannot_be_used_is_left_out_and_told(path: Path, document: object, words: str) -> None:
+    path.write_text(json.dumps(document))
+    _, problems = TrafficPrefsFile(path).load()
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_file_that_is_no_json_is_told_and_never_overwritten(path: Path) -> None:
+    path.write_text("{")
+    file = TrafficPrefsFile(path)
+    _, problems = file.load()
+    assert "preferences.json" in problems[0]
+    with pytest.raises(ConfigError):
+        file.save(TrafficPrefs())
+    assert path.read_text() == "{"
