@@ -168,6 +168,13 @@ class Lens:
         assert self.actions[command].isEnabled(), f"{command} cannot be used now"
         self.actions[command].trigger()
 
+    def press(self, words: str, widget: QWidget) -> None:
+        """Click the button with these words on a widget."""
+        buttons = widget.findChildren(QAbstractButton)
+        button = next((each for each in buttons if each.text() == words and each.isVisibleTo(widget)), None)
+        assert button is not None, f"no button {words!r} there"
+        button.click()
+
     @property
     def workspace(self) -> Workspace:
         workspace = self.window.workspace()

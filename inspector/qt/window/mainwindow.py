@@ -199,6 +199,9 @@ class MainWindow(QMainWindow):
             self._place_beside(before, opened.dock, side_by_side=is_on)
             opened.dock.show()
             before = opened.dock
+        if is_on:
+            docks = [self._traffic_dock, *(opened.dock for opened in self.captures.all)]
+            self.resizeDocks(docks, [self.width() // len(docks)] * len(docks), Qt.Orientation.Horizontal)
         self.captures.bring_to_front(self.captures.in_front())
 
     def _place_beside(self, before: QDockWidget, dock: QDockWidget, *, side_by_side: bool) -> None:
