@@ -195,7 +195,8 @@ class MainWindow(QMainWindow):
         """The docks of all traffic next to one another, or behind tabs."""
         before = self._traffic_dock
         for opened in self.captures.all:
-            self.removeDockWidget(opened.dock)  # out of its tabs: a dock behind a tab cannot be split off
+            self.removeDockWidget(opened.dock)  # all of them: beside a dock with tabs, Qt adds another tab
+        for opened in self.captures.all:
             self._place_beside(before, opened.dock, side_by_side=is_on)
             opened.dock.show()
             before = opened.dock
