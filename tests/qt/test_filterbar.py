@@ -179,6 +179,17 @@ def test_filters_that_were_used_come_back_newest_first_and_once(bar: FilterBar) 
     assert words.index("one") < words.index("two")
 
 
+def test_pause_in_the_typing_is_no_filter_to_come_back_to(bar: FilterBar) -> None:
+    for typed in ("x", "xy", "xyz"):
+        bar.field.setText(typed)
+        bar.field.settle()
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+    bar.set_text("")
+    words = [action.text() for action in bar.menu().actions()]
+    assert "xyz" in words
+    assert "xy" not in words
+
+
 def test_saved_filter_is_kept_under_a_name_taken_from_the_menu_and_forgotten(
     bar: FilterBar, qtbot: QtBot
 ) -> None:

@@ -114,7 +114,7 @@ class ColourRulesDialog(QDialog):
             self.lines.append(line)
 
     def _lay_out(self) -> None:
-        add, defaults = QAction("Add rule", self), QAction("As at first", self)
+        add, defaults = QAction("Add rule", self), QAction("Restore defaults", self)
         add.triggered.connect(self.add_rule)
         defaults.triggered.connect(self.restore_defaults)
         self._grid.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from time import monotonic
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction
@@ -20,6 +21,7 @@ from inspector.qt.widgets.notepopup import NotePopup
 
 Checker = Callable[[str], Complaint | None]
 _HISTORY_SHOWN = 12
+_MEANT_S = 3.0  # who leaves a filter alone for so long has finished writing it
 _LONGEST = 70
 
 
@@ -54,6 +56,8 @@ class FilterBar(QWidget):
         self._theme = theme
         self._check = check
         self._applied = ""
+        self._applied_at = 0.0
+        self._is_meant = False
         self._history: Sequence[str] = ()
         self._saved: Mapping[str, str] = {}
         self.field = FilterField(theme, placeholder, complete)
@@ -61,6 +65,7 @@ class FilterBar(QWidget):
         self._more = QToolButton()
         self._lay_out()
         self.field.text_settled.connect(self._on_text_settled)
+        self.field.returnPressed.connect(self._on_return_pressed)
         self.field.down_pressed.connect(self._on_down_pressed)
 
     @property
@@ -72,6 +77,7 @@ class FilterBar(QWidget):
         """Filter by this, now."""
         self.field.setText(text)
         self.field.settle()
+        self._is_meant = True
 
     def set_chip(self, words: str) -> None:
         """What narrows the view besides the text; nothing hides the chip."""
@@ -95,8 +101,8 @@ class FilterBar(QWidget):
             popup.open_at(self.mapToGlobal(QPoint(0, self.height())))
 
     def remember(self) -> None:
-        """Put what is in force at the head of the history."""
-        if self._applied:
+        """Put what is in force at the head of the history, unless it was but a pause in the typing."""
+        if self._applied and (self._is_meant or monotonic() - self._applied_at > _MEANT_S):
             rest = [text for text in self._history if text != self._applied]
             self._history = [self._applied, *rest]
             self.history_changed.emit(self._history)
@@ -109,8 +115,11 @@ class FilterBar(QWidget):
         self.field.set_complaint(complaint)
         if complaint is None and text != self._applied:
             self.remember()  # the one that goes
-            self._applied = text
+            self._applied, self._applied_at, self._is_meant = text, monotonic(), False
             self.filter_changed.emit(text)
+
+    def _on_return_pressed(self) -> None:
+        self._is_meant = True
 
     def _on_down_pressed(self) -> None:
         if not self.field.text():
@@ -135,7 +144,8 @@ class FilterBar(QWidget):
 
     def _add_texts(self, menu: QMenu, title: str, texts: Sequence[tuple[str, str]]) -> None:
         if texts:
-            menu.addSection(title)
+            menu.addSeparator()
+            menu.addAction(title).setEnabled(False)  # Qt's own titles of sections are not drawn by the style
         for name, text in texts:
             action = menu.addAction(_shown(name), partial(self.set_text, text))
             action.setToolTip(plain_tooltip(text))

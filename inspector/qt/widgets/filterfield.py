@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
 from inspector.qt.widgets.searchfield import SearchField
-from inspector.qt.widgets.suggestions import Suggestion, SuggestionList
+from inspector.qt.widgets.suggestions import Suggestion, SuggestionList, floating_sheet
 
 Completer = Callable[[str, int], Sequence[Suggestion]]
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -180,6 +180,7 @@ class FilterField(SearchField):
             self._note.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
             self._note.setMargin(SPACE_1 + 2)
         self._note.setText(f"Column {self._complaint.column + 1}: {self._complaint.sentence}")
+        self._note.setStyleSheet(floating_sheet(self._theme) + f"color: {self._theme.color('error').name()};")
         self._note.adjustSize()
         self._note.move(self._below(self._complaint.column))
         self._note.show()

@@ -27,6 +27,12 @@ class Suggestion:
     note: str = ""
 
 
+def floating_sheet(theme: Theme) -> str:
+    """For a small window over others: a ground and an edge of its own."""
+    ground, edge = theme.color("raised").name(), theme.color("edge").name()
+    return f"background: {ground}; border: 1px solid {edge};"
+
+
 class SuggestionList(QListView):
     """Opens under a line without taking the keyboard from it: the line hands the keys on.
 
@@ -62,6 +68,7 @@ class SuggestionList(QListView):
             item = QStandardItem(shortened(one_line(each.text), _LONGEST))
             item.setData(shortened(one_line(each.note), _LONGEST), Qt.ItemDataRole.UserRole)
             self._model.appendRow(item)
+        self.setStyleSheet(f"SuggestionList {{ {floating_sheet(self._theme)} }}")
         height = self._theme.row_height() * min(len(suggestions), _MOST_ROWS)
         self.setGeometry(self._on_screen(place, QSize(self._width() + SPACE_4, height + 4)))
         self.show()

@@ -118,7 +118,7 @@ class ColumnKeeper(QObject):
         menu.addAction("In the order of arrival", partial(self._model.sort_by, None)).setEnabled(
             self._model.sorted_by is not None
         )
-        menu.addAction("As at first", self.reset)
+        menu.addAction("Reset columns", self.reset)
         return menu
 
     # --------------------------------------------------------------
