@@ -15,7 +15,7 @@ _PAGES_AT_A_TIME = 512  # 4 MiB
 
 
 def copy_capture(
-    source: Path,
+    source: Path | sqlite3.Connection,
     target: Path,
     finish: Callable[[sqlite3.Connection], object] | None = None,
     on_progress: Callable[[int, int], object] | None = None,
@@ -23,8 +23,9 @@ def copy_capture(
 ) -> None:
     """Copy what the file holds at this moment, in one file that is marked as closed.
 
-    Written beside the target and put in its place when it is whole; `finish` may add to it before. Raises
-    UserError, or RequestCancelled, and then the target is as it was.
+    The source may be a connection, for a file that has no name any more. Written beside the target and put in
+    its place when it is whole; `finish` may add to it before. Raises UserError, or RequestCancelled, and then
+    the target is as it was.
     """
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
 
@@ -49,12 +50,12 @@ def copy_capture(
 
 
 def _copy(
-    source: Path,
+    source: Path | sqlite3.Connection,
     target: Path,
     finish: Callable[[sqlite3.Connection], object] | None,
     on_step: Callable[[int, int, int], None],
 ) -> None:
-    old = capturefile.connect_to_read(source)
+    old = source if isinstance(source, sqlite3.Connection) else capturefile.connect_to_read(source)
     try:
         new = capturefile.connect(target, "rw")
         try:
@@ -69,4 +70,7 @@ def _copy(
         finally:
             new.close()
     finally:
-        old.close()
+        if old is source:
+            old.rollback()  # it was lent
+        else:
+            old.close()

@@ -215,8 +215,13 @@ def put_remarks(connection: sqlite3.Connection, remarks: Mapping[int, Remark]) -
     put_values(connection, "remark", values)
 
 
-def put_http_bodies(connection: sqlite3.Connection, bodies: Iterable[tuple[int, bytes]]) -> None:
-    connection.executemany("INSERT OR REPLACE INTO http_body VALUES (?, ?)", bodies)
+def put_http_bodies(connection: sqlite3.Connection, bodies: Mapping[int, bytes]) -> None:
+    """What these rows have, and no older ones of theirs; few exchanges have any."""
+    connection.execute(
+        "DELETE FROM http_body WHERE row IN (SELECT value FROM json_each(?))", (_json([*bodies]),)
+    )
+    some = ((row, body) for row, body in bodies.items() if body)
+    connection.executemany("INSERT INTO http_body VALUES (?, ?)", some)
 
 
 def _put_blobs(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[int | bytes, ...]]) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from inspector.traffic import capturefile, storedhttp
@@ -47,7 +47,7 @@ class Progress:
     words: int = 1  # number 0 is in every log
     servers: int = 0
     revisions: int = 1
-    resent: int = 0
+    resent: dict[int, int] = field(default_factory=dict)
 
 
 class LogWriter:
@@ -161,7 +161,7 @@ class LogWriter:
         if new:
             values = ((row, storedhttp.to_json(exchange)) for row, exchange in new.items())
             capturefile.put_values(self._connection, "http", values)
-            bodies = [(row, exchange.body) for row, exchange in new.items() if exchange.body]
+            bodies = {row: exchange.body for row, exchange in new.items()}
             capturefile.put_http_bodies(self._connection, bodies)
         return new
 
@@ -185,6 +185,6 @@ class LogWriter:
         if revisions > at.revisions:
             texts = log.revisions[at.revisions : revisions]
             capturefile.put_texts(connection, "revision", at.revisions, texts)
-        if len(resent) > at.resent:
+        if resent != at.resent:  # the person did this, now and then: there are never many
             capturefile.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
-        return Progress(rows, chunks, touched, words, len(servers), revisions, len(resent))
+        return Progress(rows, chunks, touched, words, len(servers), revisions, resent)

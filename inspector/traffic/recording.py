@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -66,7 +67,7 @@ class Recording:
         self._in_memory: deque[Run] = deque()  # stored rows whose bytes were not let go yet
         self._memory = 0
         self._remarked: set[int] = set()
-        self._writing = threading.Lock()  # held while the file is written
+        self._writing = threading.RLock()  # held while the file is written
         self._news, self._hurry = threading.Event(), threading.Event()
         self._hurry_at = _HURRY_ROWS
         self._turn = threading.Condition()
@@ -121,7 +122,11 @@ class Recording:
         if path.exists() and os.path.samefile(path, self._path):
             raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
         self.flush()
-        copy_capture(self._path, path, self._finish_copy, on_progress, is_cancelled)
+        if self._is_there():
+            copy_capture(self._path, path, self._finish_copy, on_progress, is_cancelled)
+            return
+        with self._writing:  # it was deleted, but is there as long as it is open
+            copy_capture(self._connection, path, self._finish_copy, on_progress, is_cancelled)
 
     # -------------------------------------------------------------- being told, on the threads of others
 
@@ -174,17 +179,20 @@ class Recording:
         remarked = frozenset(self._remarked)
         if not remarked and not self._writer.is_behind() and not self.state.is_paused:
             return
-        self._look_for_file()
+        if not self._is_there():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
         with self._writing:
             written = self._writer.write(remarked)
         self._remarked -= remarked
         self._let_go(written)
         self._tell(written)
 
-    def _look_for_file(self) -> None:
+    def _is_there(self) -> bool:
         """A file that was deleted can still be written to, and nobody would ever see it."""
-        if not os.path.samestat(os.stat(self._path), self._file):
-            raise FileNotFoundError(2, "another file has taken its place", str(self._path))
+        try:
+            return os.path.samestat(os.stat(self._path), self._file)
+        except OSError:
+            return False
 
     def _let_go(self, written: Written) -> None:
         for row, exchange in written.exchanges.items():
@@ -267,7 +275,7 @@ def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
 
 def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
     """The cause, and the next step."""
-    if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == 28:
+    if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == errno.ENOSPC:
         return (
             "The disk is full: traffic is kept in memory only.",
             f"Make room on the disk that has {path.parent}.",

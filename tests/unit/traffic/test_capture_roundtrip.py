@@ -28,7 +28,7 @@ def filled(count: int, size: int = 20) -> TrafficLog:
     return log
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(STEPS, STEPS)
 def test_a_log_reopened_equals_the_live_one(before: list[Step], after: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -103,6 +103,18 @@ def test_an_exchange_that_is_over_leaves_memory_and_one_that_goes_on_stays(tmp_p
         late = log.http(0)
         assert late is not None
         assert late.error == "late"
+
+
+def test_an_exchange_that_lost_its_body_has_none_in_the_file_either(tmp_path: Path) -> None:
+    log = TrafficLog()
+    log.append(log.add_server("srv"), RecordKind.HTTP, 2, 0, 0, b"")
+    exchange = HttpExchange("POST", "https://x/", (), 1, body=b"some")
+    with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
+        for known in (exchange, replace(exchange, body=b"")):
+            log.set_http(0, known)
+            log.publish()
+            recording.flush()
+            assert open_capture(tmp_path / "a.mcpcap").log.http(0) == known
 
 
 def test_parts_of_a_big_body_are_read_without_the_rest(tmp_path: Path) -> None:

@@ -146,6 +146,8 @@ def test_a_capture_that_was_deleted_is_missed(tmp_path: Path) -> None:
         aside = recorder.path.rename(tmp_path / "aside")
         add(log, b"two")
         assert "is gone" in until(states, paused=True).reason
+        recorder.save_as(tmp_path / "copy.mcpcap")
+        same(open_capture(tmp_path / "copy.mcpcap").log, log)
         aside.rename(recorder.path)
         until(states, paused=False)
         assert recorder.flush()
