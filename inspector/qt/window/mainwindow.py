@@ -193,9 +193,13 @@ class MainWindow(QMainWindow):
 
     def set_side_by_side(self, is_on: bool) -> None:
         """The docks of all traffic next to one another, or behind tabs."""
-        before = self._traffic_dock
-        for opened in self.captures.all:
-            self.removeDockWidget(opened.dock)  # all of them: beside a dock with tabs, Qt adds another tab
+        before, height = self._traffic_dock, self._traffic_dock.height()
+        # All of them: beside a dock that has tabs, Qt adds another tab.
+        for dock in (self._traffic_dock, *(opened.dock for opened in self.captures.all)):
+            self.removeDockWidget(dock)
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self._traffic_dock)
+        self._traffic_dock.show()
+        self.resizeDocks([self._traffic_dock], [height], Qt.Orientation.Vertical)
         for opened in self.captures.all:
             self._place_beside(before, opened.dock, side_by_side=is_on)
             opened.dock.show()
