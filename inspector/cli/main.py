@@ -42,13 +42,14 @@ COMMANDS = {
     "list": Command("list the tools, resources or prompts of a server", takes_server=True),
     "call": Command("call a tool and print its result", takes_server=True),
     "demo": Command("run an embedded demo server in this process"),
+    "associate": Command("let a double click on a capture open it (Linux desktops)"),
     "tour": Command("drive the window through its main jobs and save pictures"),
 }
 
 _DESCRIPTION = """\
 Inspect and debug MCP servers. Without a command, open the window, on captures if some are named."""
 
-_EPILOG = "commands:\n" + "".join(f"  {name:<7} {command.summary}\n" for name, command in COMMANDS.items())
+_EPILOG = "commands:\n" + "".join(f"  {name:<10} {command.summary}\n" for name, command in COMMANDS.items())
 
 _EXIT_CODES = """
 exit codes: 0 result, 1 the tool reported an error, 2 no connection or a protocol error,

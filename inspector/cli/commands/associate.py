@@ -1,0 +1,77 @@
+"""`mcp-lens associate`: a double click on a capture opens it here, on desktops of freedesktop.org's kind."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from inspector.app.resources import resource_folder
+from inspector.base.errors import UserError
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.parser import Parser
+
+_RESERVED = set(" \t\n\"'\\><~|&;$*?#()`")
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument("--remove", action="store_true", help="take the files away again")
+
+
+def run(options: argparse.Namespace) -> int:
+    if sys.platform in ("win32", "darwin"):
+        raise UserError(
+            "This system keeps its file types elsewhere.",
+            "Choose MCP Lens in the file's properties (“Open with”), or run mcp-lens FILE.",
+        )
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
+    source = resource_folder() / "desktop"
+    targets = {
+        data / "applications/mcp-lens.desktop": _desktop_entry(source / "mcp-lens.desktop"),
+        data / "mime/packages/mcp-lens.xml": (source / "mcp-lens.xml").read_bytes(),
+        data / "icons/hicolor/scalable/apps/mcp-lens.svg": (resource_folder() / "icons/app.svg").read_bytes(),
+    }
+    for path, content in targets.items():
+        _remove(path) if options.remove else _write(path, content)
+        print(f"{'removed' if options.remove else 'wrote'} {path}")
+    _tell_the_desktop(data)
+    return ExitCode.RESULT
+
+
+def _desktop_entry(template: Path) -> bytes:
+    program = shutil.which("mcp-lens") or str(Path(sys.executable).parent / "mcp-lens")
+    return template.read_text().replace("@EXEC@", _quoted(program)).encode()
+
+
+def _quoted(word: str) -> str:
+    """As the Exec key of a desktop entry wants it: quoted, escaped as a string once more, and % doubled."""
+    if _RESERVED & set(word):
+        escaped = "".join(f"\\{letter}" if letter in '"`$\\' else letter for letter in word)
+        word = f'"{escaped}"'.replace("\\", "\\\\")
+    return word.replace("%", "%%")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as exc:
+        raise UserError(f"{path} cannot be written: {exc.strerror}.", "Check its folder.") from exc
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise UserError(f"{path} cannot be removed: {exc.strerror}.", "Remove it by hand.") from exc
+
+
+def _tell_the_desktop(data: Path) -> None:
+    """Desktops look by themselves, sooner or later; with these tools, at once."""
+    for tool, folder in (("update-mime-database", "mime"), ("update-desktop-database", "applications")):
+        program = shutil.which(tool)
+        if program is not None:
+            subprocess.run([program, str(data / folder)], check=False, capture_output=True)
