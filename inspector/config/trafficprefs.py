@@ -12,7 +12,6 @@ from pathlib import Path
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.document import JsonDocument
 
 # The grounds that a rule can give a row, by what they are called in the file.
 TINTS = ("error", "warn", "ok", "wait", "inbound", "outbound")
@@ -47,6 +46,8 @@ class TrafficPrefsFile:
     """Two sections of the preferences file."""
 
     def __init__(self, path: Path) -> None:
+        from inspector.config.document import JsonDocument  # most starts of the window read no file yet
+
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[TrafficPrefs, list[str]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from random import Random
 from typing import TypeAlias
 
 # What rows are sorted by: all keys of one sort are of one type.
@@ -46,6 +45,8 @@ def sort_now(rows: Sequence[int], key: Key, *, is_descending: bool) -> array[int
 
 
 def _splitters(rows: Sequence[int], key: Key) -> list[int | str | tuple[int, int]]:
+    from random import Random  # not for a start of the window to wait for
+
     count = len(rows) // _BUCKET
     # Not every n-th: requests and answers alternate, and half of the keys would never be seen.
     chosen = Random(0).choices(rows, k=count * _SAMPLES) if count else []

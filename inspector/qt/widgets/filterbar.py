@@ -17,7 +17,6 @@ from inspector.base.plaintext import one_line
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.filterfield import Complaint, Completer, FilterField
 from inspector.qt.widgets.labels import plain_tooltip, shortened
-from inspector.qt.widgets.notepopup import NotePopup
 
 Checker = Callable[[str], Complaint | None]
 _HISTORY_SHOWN = 12
@@ -94,6 +93,8 @@ class FilterBar(QWidget):
 
     def ask_for_name(self) -> None:
         """Save what is in the bar: ask under which name."""
+        from inspector.qt.widgets.notepopup import NotePopup
+
         text = self.field.text().strip()
         if text and self._check(text) is None:
             popup = NotePopup(self._theme, "Save this filter as", shortened(text, 40), self)

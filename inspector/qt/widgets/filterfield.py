@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
@@ -12,9 +13,12 @@ from PySide6.QtWidgets import QLineEdit
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
 from inspector.qt.widgets.searchfield import SearchField
-from inspector.qt.widgets.suggestions import Suggestion, SuggestionList, floating_sheet
 
-Completer = Callable[[str, int], Sequence[Suggestion]]
+# The list is imported when it first opens: no window waits for it.
+if TYPE_CHECKING:
+    from inspector.qt.widgets.suggestions import Suggestion, SuggestionList
+
+Completer: TypeAlias = "Callable[[str, int], Sequence[Suggestion]]"
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
 
@@ -152,6 +156,8 @@ class FilterField(SearchField):
             self._close_list()
             return
         if self._list is None:
+            from inspector.qt.widgets.suggestions import SuggestionList
+
             self._list = SuggestionList(self._theme, self)
             self._list.chosen.connect(self._accept)
         self._list.show_under(self._below(suggestions[0].start), suggestions)
@@ -174,6 +180,8 @@ class FilterField(SearchField):
         if self._complaint is None or not self.hasFocus() or self.suggestions():
             self._hide_note()
             return
+        from inspector.qt.widgets.suggestions import floating_sheet
+
         if self._note is None:
             self._note = PlainLabel(self._theme, tone="error", parent=self)
             self._note.setWindowFlags(Qt.WindowType.ToolTip)

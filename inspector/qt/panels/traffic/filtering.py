@@ -8,13 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from inspector.base.jsonvalue import JSON
 from inspector.qt.models.rowsearch import Matcher
 from inspector.qt.widgets.filterfield import Complaint
-from inspector.qt.widgets.suggestions import Suggestion
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.query.tree import And, Compare, Node, Not, Operator, Or, Path
+
+if TYPE_CHECKING:
+    from inspector.qt.widgets.suggestions import Suggestion
+    from inspector.traffic.query.tree import Compare, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,25 @@ class FilterLanguage:
             return None
 
     def complete(self, text: str, cursor: int) -> Sequence[Suggestion]:
+        from inspector.qt.widgets.suggestions import Suggestion
         from inspector.traffic.query.completion import complete
 
         found = complete(text, cursor, self._log)
         return [Suggestion(each.text, found.start, found.end, each.description) for each in found.items]
 
-    def narrowed(self, text: str, word: str, operator: Operator, value: JSON, *, exclude: bool) -> str:
-        """The filter, and this besides. Raises QueryError when the word never has such a value."""
+    def narrowed(self, text: str, word: str, value: JSON, *, exclude: bool, at_least: bool = False) -> str:
+        """The filter, and this value besides, or more than it.
+
+        Raises QueryError when the word never has such a value.
+        """
         from inspector.traffic.query.build import narrow
         from inspector.traffic.query.grammar import parse
         from inspector.traffic.query.printing import to_text
+        from inspector.traffic.query.tree import Compare, Not, Operator, Or, Path
 
-        if operator is Operator.IS:
+        if not at_least:
             return narrow(text, word, value, exclude=exclude)
-        compare = Compare(Path(word), operator, (str(value),))
+        compare = Compare(Path(word), Operator.AT_LEAST, (str(value),))
         term = to_text(Not(compare) if exclude else compare)
         if not text:
             return term
@@ -84,6 +92,8 @@ class FilterLanguage:
 
 
 def _comparisons(node: Node) -> Iterator[Compare]:
+    from inspector.traffic.query.tree import And, Compare, Not, Or
+
     match node:
         case Compare():
             yield node

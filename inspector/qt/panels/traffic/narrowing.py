@@ -14,7 +14,6 @@ from inspector.base.units import time_of_day
 from inspector.qt.models.traffic import TrafficModel
 from inspector.qt.panels.traffic.filtering import FilterLanguage
 from inspector.qt.widgets.filterbar import FilterBar
-from inspector.traffic.query.tree import Operator
 from inspector.traffic.records import RecordKind
 
 _EVENTS_TIP = "Process, state, HTTP and local errors among the messages"
@@ -66,10 +65,10 @@ class Narrowing(QObject):
         self._bar.set_chip(words)
         self._change(lambda: self._model.set_span(span))
 
-    def narrow(self, path: str, value: JSON, exclude: bool, operator: Operator = Operator.IS) -> None:
-        """Only rows with this value besides, or without it."""
+    def narrow(self, path: str, value: JSON, exclude: bool, *, at_least: bool = False) -> None:
+        """Only rows with this value besides (or with more than it), or without it."""
         try:
-            text = self._language.narrowed(self._bar.applied, path, operator, value, exclude=exclude)
+            text = self._language.narrowed(self._bar.applied, path, value, exclude=exclude, at_least=at_least)
         except UserError as exc:
             self.problem_found.emit(str(exc))
         else:

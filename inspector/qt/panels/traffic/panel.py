@@ -350,7 +350,7 @@ class TrafficPanel(QWidget):
         menu.popup(place)
 
     def _narrow(self, term: Term, is_excluded: bool) -> None:
-        self._narrowing.narrow(term.word, term.value, is_excluded, term.operator)
+        self._narrowing.narrow(term.word, term.value, is_excluded, at_least=term.at_least)
 
     def _on_remarked(self, rows: list[int]) -> None:
         self._tints.forget(rows)

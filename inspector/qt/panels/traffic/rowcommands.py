@@ -12,7 +12,6 @@ from PySide6.QtGui import QAction, QGuiApplication
 from inspector.base.errors import UserError
 from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.notepopup import NotePopup
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
 
@@ -94,6 +93,8 @@ class RowCommands(QObject):
 
     def comment(self) -> None:
         """Ask for one in a small window at the row."""
+        from inspector.qt.widgets.notepopup import NotePopup
+
         number = self._table.current_number()
         if number is None:
             return

@@ -15,7 +15,6 @@ from inspector.base.units import duration, size
 from inspector.qt.models.traffic import Column
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.choices import DIRECTION_WORDS, KIND_WORDS, STATUS_WORDS
-from inspector.traffic.query.tree import Operator
 from inspector.traffic.records import Direction, RecordKind, Status
 
 _SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
@@ -30,12 +29,15 @@ COPIES = ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the language with the value that a cell has; `shown` is how the cell says it."""
+    """A word of the language with the value that a cell has; `shown` is how the cell says it.
+
+    Nobody looks for one size to the byte: `at_least` means this much or more.
+    """
 
     word: str
     value: str
     shown: str
-    operator: Operator = Operator.IS
+    at_least: bool = False
 
 
 def terms_of(log: TrafficLog, number: int, column: int) -> list[Term]:
@@ -59,9 +61,9 @@ def _terms_of_cell(log: TrafficLog, number: int, column: int) -> Iterator[Term]:
         case Column.ID if (id := log.id(number)) is not None:
             yield _same("id", id if isinstance(id, str) else compact(id))
         case Column.SIZE:
-            yield Term("size", str(log.size(number)), f"{size(log.size(number))} or more", Operator.AT_LEAST)
+            yield Term("size", str(log.size(number)), f"{size(log.size(number))} or more", at_least=True)
         case Column.DURATION if (took := log.duration_ns(number)) is not None:
-            yield Term("dur", f"{took}ns", f"{duration(took)} or longer", Operator.AT_LEAST)
+            yield Term("dur", f"{took}ns", f"{duration(took)} or longer", at_least=True)
         case Column.HTTP if (exchange := _http_row(log, number)) >= 0:
             status = log.columns.http_status[exchange]
             yield _same("http.status", str(status) if status else "")
