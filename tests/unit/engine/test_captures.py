@@ -65,7 +65,8 @@ async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> Non
 async def test_a_folder_that_cannot_be_used_is_told_and_the_app_works_on(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    captures, told = Captures(TrafficLog(), blocked / "captures"), []
+    captures = Captures(TrafficLog(), blocked / "captures")
+    told: list[str] = []
     captures.problem_found.connect(told.append)
     await captures.begin()
     assert len(told) == 1
