@@ -53,6 +53,8 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     engine = Engine(catalogue, log=log, captures=Captures(log, files.captures, preferences))
     thread = EngineThread(engine)
     front.bridge.attach(thread)
+    if files.preferences is not None:
+        front.window.choices.open(files.preferences)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
     return App(front, loop, thread, DemoHttpServer())
 

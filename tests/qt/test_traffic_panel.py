@@ -505,7 +505,7 @@ def test_saved_filters_and_those_used_lately_come_back_in_the_next_window(
     def look() -> None:
         bar = second.window.traffic.filter_bar
         actions = {action.text(): action for action in bar.menu().actions()}
-        assert {"method:ping", "status:error"} <= set(actions)
+        assert {"went wrong", "method:ping", "status:error"} <= set(actions)
         actions["method:ping"].trigger()
         assert second.window.traffic.search.text() == "method:ping"
 
@@ -614,6 +614,35 @@ def test_two_chosen_rows_can_be_compared_and_a_request_of_ours_sent_again(lens: 
     panel.table.selectionModel().select(panel.model.index(place, 0), flags.Select | flags.Rows)
     lens.do("traffic.compare")
     assert (resent, compared) == ([request], [[request, answer]])
+
+
+def test_copies_in_other_forms_or_the_reason_why_not(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.settle()
+    panel.choose(find(lens, "tools/list"))
+    lens.do("traffic.copy_json")
+    assert '"tools/list"' in QGuiApplication.clipboard().text()
+    lens.do("traffic.copy_curl")  # it went through a pipe
+    assert lens.window.notices.isVisibleTo(lens.window)
+    assert "HTTP" in lens.window.notices.text()
+
+
+def test_timeline_and_statistics_show_what_fits(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.call("echo", {"text": "hi"})
+    lens.settle()
+    for command in ("traffic.timeline", "traffic.statistics"):
+        lens.do(command)
+        assert not panel.views.is_table
+        assert lens.actions[command].isChecked()
+    panel.filter_bar.set_text("tool:echo")
+    lens.do("traffic.timeline")
+    panel.choose(find(lens, "tools/call"))
+    lens.do("traffic.frames")
+    assert panel.views.is_table
+    assert set(column(panel, Column.MESSAGE)) == {"tools/call  echo"}
 
 
 def test_operations_are_listed_instead_of_frames(lens: Lens) -> None:
