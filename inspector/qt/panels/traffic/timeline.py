@@ -1,0 +1,246 @@
+"""Operations over time: an overview of everything, and the part in view as lanes of bars."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from itertools import pairwise
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inspector.qt.models.source import TrafficSource
+from inspector.qt.models.timelinebars import TimelineBars
+from inspector.qt.panels.traffic.timelinehead import TimelineHead
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.barlegend import BarLegend
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.lanes import Lanes
+from inspector.qt.widgets.overviewstrip import Density, OverviewStrip
+from inspector.qt.widgets.timerange import Mode, TimeRange
+from inspector.qt.widgets.timeruler import TimeRuler
+from inspector.qt.widgets.timescale import TimeScale
+from inspector.traffic.lanes import RANKS
+from inspector.traffic.records import Status
+
+_SOON_MS = 40  # rows come in batches: paint once for several
+_GROWTH_MS = 50
+
+
+class TimelineView(QWidget):
+    """The operations that have a row among those that it is given.
+
+    Signals:
+        row_chosen: The person chose an operation; carries its first row.
+        range_chosen: Only rows of this time are wanted, (start, end) in nanoseconds; None for all.
+    """
+
+    row_chosen = Signal(int)
+    range_chosen = Signal(object)
+
+    def __init__(
+        self,
+        source: TrafficSource,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        super().__init__(parent)
+        self._source = source
+        self._clock = clock
+        self._chosen: tuple[int, int] | None = None
+        self._wanted: int | None = None  # a row to show as soon as its operation is here
+        self.bars = TimelineBars(source.log, self)
+        self.span = TimeRange(self)
+        self.span.is_live = source.is_live
+        self.head = TimelineHead(theme, self.span)
+        self.strip = OverviewStrip(theme, self.span, self._find_density)
+        self.lanes = Lanes(theme, self.bars, self.span, self._now)
+        self.ruler = TimeRuler(theme, self.lanes.scale)
+        self.legend = BarLegend(theme)
+        self.gate = Gate(theme, self._make_page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.gate)
+        self._soon = QTimer(self, singleShot=True, interval=_SOON_MS)
+        self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
+        self._connect()
+        self._update()
+
+    def _make_page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (self.head, self.strip, self.ruler):
+            column.addWidget(widget)
+        column.addWidget(self.lanes, 1)
+        column.addWidget(self.legend)
+        return page
+
+    def _connect(self) -> None:
+        self._soon.timeout.connect(self._update)
+        self._growth.timeout.connect(self._update)
+        self.bars.found.connect(self.lanes.viewport().update)
+        self.span.changed.connect(self.ruler.update)
+        self.strip.dragged.connect(self._on_dragged)
+        self.strip.all_wanted.connect(self._on_all_wanted)
+        self.head.all_wanted.connect(self._on_all_wanted)
+        self.head.legend_toggled.connect(self.legend.setVisible)
+        self.lanes.chosen.connect(self.row_chosen)
+        self.lanes.painted.connect(self._on_painted)
+        self.lanes.gutter_changed.connect(self._align)
+
+    # -------------------------------------------------------------- rows
+
+    def reset(self) -> None:
+        """Forget every row."""
+        self.bars.reset()
+        self._change()
+
+    def extend(self, rows: array[int]) -> None:
+        """More rows, in order."""
+        self.bars.extend(rows)
+        self._note_range(rows)
+        self._change()
+
+    def retouch(self, rows: array[int]) -> None:
+        """Some of those it has changed."""
+        self.bars.retouch(rows)
+        self._change()
+
+    def show_row(self, number: int) -> None:
+        """Mark the operation of a row, and bring it into view."""
+        self._wanted = number
+        if self.isVisible():
+            self._show_wanted()
+
+    def _show_wanted(self) -> None:
+        if self._wanted is None:
+            return
+        operation = self._source.log.operation(self._wanted)
+        if operation is None or self.bars.where(operation) is not None:
+            self._wanted = None
+            self.lanes.set_current(operation)
+            if operation is not None:
+                self.lanes.reveal(operation)
+
+    def _note_range(self, rows: array[int]) -> None:
+        """Rows from beyond the chosen range: somebody took it back elsewhere."""
+        wall = self._source.log.columns.wall
+        if self._chosen is None or not rows:
+            return
+        start, end = self._chosen
+        if not start <= wall[rows[0]] <= end or not start <= wall[rows[-1]] <= end:
+            self._set_chosen(None)
+            self.span.fit()
+
+    # -------------------------------------------------------------- keeping up
+
+    def _change(self) -> None:
+        if self.isVisible() and not self._soon.isActive():
+            self._soon.start()
+
+    def _update(self) -> None:
+        """Everything anew: where time begins and ends, the lanes, the overview."""
+        self._soon.stop()
+        content = self._content()
+        if content is None:
+            self._explain()
+            return
+        self.gate.open()
+        self.strip.refresh()
+        self.span.set_content(self._whole(content), content)
+        self.head.set_count(len(self.bars))
+        self.lanes.refresh()
+        self.ruler.update()
+        self._show_wanted()
+
+    def _content(self) -> tuple[int, int] | None:
+        span = self.bars.span()
+        if span is None:
+            return None
+        has_open = any(
+            piece.end_ns is None for lane in self.bars.lanes(span[1], span[1] + 1) for piece in lane.pieces
+        )
+        return (span[0], max(span[1], self._now())) if has_open and self._source.is_live else span
+
+    def _whole(self, content: tuple[int, int]) -> tuple[int, int]:
+        """All of the log, so that the overview stays when a filter leaves something out."""
+        wall, length = self._source.log.columns.wall, len(self._source.log)
+        return min(content[0], wall[0]), max(content[1], wall[length - 1])
+
+    def _now(self) -> int:
+        """Until when what is open has gone on: in a capture, until its end."""
+        if self._source.is_live:
+            return self._clock()
+        span = self.bars.span()
+        length = len(self._source.log)
+        return max(span[1] if span else 0, self._source.log.columns.wall[length - 1] if length else 0)
+
+    def _on_painted(self, has_open: bool) -> None:
+        """What is open grows, as long as somebody looks."""
+        if has_open and self._source.is_live and self.isVisible() and self._sees_now():
+            self._growth.start()
+
+    def _sees_now(self) -> bool:
+        return self.span.mode is not Mode.STAY or self.span.shown[1] > self._clock()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._update()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._soon.stop()
+        self._growth.stop()
+
+    # -------------------------------------------------------------- which time
+
+    def _on_dragged(self, span: tuple[int, int]) -> None:
+        self._set_chosen(span)
+        self.range_chosen.emit(span)
+
+    def _on_all_wanted(self) -> None:
+        self.span.fit()
+        if self._chosen is not None:
+            self._set_chosen(None)
+            self.range_chosen.emit(None)
+
+    def _set_chosen(self, span: tuple[int, int] | None) -> None:
+        self._chosen = span
+        self.head.set_chosen(span is not None)
+
+    # -------------------------------------------------------------- looks
+
+    def _find_density(self, scale: TimeScale) -> Density:
+        wall, length = self._source.log.columns.wall, len(self._source.log)
+        # Rows are in order of time, but for clocks that were set: good enough for a hint of how many.
+        edges = [bisect_left(wall, scale.at(x), 0, length) for x in range(scale.width + 1)]
+        counts, worst = [0] * scale.width, [Status.NONE] * scale.width
+        for lane in self.bars.window(scale.start_ns, scale.end_ns + 1, scale.width):
+            for piece in lane.pieces:
+                x = min(max(int(scale.x(piece.start_ns)), 0), scale.width - 1)
+                counts[x] += piece.bars
+                if RANKS[piece.status] > RANKS[worst[x]]:
+                    worst[x] = piece.status
+        return Density([max(0, after - before) for before, after in pairwise(edges)], counts, worst)
+
+    def _align(self) -> None:
+        """The strip and the ruler over the lanes' own axis."""
+        self.ruler.left = self.strip.left = self.lanes.gutter
+        self.strip.right = self.lanes.width() - self.lanes.viewport().width()
+        self.strip.refresh()
+        self.ruler.update()
+
+    def _explain(self) -> None:
+        if len(self._source.log):
+            sentence = "None of the rows that fit belongs to a request of ours. Another filter may find some."
+            self.gate.explain("empty", "timeline", "No operations to show", sentence)
+        else:
+            sentence = "Every request shows up here as a bar, from when it was sent until its answer came."
+            self.gate.explain("empty", "timeline", "No operations yet", sentence)
