@@ -12,6 +12,9 @@ BENCHMARKS = {
     "http": "recorded tool calls over HTTP, against bare POSTs",
     "flood": "notifications into the shown window: none lost, no freeze",
     "pages": "a list of 10,000 tools in 101 pages, against a raw asyncio client",
+    "capture": "a million frames: open, filter, search, sort, scroll",
+    "recording": "tool calls with recording, against without",
+    "body": "a result of 50 MB: shown without a freeze, and saved whole",
     "line": "one very long line, against a raw asyncio client",
 }
 

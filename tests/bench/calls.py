@@ -14,6 +14,7 @@ import statistics
 from inspector.engine.engine import Engine
 from inspector.engine.thread import EngineThread
 from inspector.engine.views import OutcomeKind
+from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Result:
     with connected_engine(entry(options)) as thread:
         raw, lens = asyncio.run(_rounds(thread, options))
-        recorded = recorded_calls(thread.engine)
+        recorded = count_calls(thread.engine.log)
     # A first round of each warms up and is not counted, but its calls were recorded too.
     made = (_ROUNDS + 1) * options.count
     least = LEAST_OF_RAW if options.in_flight == 1 else LEAST_OF_RAW_IN_FLIGHT
@@ -96,8 +97,7 @@ async def call_engine(engine: Engine, options: argparse.Namespace) -> None:
     await asyncio.gather(*(call_on() for _ in range(options.in_flight)))
 
 
-def recorded_calls(engine: Engine) -> int:
-    """Tool calls in the log that have their answer."""
-    log = engine.log
+def count_calls(log: TrafficLog) -> int:
+    """Tool calls that have their answer."""
     requests = (row for row in range(len(log)) if log.kind(row) == RecordKind.REQUEST)
     return sum(log.method(row) == "tools/call" and log.status(row) is Status.OK for row in requests)

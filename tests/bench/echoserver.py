@@ -1,7 +1,8 @@
 """An MCP server on stdio of the standard library alone: fast, so that the client is what is measured.
 
 Tools: `echo` gives back its message, `flood` sends `count` log notifications of `size` characters and gives
-the count, `line` gives a text of `size` characters. Run it as `python -m tests.bench.echoserver`.
+the count, `line` gives a text of `size` characters, `lines` one that has a newline in every 1,024. Run it as
+`python -m tests.bench.echoserver`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 _CHUNK = 500
+_LINE = 1024
 _SCHEMA = {"type": "object"}
 
 
@@ -20,12 +22,14 @@ def echo(arguments: dict[str, Any]) -> str:
 
 
 def flood(arguments: dict[str, Any]) -> str:
-    count, text = arguments["count"], "." * arguments["size"]
-    params = {"level": "info", "logger": "flood", "data": text}
+    """Numbered, so that whoever gets them can tell whether they are in order."""
+    count, size = arguments["count"], arguments["size"]
+    params = {"level": "info", "logger": "flood", "data": "%s"}
     message = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
-    line = json.dumps(message).encode() + b"\n"
+    line = json.dumps(message) + "\n"
     for start in range(0, count, _CHUNK):
-        sys.stdout.buffer.write(line * min(_CHUNK, count - start))
+        numbers = range(start, min(start + _CHUNK, count))
+        sys.stdout.buffer.write("".join(line % f"{n} ".ljust(size, ".") for n in numbers).encode())
     return str(count)
 
 
@@ -33,7 +37,17 @@ def line(arguments: dict[str, Any]) -> str:
     return "x" * int(arguments["size"])
 
 
-TOOLS: dict[str, Callable[[dict[str, Any]], str]] = {"echo": echo, "flood": flood, "line": line}
+def lines(arguments: dict[str, Any]) -> str:
+    whole, rest = divmod(int(arguments["size"]), _LINE)
+    return ("x" * (_LINE - 1) + "\n") * whole + "x" * rest
+
+
+TOOLS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "echo": echo,
+    "flood": flood,
+    "line": line,
+    "lines": lines,
+}
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -49,13 +63,17 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def write_answer(id: object, result: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode()
+
+
 def main() -> None:
     write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
     for raw in sys.stdin.buffer:
         message = json.loads(raw)
         if "id" in message:
             result = answer(message["method"], message.get("params", {}))
-            write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n")
+            write(write_answer(message["id"], result) + b"\n")
             flush()
 
 

@@ -1,7 +1,8 @@
 """A tool that floods notifications, called with the window shown and its traffic table following.
 
-Counts what was recorded against what was sent (the number that the tool gives back, or --expect) and
-measures on the window's own thread how long its event loop was away.
+Counts what was recorded against what was sent (the number that the tool gives back, or --expect), and
+measures on the window's own thread how long its event loop was away. Afterwards the capture's file is opened:
+all of it must be stored, and in the order of the numbers with which the notifications begin, if they do.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.traffic.capture import open_capture
 from inspector.traffic.records import Direction, RecordKind
 from tests.bench.enginehost import SERVER
 from tests.bench.memory import peak_rss_mib
@@ -20,15 +24,18 @@ from tests.bench.windowhost import in_window
 
 if TYPE_CHECKING:
     from inspector.app.behind import App
+    from inspector.engine.captures import Captures
     from inspector.protocol.connection import Progressed
     from inspector.traffic.log import TrafficLog
 
 WORST_GAP_MS = 100
 LEAST_PER_S = 50_000
+MOST_RSS_MIB = 400
+_NUMBER = re.compile(rb'"data"\s*:\s*"(\d+) ')
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, DEMO_SERVER, "flood", {"count": 100_000, "size": 100})
+    add_options(parser, DEMO_SERVER, "flood", {"count": 100_000, "size": 115})
     parser.add_argument("--expect", type=int, metavar="N", help="how many are sent, if the tool does not say")
 
 
@@ -43,13 +50,14 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
     from tests.bench.heartbeat import Heartbeat
 
     heartbeat, log = Heartbeat(), app.bridge.log
-    before = _notifications(log)
+    before = len(_notifications(log))
     heartbeat.start()
     with stopwatch() as watch:
         outcome = await app.bridge.call_tool(SERVER, options.tool, options.args, _ignore)
     await _until_shown(app)
     heartbeat.stop()
-    recorded = _notifications(log) - before
+    recorded, rss = len(_notifications(log)) - before, peak_rss_mib()
+    stored = (await _stored(app))[before:]
     sent = options.expect if options.expect is not None else _sent(outcome.answer)
     return Result(
         "flood",
@@ -62,12 +70,16 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
             "per_s": round(recorded / watch.seconds),
             "worst_gap_ms": heartbeat.worst_ms(),
             "p99_gap_ms": heartbeat.p99_ms(),
-            "peak_rss_mib": peak_rss_mib(),
+            "stored": len(stored),
+            "peak_rss_mib": rss,
         },
         {
             "none lost": recorded == sent,
             "gap<=100ms": heartbeat.worst_ms() <= WORST_GAP_MS,
             "per_s>=50000": recorded / watch.seconds >= LEAST_PER_S,
+            "all stored": len(stored) == sent,
+            "in order": _is_in_order(stored),
+            "rss<=400": rss <= MOST_RSS_MIB,
         },
     )
 
@@ -81,10 +93,30 @@ async def _until_shown(app: App) -> None:
         await grew.wait()
 
 
-def _notifications(log: TrafficLog) -> int:
-    """How many the server has sent."""
+def _notifications(log: TrafficLog) -> list[int]:
+    """The rows of what the server has sent."""
     rows = (row for row in range(len(log)) if log.kind(row) == RecordKind.NOTIFICATION)
-    return sum(log.direction(row) == Direction.IN for row in rows)
+    return [row for row in rows if log.direction(row) == Direction.IN]
+
+
+async def _stored(app: App) -> list[bytes]:
+    """The notifications that the closed file has."""
+
+    async def end(captures: Captures) -> Path:
+        await captures.end()
+        assert captures.folder is not None
+        (path,) = captures.folder.iterdir()
+        return path
+
+    log = open_capture(await app.bridge.ask_captures(end)).log
+    return [log.raw(row) for row in _notifications(log)]
+
+
+def _is_in_order(notifications: list[bytes]) -> bool:
+    """By the numbers that they begin with; a server whose notifications have none is believed."""
+    found = map(_NUMBER.search, notifications)
+    numbers = [int(match[1]) for match in found if match]
+    return not numbers or numbers == list(range(len(notifications)))
 
 
 def _sent(answer: bytes) -> int:

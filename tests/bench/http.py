@@ -21,7 +21,7 @@ import httpx2
 from inspector.config.entries import HttpEntry
 from inspector.engine.thread import EngineThread
 from inspector.protocol.revisions import Era, Revision
-from tests.bench.calls import call_engine, recorded_calls
+from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.report import Result, remark, stopwatch
 from tests.bench.servercommand import add_era, add_tool
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Result:
     with _server(options.url) as url, connected_engine(_entry(url, options.era)) as thread:
         bare, lens = asyncio.run(_rounds(thread, url, options))
-        recorded = recorded_calls(thread.engine)
+        recorded = count_calls(thread.engine.log)
     made = (_ROUNDS + 1) * options.count
     ratio = statistics.median(ours / floor for ours, floor in zip(lens, bare, strict=True))
     return Result(

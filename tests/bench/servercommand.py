@@ -26,7 +26,7 @@ def add_command(parser: argparse.ArgumentParser, command: str) -> None:
 
 def add_tool(parser: argparse.ArgumentParser, tool: str, arguments: dict[str, Any]) -> None:
     parser.add_argument("--tool", default=tool, help="the tool to call (default: %(default)s)")
-    parser.add_argument("--args", type=_json_object, default=arguments, metavar="JSON", help="its arguments")
+    parser.add_argument("--args", type=json_object, default=arguments, metavar="JSON", help="its arguments")
 
 
 def add_era(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def entry(options: argparse.Namespace) -> StdioEntry:
     return StdioEntry(name="bench", command=program, args=tuple(args), era=options.era)
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
     value = json.loads(text)
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("must be a JSON object")

@@ -1,4 +1,4 @@
-"""The real window, shown, with one connected server in front of the person."""
+"""The real window, shown; with one connected server in front of the person, or without any."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ _REST_S = 0.5
 
 
 def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
-    """Build the app as `mcp-lens` does, show it, connect the server, and measure on the window's loop."""
+    """Show the window, connect the server of these options, and measure on the window's loop."""
+
+    async def connect_and_measure(app: App) -> T:
+        await _connect(app, options)
+        return await measure(app)
+
+    return in_empty_window(connect_and_measure)
+
+
+def in_empty_window(measure: Callable[[App], Awaitable[T]]) -> T:
+    """Build the app as `mcp-lens` does, show it, and measure on the window's loop."""
     with sandbox() as env:
         os.environ.update(env)
         from inspector.app.main import build, tune_interpreter
@@ -33,16 +43,15 @@ def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]
         app = build(Files(captures=Path(env["HOME"], "captures")), Path(env["HOME"], "layout.ini"))
         tune_interpreter()
         with contextlib.closing(app.loop):
-            return app.loop.run_until_complete(_measure(app, options, measure))
+            return app.loop.run_until_complete(_measure(app, measure))
 
 
-async def _measure(app: App, options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
+async def _measure(app: App, measure: Callable[[App], Awaitable[T]]) -> T:
     from inspector.app.behind import shut_down
 
     app.window.show()
     try:
         await app.bridge.ask_captures(lambda captures: captures.begin())
-        await _connect(app, options)
         return await measure(app)
     finally:
         await shut_down(app)
