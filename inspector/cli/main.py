@@ -41,6 +41,7 @@ class Command:
 COMMANDS = {
     "list": Command("list the tools, resources or prompts of a server", takes_server=True),
     "call": Command("call a tool and print its result", takes_server=True),
+    "export": Command("write rows of a capture as JSON Lines, HAR or Markdown"),
     "demo": Command("run an embedded demo server in this process"),
     "associate": Command("let a double click on a capture open it (Linux desktops)"),
     "tour": Command("drive the window through its main jobs and save pictures"),

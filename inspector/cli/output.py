@@ -34,9 +34,18 @@ def write_text(text: str) -> None:
 
 def write_json(text: str) -> None:
     """Write JSON to stdout, in UTF-8 whatever the locale says (RFC 8259, section 8.1)."""
+    _write_utf8(f"{text}\n")
+
+
+def write_file(text: str) -> None:
+    """Write a part of what would be a file to stdout, in UTF-8; for a person, made harmless."""
+    _write_utf8(visible(text) if is_terminal(sys.stdout) else text)
+
+
+def _write_utf8(text: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    _write(f"{text}\n")
+    _write(text)
 
 
 def complain(text: str) -> None:

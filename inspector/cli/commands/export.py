@@ -1,0 +1,85 @@
+"""`mcp-lens export CAPTURE`: its rows, or those that fit a filter, as JSON Lines, HAR or Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.cli import output
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.parser import Parser
+from inspector.engine.exports import ExportFormat, export, find_secrets
+from inspector.traffic.capture import Capture, open_capture
+from inspector.traffic.export.masking import Masking
+from inspector.traffic.export.secrets import SecretsFound
+from inspector.traffic.importing import import_capture, looks_like_capture
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.grammar import parse
+from inspector.traffic.query.matcher import compile
+
+_FORMATS = {"jsonl": ExportFormat.JSON_LINES, "har": ExportFormat.HAR, "markdown": ExportFormat.MARKDOWN}
+_SLICE = 16 * 1024
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture, JSON Lines or a HAR file")
+    parser.add_argument("--format", choices=_FORMATS, default="jsonl", help="default: %(default)s")
+    parser.add_argument("--filter", default="", metavar="FILTER", help="only rows that fit: status:error")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+    parser.add_argument("--show-secrets", action="store_true", help="mask nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    query = parse(options.filter)
+    with _opened(options.capture) as capture:
+        for problem in capture.problems:
+            output.complain(problem)
+        log = capture.log
+        matcher = compile(query, log, now_ns=time.time_ns())
+        rows = array("q")
+        for first in range(0, len(log), _SLICE):
+            rows.extend(matcher.rows(range(first, min(first + _SLICE, len(log)))))
+        masking = Masking(SecretsFound() if options.show_secrets else find_secrets(log, rows, None, _never))
+        _write(log, rows, _FORMATS[options.format], masking, options.out)
+    return ExitCode.RESULT
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Capture]:
+    """An export of another tool becomes a capture for as long as it is read."""
+    with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
+        if looks_like_capture(path):
+            capture = open_capture(path)
+        else:
+            capture = import_capture(path, Path(folder, "imported.mcpcap"))
+        try:
+            yield capture
+        finally:
+            capture.close()
+
+
+def _write(
+    log: TrafficLog, rows: array[int], format: ExportFormat, masking: Masking, out: Path | None
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
+        target = out if out is not None else Path(folder, f"out{format.suffix}")
+        done = export(log, rows, format, masking, target, None, _never)
+        if out is None:
+            with target.open(encoding="utf-8", newline="") as file:
+                for part in iter(lambda: file.read(1024 * 1024), ""):
+                    output.write_file(part)
+    for item in masking.items:
+        output.complain(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
+    if done.dropped:
+        output.complain(f"left out, because {format.words} cannot hold it: {done.dropped}")
+
+
+def _never() -> bool:
+    return False
