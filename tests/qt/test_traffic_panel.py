@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSettings, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QTextEdit
+from PySide6.QtWidgets import QAbstractButton, QDialog, QPushButton, QTextEdit
 
 from inspector.qt.dialogs.colourrules import ColourRulesDialog
 from inspector.qt.dialogs.text import ManualDialog
@@ -360,6 +360,31 @@ def test_pill_counts_what_comes_below_and_leads_there(lens: Lens) -> None:
     assert lens.actions["traffic.follow"].isChecked()
 
 
+def test_rows_that_a_filter_finds_are_not_told_as_new(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    panel.table.verticalScrollBar().setValue(0)
+    panel.filter_bar.set_text("kind:notification")
+    assert panel.model.rowCount() > 50
+    assert panel.table.new_below == 0
+
+
+def test_stopped_search_says_so_and_can_go_on(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.settle()
+    panel.model.search.stop()
+    assert "Stopped after" in panel.strips.text("stopped")
+    shown = panel.model.rowCount()
+    lens.call("echo", {"text": "hi"})
+    lens.settle()
+    assert panel.model.rowCount() == shown
+    buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Look on"]
+    buttons[0].click()
+    lens.until(lambda: panel.model.rowCount() == shown + 2)
+    assert panel.strips.text("stopped") == ""
+
+
 def test_pause_lets_the_table_stand_still_and_says_how_much_is_new(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
@@ -614,6 +639,8 @@ def test_two_chosen_rows_can_be_compared_and_a_request_of_ours_sent_again(lens: 
     panel.table.selectionModel().select(panel.model.index(place, 0), flags.Select | flags.Rows)
     lens.do("traffic.compare")
     assert (resent, compared) == ([request], [[request, answer]])
+    for dialog in lens.dialogs(QDialog):
+        dialog.close()
 
 
 def test_copies_in_other_forms_or_the_reason_why_not(lens: Lens) -> None:

@@ -43,6 +43,11 @@ class Matcher(Protocol):
 
     def matches(self, number: int) -> bool: ...
 
+    @property
+    def is_cheap(self) -> bool:
+        """Does it get by without reading bodies?"""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -89,6 +94,7 @@ class RowSearch(QObject):
         self._first = 0
         self._seen = 0  # rows before this one were looked at
         self._length = 0  # of the log, as far as it is to be looked at
+        self._backlog = 0
         self._touched = 0
         self._untold = array("q")
         self._told_at = 0.0
@@ -111,6 +117,11 @@ class RowSearch(QObject):
     def length(self) -> int:
         """The log's length as far as this search was told."""
         return self._length
+
+    @property
+    def backlog(self) -> int:
+        """Rows from this one on came after the search had begun: they are new."""
+        return self._backlog
 
     @property
     def is_searching(self) -> bool:
@@ -144,6 +155,7 @@ class RowSearch(QObject):
     def restart(self) -> None:
         self.rows = array("q")
         self._seen = self._first
+        self._backlog = self._length
         self._again = []
         self._untold = array("q")
         self._told_at = 0.0
@@ -167,11 +179,16 @@ class RowSearch(QObject):
             self._take_turn(_FIRST_TURN_S)
 
     def stop(self) -> None:
-        """Leave it at what was found. New rows are not looked at until the next `restart`."""
+        """Leave it at what was found. New rows are not looked at until `go_on` or `restart`."""
         self._tell()
         self._is_stopped = True
         self._timer.stop()
         self.progressed.emit()
+
+    def go_on(self) -> None:
+        """After `stop`: look at the rest."""
+        self._is_stopped = False
+        self._take_turn(_TURN_S)
 
     def finish(self) -> None:
         """Look at everything now, however long it takes."""

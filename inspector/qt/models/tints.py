@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor
 from inspector.config.trafficprefs import ColourRule
 from inspector.qt.models.rowsearch import Matcher
 from inspector.qt.theme import Theme, Tone
+from inspector.traffic.log import TrafficLog
 
 # More than this of a tone, and muted text on it would be too faint to read.
 SHARE = 0.1
@@ -21,6 +22,8 @@ TONES: dict[str, Tone] = {
     "outbound": "outbound",
 }
 _MOST_KEPT = 20_000
+# A rule that reads bodies is not asked about bigger ones: a row must be painted in no time.
+_BIGGEST_BODY = 256 * 1024
 
 # Makes a rule's filter ready; None for one that cannot be read.
 Compile = Callable[[str], Matcher | None]
@@ -29,7 +32,8 @@ Compile = Callable[[str], Matcher | None]
 class RowTints:
     """Asks the rules about a row once, in their order. The first one that fits gives its colour."""
 
-    def __init__(self, theme: Theme, compile: Compile) -> None:
+    def __init__(self, log: TrafficLog, theme: Theme, compile: Compile) -> None:
+        self._log = log
         self._theme = theme
         self._compile = compile
         self._rules: Sequence[ColourRule] = ()
@@ -61,7 +65,9 @@ class RowTints:
     def _tint_of(self, number: int) -> str:
         if self._ready is None:
             self._ready = self._make_ready()
-        return next((tint for matcher, tint in self._ready if matcher.matches(number)), "")
+        is_big = self._log.kept(number) > _BIGGEST_BODY
+        asked = (each for each in self._ready if each[0].is_cheap or not is_big)
+        return next((tint for matcher, tint in asked if matcher.matches(number)), "")
 
     def _make_ready(self) -> list[tuple[Matcher, str]]:
         ready = [(self._compile(rule.filter), rule.tint) for rule in self._rules if rule.is_on]

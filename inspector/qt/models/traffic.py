@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
@@ -134,6 +135,12 @@ class TrafficModel(QAbstractTableModel):
     def number(self, row: int) -> int:
         """The log's number of a shown row."""
         return self._rows[row]
+
+    def new_among(self, first: int, last: int) -> int:
+        """How many of these shown rows have come since the search began: the others were only found."""
+        if self._sorted_by is not None:
+            return 0
+        return last + 1 - bisect_left(self._rows, self.search.backlog, first, last + 1)
 
     def find_row(self, number: int) -> int | None:
         """Where a log row is shown."""

@@ -77,7 +77,7 @@ class TrafficPanel(QWidget):
         self._hidden_number: int | None = None  # a chosen row that the filter has put out of sight
         self._wanted_number = 0
         self.language = FilterLanguage(source.log)
-        self._tints = RowTints(theme, self.language.matcher)
+        self._tints = RowTints(source.log, theme, self.language.matcher)
         self.model = TrafficModel(source.log, theme)
         self.model.tint = self._tints.color
         self.table = TrafficTable(self.model, theme, memory)
@@ -87,6 +87,7 @@ class TrafficPanel(QWidget):
         self.scope = self.head.scope
         self.strips = Strips(theme)
         self._show_hidden = QAction("Show it", self)
+        self._look_on = QAction("Look on", self)
         self._gate = Gate(theme, self.table)
         self.views = Views(self._gate, source, self.model.search, theme)
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -204,6 +205,7 @@ class TrafficPanel(QWidget):
         self.views.row_chosen.connect(self.go_to)
         self.views.range_chosen.connect(self.set_range)
         self._show_hidden.triggered.connect(self._on_show_hidden)
+        self._look_on.triggered.connect(search.go_on)
         self._connect_bar()
         self._connect_rows()
         self._connect_actions()
@@ -245,6 +247,7 @@ class TrafficPanel(QWidget):
         for id in ("traffic.follow", "traffic.pause"):
             self._actions[id].setVisible(self.source.is_live)
             self._actions[id].setEnabled(self.source.is_live)
+        self.scope.setVisible(self.source.is_live)
         self._actions["traffic.show_cleared"].setEnabled(False)
         self._actions["traffic.frames"].setChecked(True)
         if not self.source.is_live:
@@ -293,7 +296,6 @@ class TrafficPanel(QWidget):
 
     def _on_clear(self) -> None:
         self.model.clear_view()
-        self.table.forget_new()
         self._show_row(None)
         self._tell()
 
@@ -312,7 +314,6 @@ class TrafficPanel(QWidget):
         self._hidden_number = number
         self.table.begin_change()
         change()
-        self.table.forget_new()
         self._choose_hidden_again()
         self.table.end_change()
         self._tell()
@@ -378,7 +379,16 @@ class TrafficPanel(QWidget):
         self.head.set_detail(count_words(self.model))
         self._actions["traffic.show_cleared"].setEnabled(self.model.is_cleared)
         self._tell_cleared()
+        self._tell_stopped()
         open_or_explain(self._gate, self.model, self.source, self._actions)
+
+    def _tell_stopped(self) -> None:
+        search = self.model.search
+        if search.is_stopped:
+            words = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
+            self.strips.say("stopped", words, self._look_on, "muted")
+        else:
+            self.strips.take_back("stopped")
 
     def _tell_cleared(self) -> None:
         if self.model.is_cleared and self.model.rowCount():

@@ -80,6 +80,8 @@ class RowCommands(QObject):
             "traffic.previous_mark": bool(self._log.remarked()),
         }.items():
             self._actions[id].setEnabled(can)
+        is_marked = number is not None and self._log.remark(number).is_marked
+        self._actions["traffic.mark"].setText("Take the mark away" if is_marked else "Mark")
 
     # -------------------------------------------------------------- remarks
 

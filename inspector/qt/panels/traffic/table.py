@@ -75,7 +75,7 @@ class TrafficTable(QTableView):
         self._is_moving = True
 
     def end_change(self) -> None:
-        if self._is_following:
+        if self._is_following and self._traffic.sorted_by is None:
             self.scrollToBottom()
         self._is_moving = False
         # Requests on screen may have got their answers: their cells are read anew.
@@ -139,16 +139,12 @@ class TrafficTable(QTableView):
 
     def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
         if not self._is_following and last == self._traffic.rowCount() - 1:
-            self._set_new_below(self._new_below + last - first + 1)
+            self._set_new_below(self._new_below + self._traffic.new_among(first, last))
 
     def _on_reset(self) -> None:
         self._set_new_below(0)
 
     # -------------------------------------------------------------- the pill
-
-    def forget_new(self) -> None:
-        """What was found by a new filter did not just come."""
-        self._set_new_below(0)
 
     def _set_new_below(self, count: int) -> None:
         self._new_below = count
