@@ -4,7 +4,6 @@ cannot be read is left out, and a sentence says so."""
 from __future__ import annotations
 
 import sqlite3
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import cast
 from inspector.base.jsonvalue import JSON
 from inspector.base.units import plural
 from inspector.protocol.jsonrpc import RequestId
+from inspector.traffic.bounds import is_within
 from inspector.traffic.capturefile import SEGMENT_ROWS, UNREADABLE, json_value
 from inspector.traffic.columns import ROW_BYTES, Columns
 from inspector.traffic.log import TrafficLog
@@ -20,8 +20,6 @@ from inspector.traffic.records import Direction, RecordKind, Remark, Status
 
 _MOST_COMMENT = 100_000
 _UNKNOWN_SERVER = "(unknown)"
-_LARGEST = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
-_TOP_BYTE = 7 if sys.byteorder == "little" else 0
 LOST = "this row could not be read from the damaged file"
 
 
@@ -193,7 +191,7 @@ class _Check:
         for name, (low, high, instead) in self._bounds.items():
             column: array[int] = getattr(columns, name)
             last = column[len(column) - count :]
-            if not _is_within(last, low, high):
+            if not is_within(last, low, high):
                 right = array(column.typecode, (v if low <= v <= high else instead for v in last))
                 corrected += sum(map(int.__ne__, last, right))
                 column[len(column) - count :] = right
@@ -207,15 +205,3 @@ class _Check:
             table = bytes(RecordKind.INVALID if kind in self._no_kinds else kind for kind in range(256))
             columns.kind[len(columns.kind) - count :] = array("B", kinds.translate(table))
         return unknown
-
-
-def _is_within(column: array[int], low: int, high: int) -> bool:
-    """`low` is 0, or -1 where that stands for none."""
-    if not column:
-        return True
-    packed = column.tobytes()
-    if packed == packed[: column.itemsize] * len(column):  # one value all over, as most columns have
-        return low <= column[0] <= high
-    # Bytes below 128 at the top of each number: none is negative. That is known faster than the smallest one.
-    is_positive = column.typecode != "q" or packed[_TOP_BYTE::8].isascii()
-    return (is_positive or min(column) >= low) and (high >= _LARGEST[column.typecode] or max(column) <= high)

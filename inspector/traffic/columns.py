@@ -75,11 +75,13 @@ class Columns:
         """Append so many rows that were packed. Raises ValueError when they are not that many."""
         if len(packed) != count * ROW_BYTES:
             raise ValueError(f"{len(packed)} bytes do not hold {count} rows")
-        start = 0
+        start, view = 0, memoryview(packed)
         for column in self.all():
             end = start + count * column.itemsize
-            rows = array(column.typecode, packed[start:end])
-            column.extend(_swapped(rows))
+            if sys.byteorder == "big":
+                column.extend(_swapped(array(column.typecode, packed[start:end])))
+            else:
+                column.frombytes(view[start:end])  # copied once
             start = end
 
     def all(self) -> Iterator[array[int]]:
