@@ -17,9 +17,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration, full_time, plural
-from inspector.traffic.lanes import Piece
+from inspector.traffic.lanes import RANKS, Piece
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.choices import STATUS_WORDS
+from inspector.traffic.records import Status
 from inspector.traffic.timeline import Bar, LaneView, Mark, Place, Timeline, Wait
 
 _TURN_S = 0.006
@@ -48,6 +49,7 @@ class TimelineBars(QObject):
         super().__init__(parent)
         self._log = log
         self._timeline = Timeline(log)
+        self._window: tuple[object, tuple[LaneView, ...]] | None = None
         self._inside: dict[int, Inside] = {}
         self._asked: list[int] = []
         self._stale: set[int] = set()
@@ -64,6 +66,7 @@ class TimelineBars(QObject):
     def reset(self) -> None:
         """Forget every operation."""
         self._timeline = Timeline(self._log)
+        self._window = None
         self._inside.clear()
         self._stale.clear()
         self._due.clear()
@@ -72,10 +75,12 @@ class TimelineBars(QObject):
 
     def extend(self, rows: array[int]) -> None:
         self._timeline.extend(rows)
+        self._window = None
         self._note_stale(rows)
 
     def retouch(self, rows: array[int]) -> None:
         self._timeline.refresh(rows)
+        self._window = None
         self._note_stale(rows)
 
     def _note_stale(self, rows: Iterable[int]) -> None:
@@ -89,6 +94,17 @@ class TimelineBars(QObject):
         """From the first start to the last moment that is known of."""
         return self._timeline.span()
 
+    def density(self, t0: int, t1: int, columns: int) -> tuple[list[int], list[Status]]:
+        """How many operations began in each column of a range, and the worst of their statuses."""
+        counts, worst, factor = [0] * columns, [Status.NONE] * columns, columns / max(1, t1 - t0)
+        for lane in self._timeline.window(t0, t1, columns):
+            for piece in lane.pieces:
+                place = min(max(int((piece.start_ns - t0) * factor), 0), columns - 1)
+                counts[place] += piece.bars
+                if piece.status is not worst[place] and RANKS[piece.status] > RANKS[worst[place]]:
+                    worst[place] = piece.status
+        return counts, worst
+
     def lanes(self, t0: int, t1: int) -> tuple[LaneView, ...]:
         """Which lanes there are; each with everything of a sub-row in one piece, but for what is open."""
         return self._timeline.window(t0, t1, 1)
@@ -96,7 +112,11 @@ class TimelineBars(QObject):
     def window(
         self, t0: int, t1: int, width: int, servers: Sequence[int] | None = None
     ) -> tuple[LaneView, ...]:
-        return self._timeline.window(t0, t1, width, servers)
+        """The last answer is kept until something changes: most paintings are of the same part again."""
+        asked = t0, t1, width, None if servers is None else tuple(servers)
+        if self._window is None or self._window[0] != asked:
+            self._window = asked, self._timeline.window(t0, t1, width, servers)
+        return self._window[1]
 
     def where(self, row: int) -> Place | None:
         return self._timeline.where(row)

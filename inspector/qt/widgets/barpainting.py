@@ -61,12 +61,10 @@ class BarPainter:
 
     # -------------------------------------------------------------- bars
 
-    def block(
-        self, painter: QPainter, x: float, y: float, width: float, height: float, status: Status
-    ) -> None:
+    def block(self, painter: QPainter, x: int, y: int, width: int, height: int, status: Status) -> None:
         """Too small for an edge: one bar, or several together."""
-        inset = 0.0 if status in FAILED else 3.0
-        painter.fillRect(QRectF(x, y + inset, max(width, 2.0), height - 2 * inset), self._solid[status])
+        inset = 0 if status in FAILED else 3
+        painter.fillRect(x, y + inset, width, height - 2 * inset, self._solid[status])
 
     def bar(self, painter: QPainter, box: QRectF, status: Status, *, is_open: bool) -> None:
         painter.setPen(self._edges[status])

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 from inspector.base.units import plural
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.barpainting import STATUS_TONES, BarPainter
-from inspector.qt.widgets.barpass import BarPass
+from inspector.qt.widgets.barpass import FINEST, BarPass
 from inspector.qt.widgets.barsource import BarSource
 from inspector.qt.widgets.labels import plain_tooltip
 from inspector.qt.widgets.lanelayout import LaneBox, LaneLayout, SubRowPlace
@@ -138,12 +138,13 @@ class Lanes(QAbstractScrollArea):
 
     def _paint_bars(self, painter: QPainter, scale: TimeScale, boxes: Sequence[LaneBox]) -> None:
         start, end = self._span.shown
-        views = self._bars.window(start, end, scale.width, [box.server for box in boxes])
+        width = max(1, scale.width // FINEST)
+        views = self._bars.window(start, end, width, [box.server for box in boxes])
         painting = BarPass(self._bars, self._look, scale, self._now(), self._pitch - 5)
         for box, view in zip(boxes, views, strict=False):
+            tops = [box.y_of(subrow) + 2 for subrow in range(view.subrows)]
             for piece in view.pieces:
-                painting.paint(painter, piece, box.y_of(piece.subrow) + 2)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painting.paint(painter, piece, tops[piece.subrow])
         painting.paint_insides(painter)
         self._paint_current(painter, scale)
         self._bars.ask(painting.operations)

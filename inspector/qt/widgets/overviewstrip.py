@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import log1p
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -19,6 +19,7 @@ from inspector.traffic.records import Status
 
 COLUMN = 3  # pixels
 _HEIGHT = 44
+_REST_MS = 250  # counting takes longer than painting
 _NEAR = 5  # pixels from an edge that still count as on it
 _LEAST = 4  # pixels of a drag that is meant
 
@@ -71,6 +72,9 @@ class OverviewStrip(QWidget):
         self._span = span
         self._find_density = density
         self._density: tuple[TimeScale, Density] | None = None
+        self._is_other = False
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._rest.timeout.connect(self._on_rested)
         self._grip: _Grip | None = None
         self._pressed = 0
         self._before = (0, 0)
@@ -87,7 +91,7 @@ class OverviewStrip(QWidget):
 
     def refresh(self) -> None:
         """There is something else to see."""
-        self._density = None
+        self._is_other = True
         self.update()
 
     def scale(self) -> TimeScale:
@@ -106,13 +110,18 @@ class OverviewStrip(QWidget):
         painter.fillRect(self.left, 0, scale.width, self.height() - 1, self._theme.color("sunken"))
         painter.save()
         painter.translate(self.left, 0)
+        painter.save()
         self._paint_density(painter, scale)
+        painter.restore()
         self._paint_window(painter, scale)
         painter.restore()
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def _paint_density(self, painter: QPainter, scale: TimeScale) -> None:
-        density = self._current_density(scale)
+        """What was counted a moment ago is painted where it belongs by now."""
+        counted, density = self._current_density(scale)
+        painter.translate(scale.x(counted.start_ns), 0)
+        painter.scale(counted.length_ns / scale.length_ns, 1)
         grey = self._theme.tokens.tint("muted", 0.2, over="sunken")
         self._paint_columns(painter, density.rows, grey)
         self._paint_columns(painter, density.operations, self._theme.tokens.tint("outbound", 0.8))
@@ -130,11 +139,20 @@ class OverviewStrip(QWidget):
                 height = max(3, round(room * log1p(count) / tallest))
                 painter.fillRect(place * COLUMN, base - height, COLUMN - 1, height, color)
 
-    def _current_density(self, scale: TimeScale) -> Density:
-        if self._density is None or self._density[0] != scale:
+    def _current_density(self, scale: TimeScale) -> tuple[TimeScale, Density]:
+        if self._density is None or (self._is_stale(scale) and not self._rest.isActive()):
             columns = TimeScale(scale.start_ns, scale.end_ns, -(-scale.width // COLUMN))
             self._density = scale, self._find_density(columns)
-        return self._density[1]
+            self._is_other = False
+            self._rest.start()
+        return self._density
+
+    def _is_stale(self, scale: TimeScale) -> bool:
+        return self._is_other or self._density is None or self._density[0] != scale
+
+    def _on_rested(self) -> None:
+        if self._is_stale(self.scale()):
+            self.update()
 
     def _paint_window(self, painter: QPainter, scale: TimeScale) -> None:
         left, right = self._edges(scale)

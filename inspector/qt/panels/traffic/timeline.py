@@ -23,8 +23,6 @@ from inspector.qt.widgets.overviewstrip import Density, OverviewStrip
 from inspector.qt.widgets.timerange import Mode, TimeRange
 from inspector.qt.widgets.timeruler import TimeRuler
 from inspector.qt.widgets.timescale import TimeScale
-from inspector.traffic.lanes import RANKS
-from inspector.traffic.records import Status
 
 _SOON_MS = 40  # rows come in batches: paint once for several
 _GROWTH_MS = 50
@@ -221,13 +219,7 @@ class TimelineView(QWidget):
         wall, length = self._source.log.columns.wall, len(self._source.log)
         # Rows are in order of time, but for clocks that were set: good enough for a hint of how many.
         edges = [bisect_left(wall, scale.at(x), 0, length) for x in range(scale.width + 1)]
-        counts, worst = [0] * scale.width, [Status.NONE] * scale.width
-        for lane in self.bars.window(scale.start_ns, scale.end_ns + 1, scale.width):
-            for piece in lane.pieces:
-                x = min(max(int(scale.x(piece.start_ns)), 0), scale.width - 1)
-                counts[x] += piece.bars
-                if RANKS[piece.status] > RANKS[worst[x]]:
-                    worst[x] = piece.status
+        counts, worst = self.bars.density(scale.start_ns, scale.end_ns, scale.width)
         return Density([max(0, after - before) for before, after in pairwise(edges)], counts, worst)
 
     def _align(self) -> None:

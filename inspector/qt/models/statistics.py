@@ -1,0 +1,297 @@
+"""Statistics as a tree: methods, and below them their tools, prompts and resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.qt.models.statisticscells import HEADS, LONGEST, VALUES, Column, number, sort_key, spoken, tip
+from inspector.qt.models.tips import plain_tip
+from inspector.qt.theme import Theme
+from inspector.traffic.statistics import MethodStats
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+Key: TypeAlias = tuple[str, str, bool]
+_TOP = QModelIndex()
+_LEAST_RATIO = 8
+
+
+@dataclass(slots=True)
+class _Group:
+    """One method of one server. `number` stays when the groups are sorted."""
+
+    number: int
+    stats: MethodStats
+    subjects: list[MethodStats] = field(default_factory=list)
+
+
+class StatisticsModel(QAbstractItemModel):
+    """The sum of all stays on top, however the rest is sorted."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._groups: list[_Group] = []  # the first is the sum
+        self._by_number: list[_Group] = []
+        self._places: dict[int, int] = {}  # of the groups, by their numbers
+        self._numbers: dict[Key, int] = {}
+        self._sorting = (int(Column.COUNT), Qt.SortOrder.DescendingOrder)
+        self._axis = (1, 2)
+        self._bold = theme.mono_font(0.95)
+        self._bold.setBold(True)
+
+    # -------------------------------------------------------------- what others ask
+
+    def clear(self) -> None:
+        self.beginResetModel()
+        self._groups, self._by_number, self._places, self._numbers = [], [], {}, {}
+        self.endResetModel()
+
+    def update(self, summary: Sequence[MethodStats]) -> None:
+        """Newer numbers of the same, and what is new. Nothing goes away but by `clear`."""
+        if not summary:
+            self.clear()
+            return
+        fresh = [(stats, list(subjects)) for stats, subjects in _by_method(summary)]
+        self._axis = _axis_of(stats for stats, _ in fresh)
+        self._set_sum([stats for stats, _ in fresh])
+        for stats, subjects in fresh:
+            self._set_group(stats, subjects)
+        self._sort()
+        last = len(Column) - 1
+        self.dataChanged.emit(self.index(0, 0), self.index(len(self._groups) - 1, last))
+        for group in self._groups:
+            if group.subjects:
+                parent = self.index(self._places[group.number], 0)
+                self.dataChanged.emit(
+                    self.index(0, 0, parent), self.index(len(group.subjects) - 1, last, parent)
+                )
+
+    def stats(self, index: Index) -> MethodStats:
+        if index.internalId():
+            return self._by_number[index.internalId() - 1].subjects[index.row()]
+        return self._groups[index.row()].stats
+
+    def is_sum(self, index: Index) -> bool:
+        return not index.internalId() and index.row() == 0
+
+    def axis(self) -> tuple[int, int]:
+        """The shortest and the longest duration of all: one axis for all plots."""
+        return self._axis
+
+    # -------------------------------------------------------------- Qt's questions
+
+    def index(self, row: int, column: int, parent: Index = _TOP) -> QModelIndex:
+        if not 0 <= row < self.rowCount(parent) or not 0 <= column < len(Column):
+            return QModelIndex()
+        number = self._groups[parent.row()].number + 1 if parent.isValid() else 0
+        return self.createIndex(row, column, number)
+
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
+        if not index.isValid() or not index.internalId():
+            return QModelIndex()
+        return self.createIndex(self._places[index.internalId() - 1], 0, 0)
+
+    def rowCount(self, parent: Index = _TOP) -> int:
+        if not parent.isValid():
+            return len(self._groups)
+        if parent.internalId() or parent.column():
+            return 0
+        return len(self._groups[parent.row()].subjects)
+
+    def columnCount(self, parent: Index = _TOP) -> int:
+        return len(Column)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        column = Column(index.column())
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self._text(index, column)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _LEFT if column in (Column.METHOD, Column.SERVER) else _RIGHT
+            case Qt.ItemDataRole.FontRole if self.is_sum(index):
+                return self._bold
+            case Qt.ItemDataRole.ForegroundRole:
+                return self._theme.color(self._tone(index, column))
+            case Qt.ItemDataRole.DecorationRole if column is Column.METHOD and not (
+                index.internalId() or self.is_sum(index)
+            ):
+                is_ours = self.stats(index).is_ours
+                return self._theme.icon(
+                    "arrow-out" if is_ours else "arrow-in", "outbound" if is_ours else "inbound"
+                )
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(tip(self.stats(index), column))
+            case Qt.ItemDataRole.AccessibleTextRole if column in (Column.METHOD, Column.PLOT):
+                return spoken(self.stats(index), column)
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        head, description = HEADS[Column(section)]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return head + self._arrow_of(section)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _LEFT if section in (Column.METHOD, Column.SERVER, Column.PLOT) else _RIGHT
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(description)
+        return None
+
+    def _arrow_of(self, section: int) -> str:
+        """In the text: Qt would draw its own over the words of a narrow column."""
+        column, order = self._sorting
+        return "" if column != section else " ↓" if order == Qt.SortOrder.DescendingOrder else " ↑"
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sorting = (column, order)
+        self._sort()
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(Column) - 1)
+
+    def sort_by(self, column: int) -> None:
+        """As a click on its head does: numbers from the greatest, names from A; once more, the other way."""
+        is_name = column in (Column.METHOD, Column.SERVER)
+        order = Qt.SortOrder.AscendingOrder if is_name else Qt.SortOrder.DescendingOrder
+        if self._sorting == (column, order):
+            order = Qt.SortOrder.DescendingOrder if is_name else Qt.SortOrder.AscendingOrder
+        self.sort(column, order)
+
+    # -------------------------------------------------------------- keeping up
+
+    def _set_sum(self, wholes: list[MethodStats]) -> None:
+        if self._groups:
+            self._groups[0].stats = _sum_of(wholes)
+        else:
+            self._add_group(_sum_of(wholes))
+
+    def _set_group(self, stats: MethodStats, subjects: list[MethodStats]) -> None:
+        key = (stats.server, stats.method, stats.is_ours)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self._add_group(stats)
+        group = self._by_number[number]
+        group.stats = stats
+        self._set_subjects(group, subjects)
+
+    def _add_group(self, stats: MethodStats) -> int:
+        number, place = len(self._by_number), len(self._groups)
+        self.beginInsertRows(_TOP, place, place)
+        group = _Group(number, stats)
+        self._by_number.append(group)
+        self._groups.append(group)
+        self._places[number] = place
+        self.endInsertRows()
+        return number
+
+    def _set_subjects(self, group: _Group, subjects: list[MethodStats]) -> None:
+        """Those that are there stay where they are, for now; new ones come behind them."""
+        fresh = {stats.subject: stats for stats in subjects}
+        group.subjects = [fresh.pop(stats.subject) for stats in group.subjects]
+        if fresh:
+            first = len(group.subjects)
+            parent = self.index(self._places[group.number], 0)
+            self.beginInsertRows(parent, first, first + len(fresh) - 1)
+            group.subjects.extend(fresh.values())
+            self.endInsertRows()
+
+    def _sort(self) -> None:
+        column, order = self._sorting
+        key, is_down = sort_key(Column(column)), order == Qt.SortOrder.DescendingOrder
+        groups = self._groups[:1] + sorted(
+            self._groups[1:], key=lambda group: key(group.stats), reverse=is_down
+        )
+        subjects = [sorted(group.subjects, key=key, reverse=is_down) for group in groups]
+        if groups == self._groups and all(
+            new == group.subjects for new, group in zip(subjects, groups, strict=True)
+        ):
+            return
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        what = [(self.stats(index), index.internalId(), index.column()) for index in before]
+        self._groups = groups
+        for group, ordered in zip(groups, subjects, strict=True):
+            group.subjects = ordered
+        self._places = {group.number: place for place, group in enumerate(groups)}
+        self.changePersistentIndexList(before, [self._where(*one) for one in what])
+        self.layoutChanged.emit()
+
+    def _where(self, stats: MethodStats, id: int, column: int) -> QModelIndex:
+        """Where a row went. Rows are told apart by identity: their numbers may be equal."""
+        siblings = self._by_number[id - 1].subjects if id else [group.stats for group in self._groups]
+        row = next(place for place, one in enumerate(siblings) if one is stats)
+        return self.createIndex(row, column, id)
+
+    # -------------------------------------------------------------- looks
+
+    def _text(self, index: Index, column: Column) -> str | None:
+        stats = self.stats(index)
+        if column is Column.METHOD:
+            return shorten(one_line(stats.subject if index.internalId() else stats.method), LONGEST)
+        if column is Column.SERVER:
+            return "" if index.internalId() else one_line(stats.server)
+        return None if column is Column.PLOT else number(stats, column)
+
+    def _tone(self, index: Index, column: Column) -> Literal["error", "warn", "muted", "text"]:
+        stats = self.stats(index)
+        if column is Column.ERRORS and stats.errors + stats.tool_errors:
+            return "error" if stats.errors else "warn"
+        if column is Column.SERVER or (column in VALUES and not VALUES[column](stats)):
+            return "muted"
+        return "text"
+
+
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+def _by_method(summary: Sequence[MethodStats]) -> Iterable[tuple[MethodStats, Iterable[MethodStats]]]:
+    """Each method with its subjects, which follow it."""
+    methods: list[tuple[MethodStats, list[MethodStats]]] = []
+    for stats in summary:
+        if stats.subject and methods:
+            methods[-1][1].append(stats)
+        else:
+            methods.append((stats, []))
+    return methods
+
+
+def _sum_of(wholes: list[MethodStats]) -> MethodStats:
+    """Percentiles over different methods would say nothing, so there are none."""
+
+    def total(name: str) -> int:
+        return sum(getattr(stats, name) for stats in wholes)
+
+    names = ("count", "errors", "tool_errors", "given_up", "waiting", "bytes_out", "bytes_in", "human_ns")
+    longest = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
+    return MethodStats(
+        server="",
+        method="All",
+        subject="",
+        is_ours=True,
+        p50_ns=None,
+        p95_ns=None,
+        p99_ns=None,
+        max_ns=longest,
+        mean_ns=None,
+        histogram=(),
+        **{name: total(name) for name in names},
+    )
+
+
+def _axis_of(wholes: Iterable[MethodStats]) -> tuple[int, int]:
+    bins = [(stats.histogram[0].start_ns, stats.histogram[-1].end_ns) for stats in wholes if stats.histogram]
+    if not bins:
+        return 1, 2
+    first, last = max(1, min(start for start, _ in bins)), max(2, *(end for _, end in bins))
+    # Durations that are almost the same should look it.
+    return (first, last) if last > _LEAST_RATIO * first else (max(1, first // 4), last * 4)
