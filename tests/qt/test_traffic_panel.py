@@ -343,6 +343,19 @@ def test_click_on_a_head_sorts_up_then_down_then_as_they_came(lens: Lens) -> Non
     assert column(panel, Column.NUMBER) == arrival
 
 
+def test_chosen_rows_stay_chosen_when_the_table_is_sorted(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    first, second = panel.model.number(1), panel.model.number(4)
+    panel.choose(first)
+    flags = QItemSelectionModel.SelectionFlag
+    panel.table.selectionModel().select(panel.model.index(4, 0), flags.Select | flags.Rows)
+    for _ in range(3):
+        panel.table.columns.cycle_sorting(Column.SIZE)
+        assert (chosen(panel), panel.table.selected_numbers()) == (first, [first, second])
+        assert panel.detail.number == first
+
+
 # ------------------------------------------------------------------ new below, pause, clear
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QColor
 
 from inspector.qt.models.rowsearch import Matcher, RowSearch
@@ -38,7 +38,14 @@ class TrafficModel(QAbstractTableModel):
     """Shows what its `search` finds. Cells are read from the log when they are asked for.
 
     `tint` gives the ground of a row (colour rules), or None.
+
+    Signals:
+        reordering: The rows are about to be put in another order: keep in mind which ones are chosen.
+        reordered: They are: choose them again, where they are now (`places_of`).
     """
+
+    reordering = Signal()
+    reordered = Signal()
 
     def __init__(self, log: TrafficLog, theme: Theme) -> None:
         super().__init__()
@@ -135,6 +142,13 @@ class TrafficModel(QAbstractTableModel):
     def number(self, row: int) -> int:
         """The log's number of a shown row."""
         return self._rows[row]
+
+    def places_of(self, numbers: Iterable[int]) -> list[int]:
+        """Where those of these log rows are that are shown. Looks through them once, however many are asked."""
+        wanted = set(numbers)
+        if self._sorted_by is not None and len(wanted) > 4:
+            return [place for place, number in enumerate(self._rows) if number in wanted]
+        return [place for place in map(self.find_row, wanted) if place is not None]
 
     def new_among(self, first: int, last: int) -> int:
         """How many of these shown rows have come since the search began: the others were only found."""
@@ -254,20 +268,12 @@ class TrafficModel(QAbstractTableModel):
             self._sort_again()
 
     def _put_in_order(self, rows: array[int]) -> None:
-        self.layoutAboutToBeChanged.emit()
-        old = self.persistentIndexList()
-        numbers = [self._rows[index.row()] for index in old]
+        """As other contents of the same rows: `layoutChanged` would have a view measure a million of them."""
+        self.reordering.emit()
         self._rows = rows
-        places = self._places_of(numbers)
-        new = [self.index(places[number], index.column()) for number, index in zip(numbers, old, strict=True)]
-        self.changePersistentIndexList(old, new)
-        self.layoutChanged.emit()
-
-    def _places_of(self, numbers: list[int]) -> dict[int, int]:
-        if len(numbers) < 8:
-            return {number: self._rows.index(number) for number in numbers}
-        wanted = set(numbers)
-        return {number: place for place, number in enumerate(self._rows) if number in wanted}
+        if rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, _COLUMNS - 1))
+        self.reordered.emit()
 
     # -------------------------------------------------------------- for views
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -250,8 +250,8 @@ class TrafficPanel(QWidget):
         self.scope.setVisible(self.source.is_live)
         self._actions["traffic.show_cleared"].setEnabled(False)
         self._actions["traffic.frames"].setChecked(True)
-        if not self.source.is_live:
-            self.model.extend(len(self.source.log))
+        if not self.source.is_live:  # when the panel has been built and shown: that takes its time, too
+            QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
         self._tell()
 
     # -------------------------------------------------------------- rows come

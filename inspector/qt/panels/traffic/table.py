@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSettings, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QSettings,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QTableView, QWidget
 
@@ -33,6 +43,7 @@ class TrafficTable(QTableView):
         self._is_following = False
         self._is_moving = False
         self._new_below = 0
+        self._chosen_before: tuple[int | None, list[int]] = (None, [])
         self.setAccessibleName("Traffic")
         self.setModel(model)
         dress_table(self, theme)
@@ -50,6 +61,8 @@ class TrafficTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         model.rowsInserted.connect(self._on_rows_inserted)
         model.modelReset.connect(self._on_reset)
+        model.reordering.connect(self._on_reordering)
+        model.reordered.connect(self._on_reordered)
 
     # -------------------------------------------------------------- following
 
@@ -143,6 +156,28 @@ class TrafficTable(QTableView):
 
     def _on_reset(self) -> None:
         self._set_new_below(0)
+
+    # -------------------------------------------------------------- sorting
+
+    def _on_reordering(self) -> None:
+        self._chosen_before = self.current_number(), self.selected_numbers()
+
+    def _on_reordered(self) -> None:
+        """The chosen rows stay chosen where they are now; what is in view stays in view."""
+        current, selected = self._chosen_before
+        if current is None and not selected:
+            return
+        flags = QItemSelectionModel.SelectionFlag
+        scrolls = self.hasAutoScroll()
+        self.setAutoScroll(False)
+        chosen = QItemSelection()
+        for place in self._traffic.places_of(selected):
+            chosen.select(self._traffic.index(place, 0), self._traffic.index(place, 0))
+        self.selectionModel().select(chosen, flags.ClearAndSelect | flags.Rows)
+        for place in self._traffic.places_of([] if current is None else [current]):
+            index = self._traffic.index(place, Column.MESSAGE)
+            self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
+        self.setAutoScroll(scrolls)
 
     # -------------------------------------------------------------- the pill
 
