@@ -193,8 +193,10 @@ def test_a_message_is_shown_in_the_traffic(lens: Lens) -> None:
     raw = opened(lens)
     send(lens, raw, TEMPLATES["Ping"])
     lens.until(lambda: raw.answer.row is not None)
+    panel, row = lens.window.traffic, raw.answer.row
+    lens.until(lambda: row is not None and panel.model.find_row(row) is not None)
     raw._show_action.trigger()
-    assert lens.window.traffic.table.current_number() == raw.answer.row
+    assert panel.table.current_number() == row
 
 
 def test_text_of_a_server_stays_plain_and_on_one_line(lens: Lens) -> None:

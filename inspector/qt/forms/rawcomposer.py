@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import shiboken6
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
@@ -55,6 +56,7 @@ class RawComposer(QWidget):
         self._bridge = bridge
         self._view: ServerView | None = None
         self._one_at_a_time = one_at_a_time
+        self.has_failed = False  # what was to be sent last could not be
         self._tasks: set[asyncio.Task[None]] = set()
         self.resent_of: Callable[[], int | None] = lambda: None
         self.editor = RawEdit(theme, "Message")
@@ -95,6 +97,7 @@ class RawComposer(QWidget):
         if self._view is None or (self._one_at_a_time and self.is_waiting):
             return
         self.alert.close_all()
+        self.has_failed = False
         raw = self.editor.raw()
         raw = compacted(raw) if self.compact.isChecked() else raw
         self.begun.emit(len(self._bridge.log))
@@ -108,11 +111,16 @@ class RawComposer(QWidget):
         for task in tuple(self._tasks):
             task.cancel()
 
+    def set_raw(self, raw: bytes) -> None:
+        """Write these bytes in place of what is there; undo brings that back."""
+        self.editor.set_raw(raw)
+        self._tell_status()
+
     def lay_out_text(self) -> None:
         """The text in lines. They are ours, not the person's: so they are not sent."""
         if self.editor.is_too_big:
             return
-        self.editor.set_raw(indented(self.editor.raw()))
+        self.set_raw(indented(self.editor.raw()))
         self.compact.setChecked(True)
 
     # -------------------------------------------------------------- sending
@@ -130,11 +138,14 @@ class RawComposer(QWidget):
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        if not shiboken6.isValid(self):  # it was put away while something was waited for
+            return
         self._tell()
         if not self._tasks:
             self.ended.emit()
 
     def _show_failure(self, error: UserError, raw: bytes) -> None:
+        self.has_failed = True
         view = self._view
         if view is not None and view.status not in _UP:
             words = f"Not sent: {one_line(view.name)} is not connected."
@@ -180,13 +191,13 @@ class RawComposer(QWidget):
         self._tell_state_hint(raw)
 
     def _described(self, raw: bytes) -> tuple[str, bool]:
-        words = [describe(raw)]
+        words = [describe(raw)] if raw else []
         if self.ids.index() == _NEW_ID and has_id(raw):
             words.append("It gets a new id when it is sent.")
         if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
             words.append("It has line breaks: over stdio it has to be compacted.")
         words.append(self.editor.warning())
-        is_odd = read(raw).kind in (Kind.INVALID, Kind.TEXT)
+        is_odd = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
         return " ".join(filter(None, words)), is_odd
 
     def _tell_state_hint(self, raw: bytes) -> None:

@@ -94,7 +94,7 @@ class RawConsole(QWidget):
 
     def use_template(self, name: str) -> None:
         """Write a template in place of what is there; undo brings that back."""
-        self.composer.editor.set_raw(TEMPLATES[name])
+        self.composer.set_raw(TEMPLATES[name])
         self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def go_back(self, steps: int) -> None:
@@ -106,7 +106,7 @@ class RawConsole(QWidget):
         if self._place == len(self._history):
             self._draft = editor.raw()
         self._place = place
-        editor.set_raw(self._draft if place == len(self._history) else self._history[place])
+        self.composer.set_raw(self._draft if place == len(self._history) else self._history[place])
 
     # -------------------------------------------------------------- sending
 

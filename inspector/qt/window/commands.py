@@ -75,6 +75,7 @@ class Commands(QObject):
         """Keep the menu in step with a panel's own actions, and open what it asks for."""
         for id, own in panel.actions_here.items():
             own.changed.connect(partial(self._on_traffic_changed, panel, id))
+        self._window.opening.watch(panel)
         panel.help_requested.connect(self._actions["help.filters"].trigger)
         panel.rules_requested.connect(partial(self._window.open_colour_rules, panel))
 
@@ -116,6 +117,7 @@ class Commands(QObject):
             "capture.save": window.captures.choose_and_save,
             "capture.export": window.captures.open_export,
             "capture.kept": window.captures.open_kept,
+            "capture.compare": window.opening.open_compare_captures,
             "capture.side_by_side": lambda: window.set_side_by_side(self._is_checked("capture.side_by_side")),
             "capture.close": lambda: window.captures.close(window.traffic_in_front()),
             "view.overview": lambda: window.show_tab("overview"),

@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self.captures = CaptureDocks(
             bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
         )
-        self.opening = Opening(self, bridge)
+        self.opening = Opening(self, bridge, theme, layout)
         self._lay_out()
         self._make_menus()
         self.capture_news = CaptureNews(bridge, self.strips, self)

@@ -22,7 +22,8 @@ _ROW_COMMANDS = (
     ("traffic.partner", "traffic.operation"),
     ("traffic.mark", "traffic.comment"),
     ("traffic.copy",),
-    ("traffic.resend", "traffic.compare"),
+    ("traffic.resend",),
+    ("traffic.compare", "traffic.left_side", "traffic.compare_left"),
 )
 COPIES = ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")
 

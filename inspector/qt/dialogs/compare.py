@@ -1,0 +1,240 @@
+"""Two messages, or two exchanges, side by side: what differs, apart from what is ignored."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON, compact, shorten
+from inspector.base.plaintext import one_line
+from inspector.qt.bridge import Bridge
+from inspector.qt.dialogs.diffhead import DiffHead
+from inspector.qt.dialogs.diffview import DiffView
+from inspector.qt.dialogs.ignorebar import IgnoreBar
+from inspector.qt.models.comparechoices import CompareChoices
+from inspector.qt.models.comparison import Part, Side, compare_part, parts_of
+from inspector.qt.models.diffrows import DiffRowsModel
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.segments import Segments
+from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
+
+
+class CompareDialog(QDialog):
+    """Requests with requests, answers with answers. It compares again when other things are ignored."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        left: Side,
+        right: Side,
+        choices: CompareChoices,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._sides = (left, right)
+        self._choices = choices
+        self._task: asyncio.Task[None] | None = None
+        self.diff: Diff | None = None  # what is shown
+        self._parts, chosen = parts_of(left, right)
+        self.parts = Segments(theme, [part.name for part in self._parts])
+        self.parts.setAccessibleName("Which messages")
+        self.parts.choose(chosen)
+        self.head = DiffHead(theme)
+        self.model = DiffRowsModel(theme)
+        self.view = DiffView(self.model, theme)
+        self.summary = PlainLabel(theme)
+        self.place = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
+        self.ignore_bar = IgnoreBar(choices, theme)
+        self.alert = Alert(theme)
+        self.gate = Gate(theme, self.view)
+        self._make_actions(theme)
+        self._lay_out()
+        self._connect()
+        self.compare()
+
+    # -------------------------------------------------------------- comparing
+
+    @property
+    def part(self) -> Part:
+        return self._parts[self.parts.index()]
+
+    def compare(self) -> None:
+        """Compare what is chosen; what was being compared is given up."""
+        self.stop()
+        left, right = self._sides
+        self.setWindowTitle(f"Compare {shorten(one_line(left.name() or right.name()), 80)}")
+        self.head.show_sides(left, right, self.part)
+        self.summary.setText("")
+        self.gate.explain("loading", "", "Comparing", "Big messages take a while.", action=self.stop_action)
+        self._task = self._bridge.start("compare", self._compare(), self)
+
+    def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            words = "It was stopped before it was done."
+            self.gate.explain("empty", "stop", "Not compared", words, action=self.again_action)
+
+    async def _compare(self) -> None:
+        left, right = self._sides
+        try:
+            diff = await compare_part(self._bridge, left, right, self.part, self._choices.ignoring)
+        except UserError as exc:
+            self.gate.explain("failed", "", "Not compared", exc.summary, exc.next_step, self.again_action)
+            return
+        self._show(diff)
+
+    def _show(self, diff: Diff) -> None:
+        self.diff = diff
+        self.model.set_diff(diff)
+        self.summary.setText(diff.summary())
+        self.alert.close_all()
+        if diff.note:
+            self.alert.say("note", diff.note, tone="muted")
+        is_ignoring = any(entry.kind is ChangeKind.IGNORED for entry in diff.entries)
+        if diff.is_same and not is_ignoring:
+            self.gate.explain("empty", "check", "No difference", "Both messages say the same.")
+        else:
+            self.gate.open()
+        has_changes = not diff.is_same
+        for action in (self.next_action, self.previous_action):
+            action.setEnabled(has_changes)
+        self.copy_action.setEnabled(self.gate.is_open())
+        self._on_row_changed()
+        if has_changes:
+            self.go_to_change(1)
+
+    # -------------------------------------------------------------- moving, folding, ignoring
+
+    def go_to_change(self, step: int) -> None:
+        number = self.view.go_to_change(step)
+        if number is not None:
+            self.summary.setText(f"{number + 1:,} of {len(self.model.changes()):,}: {self._summary()}")
+
+    def swap(self) -> None:
+        self._sides = (self._sides[1], self._sides[0])
+        self._parts = [Part(part.name, part.right, part.left) for part in self._parts]
+        self.compare()
+
+    def copy_text(self) -> None:
+        """The comparison as text, with what was compared above it."""
+        lines = [*self.head.as_text(), self._summary(), "", self.model.as_text()]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _summary(self) -> str:
+        return self.diff.summary() if self.diff is not None else ""
+
+    def _on_row_changed(self) -> None:
+        row = self.view.currentIndex().row()
+        is_there = 0 <= row < self.model.rowCount()
+        self.place.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
+
+    def make_menu(self, row: int) -> QMenu:
+        """What can be done with a row."""
+        menu = QMenu(self)
+        for path in self.model.ignorable(row):
+            words = f"Ignore {shorten(one_line(path), 60)}".replace("&", "&&")
+            menu.addAction(words).triggered.connect(partial(self._on_ignore, path))
+        menu.addSeparator()
+        copies = {"Copy path": self.model.path(row)}
+        values = self.model.values(row)
+        if values is not None:
+            copies |= {"Copy left value": _written(values[0]), "Copy right value": _written(values[1])}
+        for words, text in copies.items():
+            if text:
+                menu.addAction(words).triggered.connect(partial(_copy, text))
+        menu.addSeparator()
+        menu.addAction("Fold everything").triggered.connect(self.model.fold_all)
+        return menu
+
+    def _on_ignore(self, path: str, checked: bool = False) -> None:
+        self.ignore_bar.add_path(path)
+
+    def _on_menu_requested(self, row: int, place: QPoint) -> None:
+        menu = self.make_menu(row)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)
+
+    # -------------------------------------------------------------- building
+
+    def _make_actions(self, theme: Theme) -> None:
+        self.next_action = self._action("chevron-down", "Next difference", "F7")
+        self.previous_action = self._action("chevron-up", "Previous difference", "Shift+F7")
+        self.swap_action = self._action("swap", "Swap sides", "")
+        self.copy_action = self._action("copy", "Copy as text", "")
+        self.stop_action = QAction("Stop", self)
+        self.again_action = QAction("Compare again", self)
+
+    def _action(self, icon: str, words: str, keys: str) -> QAction:
+        action = QAction(words, self)
+        self._theme.dress(action, icon)
+        if keys:
+            action.setShortcut(QKeySequence(keys))
+            action.setToolTip(f"{words} ({keys})")
+        self.addAction(action)
+        return action
+
+    def _connect(self) -> None:
+        self.next_action.triggered.connect(lambda: self.go_to_change(1))
+        self.previous_action.triggered.connect(lambda: self.go_to_change(-1))
+        self.swap_action.triggered.connect(self.swap)
+        self.copy_action.triggered.connect(self.copy_text)
+        self.stop_action.triggered.connect(self.stop)
+        self.again_action.triggered.connect(self.compare)
+        self.parts.chosen.connect(lambda index: self.compare())
+        self._choices.changed.connect(self.compare)
+        self.ignore_bar.problem_found.connect(lambda words: self.alert.say("path", words))
+        self.view.menu_requested.connect(self._on_menu_requested)
+        self.view.selectionModel().currentRowChanged.connect(lambda *rows: self._on_row_changed())
+        self.finished.connect(self.stop)
+
+    def _lay_out(self) -> None:
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self.resize(1100, 720)
+        top = QHBoxLayout()
+        top.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        top.setSpacing(SPACE_2)
+        if len(self._parts) > 1:
+            top.addWidget(self.parts)
+        top.addWidget(self.summary, 1)
+        top.addWidget(self.ignore_bar)
+        top.addSpacing(SPACE_2)
+        for action in (self.previous_action, self.next_action, self.swap_action, self.copy_action):
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(action.iconText())
+            top.addWidget(button)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        foot.addWidget(self.place, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addWidget(self.head)
+        column.addWidget(self.alert)
+        column.addWidget(self.gate, 1)
+        column.addLayout(foot)
+
+
+def _written(value: JSON | Cut) -> str:
+    if value is None or isinstance(value, Cut):
+        return ""
+    return value if isinstance(value, str) else compact(value)
+
+
+def _copy(text: str, checked: bool = False) -> None:
+    QGuiApplication.clipboard().setText(text)
