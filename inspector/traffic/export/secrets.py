@@ -15,9 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from inspector.traffic.export.bodies import Riders, riders_of_all
 from inspector.traffic.export.finding import Hit, header_hits
 from inspector.traffic.export.levels import WINDOW, hits_at_all_levels
+from inspector.traffic.export.writing import Numbering
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import HttpExchange
 
 _SLUG = re.compile(r"[^A-Za-z0-9]+")
 
@@ -67,20 +70,21 @@ class SecretsFound:
 
 
 class SecretScan:
-    """Looks through rows of a log. `steps` does the work, piece by piece; `found` grows with it."""
+    """Looks through rows of a log, and through all that rode on an HTTP exchange with one of them: a HAR has
+    each exchange whole. `steps` does the work, piece by piece; `found` grows with it."""
 
     def __init__(self, log: TrafficLog, rows: Iterable[int]) -> None:
         self.found = SecretsFound()
         self._log = log
-        self._rows = rows
+        self._numbering = Numbering(rows)
         self._exchanges: set[int] = set()
+        self._riders: dict[int, Riders] | None = None  # worked out for the first exchange
 
     def steps(self) -> Iterator[int]:
         """Yields the number of rows that were looked at: once a row, and once a window of a long one."""
-        for done, row in enumerate(self._rows, 1):
-            for _ in self._body(self._log.raw(row)):
+        for done, row in enumerate(self._numbering.rows, 1):
+            for _ in chain(self._body(self._log.raw(row)), self._exchange(row)):
                 yield done - 1
-            self._exchange(row)
             yield done
 
     def _body(self, raw: bytes) -> Iterator[None]:
@@ -93,19 +97,30 @@ class SecretScan:
         for hit in hits_at_all_levels(encoded(text), 0, len(text) * 4):
             self.found.add(hit)
 
-    def _exchange(self, row: int) -> None:
+    def _exchange(self, row: int) -> Iterator[None]:
         number, exchange = self._log.exchange(row), self._log.http(row)
         number = row if number is None else number
         if exchange is None or number in self._exchanges:
             return
         self._exchanges.add(number)
+        self._head(exchange)
+        yield from self._body(exchange.body)
+        for rider in self._unasked_riders(number):
+            yield from self._body(self._log.raw(rider))
+
+    def _head(self, exchange: HttpExchange) -> None:
         for name, value in chain(exchange.request_headers, exchange.response_headers):
             for hit in _distinct(header_hits(name, encoded(value))):
                 self.found.add(hit)
         self._text(exchange.url)
         self._text(exchange.error)
-        for _ in self._body(exchange.body):
-            pass  # at most 64 KiB are kept of one
+
+    def _unasked_riders(self, exchange: int) -> list[int]:
+        """The rows on an exchange that are not looked at anyway."""
+        if self._riders is None:
+            self._riders = riders_of_all(self._log)
+        riders = self._riders.get(exchange, Riders())
+        return [row for row in (*riders.sent, *riders.received) if self._numbering.of(row) is None]
 
 
 def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:

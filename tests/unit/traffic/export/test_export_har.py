@@ -239,3 +239,20 @@ def test_an_exchange_is_written_once_however_many_of_its_rows_are_chosen() -> No
             "{}"
         ]
         assert not dropped
+
+
+def test_a_secret_on_a_row_that_was_not_chosen_is_masked_in_the_exchange_that_was() -> None:
+    log = TrafficLog()
+    server = log.add_server("srv")
+    frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b'{"password":"correct-horse"}')
+    http = log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST")
+    answer = log.append(server, RecordKind.RESULT, Direction.IN, 0, 0, b"{}")
+    log.set_http(http, HttpExchange("POST", "https://h/", (), 2))
+    log.rides_on(frame, http)
+    log.rides_on(answer, http)
+    log.publish()
+    for rows in ([http], [answer]):
+        sink, found = BytesIO(), find_secrets(log, rows)
+        text, _ = written(write_har(log, rows, sink, Masking(found)), sink)
+        assert b"correct-horse" not in text
+        assert [item.count for item in found.items] == [1]
