@@ -15,5 +15,5 @@ def configure(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with needs_qt():
-        from inspector.app.tour import run_tour
+        from inspector.app.tour.run import run_tour
     return run_tour(options.out)

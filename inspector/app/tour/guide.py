@@ -1,0 +1,124 @@
+"""The one who walks the tour: what a person can do with the window, and what they would look for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from inspector.app.behind import App
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.qt.panels.tools.panel import ToolsPanel
+
+PATIENCE = 30.0
+
+
+class StopFailed(Exception):
+    """A stop of the tour did not show what it should."""
+
+
+class Guide:
+    """What a person can do with the window, and what they would look for."""
+
+    def __init__(self, app: App, out: Path) -> None:
+        self.app = app
+        self.window = app.window
+        self._out = out
+        self._number = 0
+
+    async def until(self, what: str, condition: Callable[[], object]) -> None:
+        """Wait until something is so; a person would give up after half a minute."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE
+        while not condition():
+            if loop.time() > deadline:
+                raise StopFailed(f"waited {PATIENCE:.0f} s in vain for: {what}")
+            await asyncio.sleep(0.02)
+
+    async def picture(self, name: str, widget: QWidget | None = None) -> None:
+        """Save what is on screen, when it has settled."""
+        await asyncio.sleep(0.3)
+        self._number += 1
+        path = self._out / f"{self._number:02d}-{name}.png"
+        if not (widget or self.window).grab().save(str(path)):
+            raise StopFailed(f"could not write {path}")
+
+    def do(self, command: str) -> None:
+        """Use a command of the menus."""
+        action = self.window.actions_table[command]
+        if not action.isEnabled():
+            raise StopFailed(f"the command “{action.text()}” cannot be used")
+        action.trigger()
+
+    def server(self, name: str) -> None:
+        """Click a server in the list."""
+        servers = self.window.servers
+        row = servers.model.row_of(name)
+        if row is None:
+            raise StopFailed(f"there is no server {name!r} in the list")
+        at = servers.list.visualRect(servers.model.index(row)).center()
+        QTest.mouseClick(servers.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
+
+    def status(self, name: str) -> ServerStatus | None:
+        views = {view.name: view.status for view in self.window.servers.model.views()}
+        return views.get(name)
+
+    @property
+    def tools(self) -> ToolsPanel:
+        workspace = self.window.workspace()
+        if workspace is None:
+            raise StopFailed("no server is in front")
+        return workspace.tools
+
+    async def tool(self, name: str) -> None:
+        """Find a tool by typing its name, and go to it."""
+        self.do("tool.search")
+        self.tools.search.clear()
+        self.tools.search.settle()
+        QTest.keyClicks(self.tools.search, name)
+        QTest.keyClick(self.tools.search, Qt.Key.Key_Return)
+        await self.until(f"the tool {name} in the list", lambda: self.tools.model.row_of(name) is not None)
+        if not self.tools.choose(name):
+            raise StopFailed(f"the tool {name} could not be chosen")
+
+    async def call(self, expected: OutcomeKind) -> CallOutcome:
+        """Press Call and wait for the outcome."""
+        await self.until("Call to be possible", self.window.actions_table["tool.call"].isEnabled)
+        outcome = self.outcome()
+        self.do("tool.call")
+        got = await asyncio.wait_for(outcome, PATIENCE)
+        if got.kind is not expected:
+            raise StopFailed(
+                f"expected the call to end as “{expected.value}”, but it ended as “{got.kind.value}”"
+            )
+        return got
+
+    def outcome(self) -> asyncio.Future[CallOutcome]:
+        """The next outcome that is shown."""
+        future: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
+        result = self.tools.call_view.result
+
+        def take(outcome: CallOutcome) -> None:
+            result.shown.disconnect(take)
+            future.set_result(outcome)
+
+        result.shown.connect(take)
+        return future
+
+    def type_argument(self, label: str, text: str) -> None:
+        """Type into the field of the form that has this name."""
+        fields = [box for box in self.tools.call_view.arguments.findChildren(QWidget) if box.isVisible()]
+        box = next((box for box in fields if label in box.accessibleName() and _takes_text(box)), None)
+        if box is None:
+            raise StopFailed(f"the form has no field {label!r} to type into")
+        box.setFocus()
+        QTest.keyClick(box, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClicks(box, text)
+
+
+def _takes_text(widget: QWidget) -> bool:
+    return widget.focusPolicy() != Qt.FocusPolicy.NoFocus and hasattr(widget, "setPlaceholderText")

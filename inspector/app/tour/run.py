@@ -1,0 +1,86 @@
+"""Walks the tour, stop by stop."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from inspector.app.behind import App, shut_down
+from inspector.app.main import build
+from inspector.app.tour import basics, traffic
+from inspector.app.tour.guide import Guide, StopFailed
+from inspector.config.paths import Files
+from inspector.qt.theme import Scheme
+
+STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
+    basics.welcome,
+    basics.connect,
+    basics.call_a_tool,
+    basics.fill_a_form,
+    basics.watch_progress,
+    basics.tool_error,
+    basics.many_tools,
+    basics.over_http,
+    basics.wire_faults,
+    basics.crash,
+    basics.reconnect,
+    traffic.flood,
+    traffic.filter_traffic,
+    traffic.timeline,
+    traffic.statistics,
+    traffic.compare_two,
+    traffic.save_and_open,
+    basics.add_server,
+    basics.in_the_dark,
+)
+
+
+async def _walk(guide: Guide) -> str:
+    """Every stop; gives what went wrong, or nothing."""
+    for stop in STOPS:
+        name = stop.__name__.replace("_", " ")
+        try:
+            await stop(guide)
+        except (StopFailed, TimeoutError) as exc:
+            return f"The tour stopped at “{name}”: {str(exc) or 'it took too long'}"
+        sys.stdout.write(f"{name}: ok\n")
+        sys.stdout.flush()
+    return ""
+
+
+def _print_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    """The offscreen platform tells with every window what it cannot do; a tour does not care."""
+    if not text.startswith("This plugin does not support"):
+        sys.stderr.write(f"{text}\n")
+
+
+def run_tour(out: Path) -> int:
+    """Walk the tour and save its pictures into a folder. 0 when every stop worked."""
+    out.mkdir(parents=True, exist_ok=True)
+    qInstallMessageHandler(_print_qt_message)
+    with tempfile.TemporaryDirectory() as scratch:
+        files = Files(preferences=Path(scratch, "preferences.json"), captures=Path(scratch, "captures"))
+        app = build(files, Path(scratch) / "window.ini", Scheme.LIGHT)
+        app.window.show()
+        QApplication.setActiveWindow(app.window)
+        failure = app.loop.run_until_complete(_walk_and_leave(app, out))
+        app.loop.close()
+    if failure:
+        sys.stderr.write(f"{failure}\n")
+        return 1
+    sys.stdout.write(f"The pictures are in {out}.\n")
+    return 0
+
+
+async def _walk_and_leave(app: App, out: Path) -> str:
+    try:
+        await app.bridge.ask_captures(lambda captures: captures.begin())
+        return await _walk(Guide(app, out))
+    finally:
+        app.window.close()
+        await shut_down(app)
