@@ -134,6 +134,16 @@ def test_the_keys_go_from_difference_to_difference_and_round_the_end(lens: Lens)
     assert dialog.place.text() == "params.arguments.c"
 
 
+def test_in_a_long_text_the_keys_go_to_the_lines_that_differ(lens: Lens) -> None:
+    lines = [f"line {number} of a text that is long" for number in range(30)]
+    left, right = "\n".join(lines), "\n".join([*lines[:15], "another line", *lines[16:]])
+    log = log_of(("t", {}, {"text": left}), ("t", {}, {"text": right}))
+    dialog = opened(lens, Side(log, 1, "x"), Side(log, 3, "x"))
+    dialog.next_action.trigger()
+    assert dialog.place.text() == "result.text, line 16"
+    assert len(dialog.model.changes()) == 2
+
+
 def test_presets_and_paths_are_ignored_and_remembered(lens: Lens) -> None:
     log = log_of(("t", [{"v": 1}], {}), ("t", [{"v": 2}], {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))

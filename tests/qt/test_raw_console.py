@@ -7,10 +7,11 @@ import json
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from inspector.engine.views import ServerStatus
-from inspector.qt.models.rawrows import Column
+from inspector.engine.views import RawOutcome, ServerStatus
+from inspector.qt.forms.rawanswer import RawAnswer
+from inspector.qt.models.rawrows import Column, standing
 from inspector.qt.panels.rawconsole import TEMPLATES, RawConsole
-from inspector.traffic.records import Record, RecordKind
+from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind
 from tests.qt.lens_driver import Lens, scripted, words_on
 from tests.qt.raw_servers import parrot
 
@@ -197,6 +198,25 @@ def test_a_message_is_shown_in_the_traffic(lens: Lens) -> None:
     lens.until(lambda: row is not None and panel.model.find_row(row) is not None)
     raw._show_action.trigger()
     assert panel.table.current_number() == row
+
+
+def test_a_message_that_http_refused_says_with_which_status_and_shows_the_body(lens: Lens) -> None:
+    log = lens.app.bridge.log
+    server = log.add_server("web")
+    exchange = HttpExchange("POST", "http://x/mcp", (), 2, status=400, body=b"Bad Request: no session")
+    sent = log.append(server, RecordKind.REQUEST, Direction.OUT, 1, 10**18, b"{}", "x")
+    http = log.append(server, RecordKind.HTTP, Direction.OUT, 2, 10**18, b"")
+    log.set_http(http, exchange)
+    log.rides_on(sent, http)
+    log.publish()
+    assert standing(log, sent) == ("HTTP 400", "error")
+    answer = RawAnswer(lens.app.bridge, lens.window._theme)
+    lens.bot.addWidget(answer)
+    outcome = RawOutcome(sent, None, 5_000_000, "The server refused it.", "Connect again.", 400)
+    lens.run(answer.show_outcome(outcome))
+    assert answer.badge.text == "HTTP 400"
+    assert answer.text.shown_text() == "Bad Request: no session"
+    assert answer.alert.text("outcome") == "The server refused it. Connect again."
 
 
 def test_text_of_a_server_stays_plain_and_on_one_line(lens: Lens) -> None:

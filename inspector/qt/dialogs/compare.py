@@ -120,7 +120,7 @@ class CompareDialog(QDialog):
     def go_to_change(self, step: int) -> None:
         number = self.view.go_to_change(step)
         if number is not None:
-            self.summary.setText(f"{number + 1:,} of {len(self.model.changes()):,}: {self._summary()}")
+            self.summary.setText(f"{number + 1:,} of {len(self.model.changes()):,} · {self._summary()}")
 
     def swap(self) -> None:
         self._sides = (self._sides[1], self._sides[0])
@@ -198,6 +198,12 @@ class CompareDialog(QDialog):
         self.view.menu_requested.connect(self._on_menu_requested)
         self.view.selectionModel().currentRowChanged.connect(lambda *rows: self._on_row_changed())
         self.finished.connect(self.stop)
+        self.view.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
+
+    def _on_scroll_range_changed(self, low: int, high: int) -> None:
+        """What stands above the columns is as wide as they are, which the scroll bar makes narrower."""
+        bar = self.view.verticalScrollBar()
+        self.head.leave_right(bar.sizeHint().width() if high > low else 0)
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

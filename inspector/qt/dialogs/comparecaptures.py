@@ -77,6 +77,7 @@ class CompareCapturesDialog(QDialog):
         self.left, self.right = self._make_choice("Left capture", 0), self._make_choice("Right capture", 1)
         self.compare_action = QAction("Compare", self)
         self.stop_action = QAction("Stop", self)
+        self._stop_button = ActionButton(self.stop_action, "quiet")
         self.ignore_bar = IgnoreBar(choices, theme)
         self.alert = Alert(theme)
         self.bar = QProgressBar()
@@ -166,6 +167,7 @@ class CompareCapturesDialog(QDialog):
     def _tell(self) -> None:
         self.bar.setVisible(self.is_comparing)
         self.stop_action.setEnabled(self.is_comparing)
+        self._stop_button.setVisible(self.is_comparing)
         is_open = self._diff is not None
         self.views.setEnabled(is_open)
         self.filters.setVisible(self.views.index() == _EXCHANGES)
@@ -210,6 +212,8 @@ class CompareCapturesDialog(QDialog):
     def _make_choice(self, name: str, place: int) -> QComboBox:
         box = QComboBox()
         box.setAccessibleName(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(20)  # a long name is whole in the list
         for log, title in self._sources:
             box.addItem(f"{shorten(one_line(title), 50)} · {plural(len(log), 'row')}")
         box.setCurrentIndex(min(place, len(self._sources) - 1))
@@ -238,12 +242,11 @@ class CompareCapturesDialog(QDialog):
         self.bar.setRange(0, _STEPS)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Progress of the comparison")
-        stop = ActionButton(self.stop_action, "quiet")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(top)
-        column.addLayout(_row(self.views, self.filters, None, self.bar, stop))
+        column.addLayout(_row(self.views, self.filters, None, self.bar, self._stop_button))
         column.addWidget(self.alert)
         column.addWidget(self.gate, 1)
 

@@ -23,16 +23,20 @@ class DiffHead(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._halves = (_Half(theme), _Half(theme))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(_SIGN_WIDTH, SPACE_2, 0, SPACE_2)
-        row.setSpacing(0)
+        self._row = QHBoxLayout(self)
+        self._row.setSpacing(0)
         for half in self._halves:
-            row.addWidget(half, 1)
+            self._row.addWidget(half, 1)
+        self.leave_right(0)
         theme.changed.connect(self.update)
 
     def show_sides(self, left: Side, right: Side, part: Part) -> None:
         for half, side, row in zip(self._halves, (left, right), (part.left, part.right), strict=True):
             half.show_side(side, row)
+
+    def leave_right(self, width: int) -> None:
+        """The columns below end this much earlier: they have a scroll bar."""
+        self._row.setContentsMargins(_SIGN_WIDTH, SPACE_2, width, SPACE_2)
 
     def as_text(self) -> list[str]:
         """A line for each side, for a copy."""

@@ -12,7 +12,7 @@ from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.qt.models.comparechoices import CompareChoices
 from inspector.qt.theme import SPACE_3, Theme
-from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.labels import PlainLabel
 from inspector.qt.widgets.notepopup import NotePopup
 from inspector.traffic.compare.ignoring import PRESETS
 
@@ -84,7 +84,7 @@ class IgnoreBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_3)
-        row.addWidget(Muted(self._theme, "Ignore"))
+        row.addWidget(PlainLabel(self._theme, "Ignore", tone="muted"))
         for box in self.boxes.values():
             row.addWidget(box)
         row.addWidget(self.paths)

@@ -89,17 +89,22 @@ class DiffRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- what others ask
 
     def changes(self) -> list[int]:
-        """The rows where a difference begins."""
+        """The rows where a difference begins. Of a long text that is each line of it that differs."""
         found: list[int] = []
         entry = -1
         for place, row in enumerate(self._rows):
-            if isinstance(row, Line) and row.mark.is_difference:
-                if row.entry != entry:
-                    found.append(place)
-                entry = row.entry
-            else:
+            if not (isinstance(row, Line) and row.mark.is_difference):
                 entry = -1
+            elif row.entry != entry:
+                entry = row.entry
+                if not self._has_lines(entry):
+                    found.append(place)
         return found
+
+    def _has_lines(self, entry: int) -> bool:
+        entries = self._diff.entries if self._diff is not None else ()
+        below = entries[entry + 1] if entry + 1 < len(entries) else None
+        return below is not None and below.is_line and below.parent == entry
 
     def path(self, row: int) -> str:
         """Where a row's value stands, in words."""

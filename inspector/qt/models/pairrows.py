@@ -148,7 +148,7 @@ class SubjectColumn(IntEnum):
 class SubjectRowsModel(_Table):
     """Each method and tool, with counts, errors and medians of both captures."""
 
-    names = ("Asked", "Count", "right", "Errors", "right", "Median", "right")
+    names = ("Asked", "Left count", "Right", "Left errors", "Right", "Left median", "Right")
     right_aligned = frozenset(range(1, len(SubjectColumn)))
 
     def __init__(self, theme: Theme) -> None:
