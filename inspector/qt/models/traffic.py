@@ -144,7 +144,7 @@ class TrafficModel(QAbstractTableModel):
         return self._rows[row]
 
     def places_of(self, numbers: Iterable[int]) -> list[int]:
-        """Where those of these log rows are that are shown. Looks through them once, however many are asked."""
+        """Where those of these log rows are that are shown. One look through, however many."""
         wanted = set(numbers)
         if self._sorted_by is not None and len(wanted) > 4:
             return [place for place, number in enumerate(self._rows) if number in wanted]
