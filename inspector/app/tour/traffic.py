@@ -23,11 +23,13 @@ async def flood(guide: Guide) -> None:
     before = len(log)
     await guide.tool("flood")
     guide.type_argument("count", str(_FLOOD))
-    await guide.call(OutcomeKind.RESULT)
+    outcome = await guide.call(OutcomeKind.RESULT)
     if len(log) - before < _FLOOD:
         raise StopFailed(f"{_FLOOD:,} notifications were sent, {len(log) - before:,} rows recorded")
-    model = guide.window.traffic.model
-    await guide.until("the last row in the table", lambda: model.find_row(len(log) - 1) is not None)
+    assert outcome.row is not None
+    answer, model = log.partner(outcome.row), guide.window.traffic.model
+    assert answer is not None
+    await guide.until("the answer in the table", lambda: model.find_row(answer) is not None)
     await guide.picture("flood")
 
 
