@@ -62,7 +62,7 @@ async def compare_two(guide: Guide) -> None:
     panel, log = guide.window.traffic, guide.app.bridge.log
     guide.server("everything")
     await guide.tool("forecast")
-    for city in ("Lisbon", "Oslo"):
+    for city in ("Oslo", "Lisbon"):
         guide.type_argument("city", city)
         await guide.call(OutcomeKind.RESULT)
     answers = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
