@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, LensError, UserError
@@ -24,9 +24,10 @@ from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerV
 from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Kind, Message, error_of
 from inspector.protocol.listen import Filter
-from inspector.protocol.types import Listing, Prompt, Resource, Tool
+from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
 from inspector.session.rawsend import RawReply
+from inspector.session.rounds import Concluded
 from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
 from inspector.traffic.log import TrafficLog
@@ -51,6 +52,7 @@ class Engine:
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
         list_changed: A server's list of tools, resources or prompts changed; carries both names.
+        resource_changed: A resource that was subscribed to, or one below it; carries server and URI.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
     """
 
@@ -68,6 +70,7 @@ class Engine:
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
         self.list_changed: Signal[str, str] = Signal()
+        self.resource_changed: Signal[str, str] = Signal()
         self.problem_found: Signal[str] = Signal()
         self._catalogue = catalogue
         self._settings = settings or Settings()
@@ -184,8 +187,30 @@ class Engine:
     async def list_resources(self, name: str) -> Listing[Resource]:
         return await self._server(name).client.list_resources()
 
+    async def list_resource_templates(self, name: str) -> Listing[ResourceTemplate]:
+        return await self._server(name).client.list_resource_templates()
+
     async def list_prompts(self, name: str) -> Listing[Prompt]:
         return await self._server(name).client.list_prompts()
+
+    async def read_resource(self, name: str, uri: str) -> CallOutcome:
+        """Read a resource. Every way in which that can end is an outcome, as with a call."""
+        return await self._conclude(self._server(name).client.ask_resource(uri))
+
+    async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
+        """Get a prompt, likewise."""
+        return await self._conclude(self._server(name).client.ask_prompt(prompt, arguments))
+
+    async def complete(
+        self, name: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
+    ) -> Completion:
+        """What could stand for an argument of a prompt or a resource template. Raises LensError."""
+        return await self._server(name).client.complete(ref, argument, value, context)
+
+    async def subscribe(self, name: str, uri: str, wanted: bool) -> None:
+        """Hear of changes of a resource (`resource_changed`), or no longer. Raises LensError."""
+        client = self._server(name).client
+        await (client.subscribe(uri) if wanted else client.unsubscribe(uri))
 
     async def call_tool(
         self,
@@ -198,18 +223,22 @@ class Engine:
     ) -> CallOutcome:
         """Call a tool. Every way in which that can end is an outcome; cancelling the caller is one too."""
         client = self._server(name).client
+        outcome = await self._conclude(
+            client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
+        )
+        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
+        is_tool_error = outcome.row is not None and self.log.status(outcome.row) is TrafficStatus.TOOL_ERROR
+        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+
+    async def _conclude(self, asking: Coroutine[Any, Any, Concluded]) -> CallOutcome:
         started = self._clock.monotonic_ns()
         try:
-            done = await client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
+            exchange = (await asking).exchange
         except LensError as exc:
             next_step = exc.next_step if isinstance(exc, UserError) else ""
             summary = exc.summary if isinstance(exc, UserError) else str(exc)
             return CallOutcome(OutcomeKind.FAILED, self._since(started), summary=summary, next_step=next_step)
-        exchange = done.exchange
-        outcome = _outcome(exchange.answer, exchange.row, self._since(started))
-        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
-        is_tool_error = self.log.status(exchange.row) is TrafficStatus.TOOL_ERROR
-        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+        return _outcome(exchange.answer, exchange.row, self._since(started))
 
     async def send_raw(
         self,
@@ -275,6 +304,11 @@ class Engine:
         changed = _LIST_CHANGES.get(notification.method)
         if changed is not None:
             self.list_changed.emit(server, changed)
+        elif notification.method == "notifications/resources/updated":
+            with contextlib.suppress(JSONProblem):
+                uri = notification.params.get("uri")
+                if isinstance(uri, str):
+                    self.resource_changed.emit(server, uri)
 
     def _on_missed(self, server: str, filter: Filter) -> None:
         """Nothing is told twice: whatever may have changed is taken to have."""
@@ -285,6 +319,8 @@ class Engine:
         ):
             if is_heard_of:
                 self.list_changed.emit(server, kind)
+        for uri in filter.uris:
+            self.resource_changed.emit(server, uri)
 
     def _since(self, started: int) -> int:
         return self._clock.monotonic_ns() - started

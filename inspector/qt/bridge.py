@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.engine.thread import EngineThread
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
     from inspector.protocol.connection import Progressed
-    from inspector.protocol.types import Listing, Tool
+    from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
     from inspector.transport.base import Headers
     from inspector.transport.tasks import TaskScope
 
@@ -57,6 +57,7 @@ class Bridge(QObject):
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
+        resources_changed: Resources of a server changed; carries its name and the set of their URIs.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
         recording_changed: The recording stands differently; carries a RecordingState.
         traffic_grew: The log has more rows, or some changed; carries its length.
@@ -65,6 +66,7 @@ class Bridge(QObject):
     server_changed = Signal(object)
     server_removed = Signal(str)
     list_changed = Signal(str, str)
+    resources_changed = Signal(str, object)
     problem_found = Signal(str)
     recording_changed = Signal(object)
     traffic_grew = Signal(int)
@@ -79,6 +81,7 @@ class Bridge(QObject):
         self.log = log
         self._early: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
+        self._changed: deque[tuple[str, str]] = deque()
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
@@ -167,6 +170,33 @@ class Bridge(QObject):
 
     async def list_tools(self, server: str) -> Listing[Tool]:
         return await self._call(self._engine.list_tools(server))
+
+    async def list_resources(self, server: str) -> Listing[Resource]:
+        return await self._call(self._engine.list_resources(server))
+
+    async def list_resource_templates(self, server: str) -> Listing[ResourceTemplate]:
+        return await self._call(self._engine.list_resource_templates(server))
+
+    async def list_prompts(self, server: str) -> Listing[Prompt]:
+        return await self._call(self._engine.list_prompts(server))
+
+    async def read_resource(self, server: str, uri: str) -> CallOutcome:
+        """Read a resource. Cancelling the task that awaits this cancels the request."""
+        return await self._call(self._engine.read_resource(server, uri))
+
+    async def get_prompt(self, server: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
+        """Get a prompt, likewise."""
+        return await self._call(self._engine.get_prompt(server, prompt, arguments))
+
+    async def complete(
+        self, server: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
+    ) -> Completion:
+        """How a value may go on (`Client.complete`), likewise. Raises LensError."""
+        return await self._call(self._engine.complete(server, ref, argument, value, context))
+
+    async def subscribe(self, server: str, uri: str, wanted: bool) -> None:
+        """Hear of changes of a resource (`resources_changed`), or no longer. Raises LensError."""
+        await self._call(self._engine.subscribe(server, uri, wanted))
 
     async def call_tool(
         self, server: str, tool: str, arguments: JSONObject, on_progress: Callable[[Progressed], None]
@@ -258,11 +288,26 @@ class Bridge(QObject):
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
+        engine.resource_changed.connect(self._on_resource_changed)
         engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
+
+    def _on_resource_changed(self, server: str, uri: str) -> None:
+        """However often they change between two ticks, it is told once."""
+        self._changed.append((server, uri))
+        if len(self._changed) == 1:
+            self._post(self._deliver_changes)
+
+    def _deliver_changes(self) -> None:
+        changed: dict[str, set[str]] = {}
+        while self._changed:
+            server, uri = self._changed.popleft()
+            changed.setdefault(server, set()).add(uri)
+        for server, uris in changed.items():
+            self.resources_changed.emit(server, uris)
 
     def _post(self, deliver: Callable[[], None]) -> None:
         self._queue.append(deliver)

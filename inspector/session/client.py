@@ -125,17 +125,24 @@ class Client:
         return self._with_task(done) if as_task else done
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
-        self._require("resources/read")
-        done = await self._operate("resources/read", {"uri": uri})
+        done = await self.ask_resource(uri)
         items, malformed = read_items(result_of(done.exchange.answer).get("contents"), ResourceContents.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Listing[PromptMessage]:
-        self._require("prompts/get")
-        params: JSONObject = {"name": name, "arguments": dict(arguments)}
-        done = await self._operate("prompts/get", params)
+        done = await self.ask_prompt(name, arguments)
         items, malformed = read_items(result_of(done.exchange.answer).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
+
+    async def ask_resource(self, uri: str) -> Concluded:
+        """Read a resource; gives the answer as it came, a result or an error."""
+        self._require("resources/read")
+        return await self._operate("resources/read", {"uri": uri})
+
+    async def ask_prompt(self, name: str, arguments: Mapping[str, str]) -> Concluded:
+        """Get a prompt; gives the answer as it came."""
+        self._require("prompts/get")
+        return await self._operate("prompts/get", {"name": name, "arguments": dict(arguments)})
 
     async def _operate(
         self,

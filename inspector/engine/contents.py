@@ -1,0 +1,237 @@
+"""What reading a resource or getting a prompt gave, ready to show. Pure functions of bytes.
+
+They run in the worker process for big answers. Unlike a digest they keep every byte: the views page through
+them, and save them. What something is follows from how it begins first, from what the server
+says second, and from the end of its URI last.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, parse, pretty
+from inspector.engine.tables import Table, read_table
+from inspector.protocol.jsonrpc import read
+from inspector.traffic.decode.decoding import DecodingKind
+from inspector.traffic.decode.files import readable, recognised
+
+_MOST_PARSED = 4 * 1024 * 1024  # looked at to see whether a text without a type is JSON
+_MOST_TABLE = 32 * 1024 * 1024
+
+
+class ContentKind(Enum):
+    """How something is shown, in the words that are shown."""
+
+    TEXT = "text"
+    MARKDOWN = "Markdown"
+    JSON = "JSON"
+    TABLE = "table"
+    PICTURE = "picture"
+    SOUND = "sound"
+    BINARY = "binary"
+    LINK = "resource link"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One thing that a server gave. `data` is all of it: the text as UTF-8, or the decoded bytes.
+
+    `mime_type` is what the server said, for a picture or a sound what it is. `title` is that of a link.
+    `problem` names what is wrong with it, as the end of a sentence.
+    """
+
+    kind: ContentKind
+    data: bytes = b""
+    mime_type: str = ""
+    uri: str = ""
+    title: str = ""
+    table: Table | None = None
+    problem: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind not in (ContentKind.PICTURE, ContentKind.SOUND, ContentKind.BINARY)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt."""
+
+    role: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDigest:
+    """What a prompt became."""
+
+    messages: tuple[Message, ...]
+    description: str = ""
+
+
+# ------------------------------------------------------------------ answers
+
+
+def digest_read(raw: bytes) -> tuple[Content, ...]:
+    """The answer to a resources/read. Entries that cannot be used are among them, as unknown."""
+    contents = _result(raw).get("contents")
+    if not isinstance(contents, list):
+        return (unknown(contents, "“contents” is missing or is no array"),)
+    return tuple(resource_content(item) for item in contents)
+
+
+def digest_prompt(raw: bytes) -> PromptDigest:
+    """The answer to a prompts/get."""
+    result = _result(raw)
+    messages = result.get("messages")
+    if not isinstance(messages, list):
+        return PromptDigest((Message("", unknown(messages, "“messages” is missing or is no array")),))
+    return PromptDigest(tuple(_message(item) for item in messages), _string(result, "description"))
+
+
+def _result(raw: bytes) -> JSONObject:
+    try:
+        return read(raw).result
+    except JSONProblem:  # the message itself is shown, with what is wrong with it
+        return {}
+
+
+def _message(item: JSON) -> Message:
+    if not isinstance(item, dict):
+        return Message("", unknown(item, "a message must be an object"))
+    role, content = _string(item, "role"), item.get("content")
+    if isinstance(content, list):
+        return Message(role, unknown(content, "“content” must be one block, and is an array"))
+    return Message(role, block_content(content))
+
+
+# ------------------------------------------------------------------ parts of answers
+
+
+def block_content(item: JSON) -> Content:
+    """A content block of a prompt's message or a tool's result."""
+    if not isinstance(item, dict):
+        return unknown(item, "a content block must be an object")
+    match item.get("type"):
+        case "text" if isinstance(text := item.get("text"), str):
+            return Content(ContentKind.TEXT, _utf8(text))
+        case "image" | "audio":
+            return _decoded(item, "data", "")
+        case "resource_link":
+            title = _string(item, "title") or _string(item, "name")
+            return Content(
+                ContentKind.LINK, _utf8(pretty(item)), _string(item, "mimeType"), _string(item, "uri"), title
+            )
+        case "resource":
+            return resource_content(item.get("resource"))
+    return unknown(item, "an unknown kind of content")
+
+
+def resource_content(item: JSON) -> Content:
+    """The contents of a resource: text, or bytes in Base64."""
+    if not isinstance(item, dict):
+        return unknown(item, f"not an object: {excerpt(item)}")
+    uri, text = _string(item, "uri"), item.get("text")
+    if isinstance(text, str):
+        return _text(text, _string(item, "mimeType"), uri)
+    if "blob" in item:
+        return _decoded(item, "blob", uri)
+    return replace(unknown(item, "it has neither a “text” nor a “blob” that is a string"), uri=uri)
+
+
+def unknown(item: JSON, problem: str) -> Content:
+    """What cannot be shown as anything else, as the JSON that it is."""
+    try:
+        shown = pretty(item)
+    except RecursionError:  # reading it took less of the stack than writing it
+        shown, problem = "…", f"{problem}, and nested too deeply to be shown"
+    return Content(ContentKind.UNKNOWN, _utf8(shown), problem=problem)
+
+
+def _decoded(item: JSONObject, member: str, uri: str) -> Content:
+    mime_type = _string(item, "mimeType")
+    if not isinstance(item.get(member), str):
+        return replace(unknown(item, "its data is missing"), uri=uri)
+    try:
+        data = base64.b64decode(_string(item, member), validate=True)
+    except (binascii.Error, ValueError) as exc:
+        return replace(unknown(item, f"its data is not Base64: {exc}"), uri=uri)
+    return _file(data, mime_type, uri)
+
+
+def _file(data: bytes, mime_type: str, uri: str) -> Content:
+    """What bytes are, by how they begin."""
+    if (text := readable(data)) is not None:
+        return _text(text, mime_type, uri)
+    found = recognised(data, "")
+    kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
+    if found is None or found.kind not in kinds or found.data != data:
+        is_said = mime_type.startswith(("image/", "audio/"))
+        problem = f"it is said to be {mime_type}, and does not begin like one" if is_said else ""
+        return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
+    is_other = mime_type.startswith("image/") and mime_type != found.mime_type
+    problem = f"it is said to be {mime_type}, and is {found.mime_type}" if is_other else ""
+    return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
+
+
+# ------------------------------------------------------------------ text
+
+_BY_TYPE = {
+    "text/markdown": ContentKind.MARKDOWN,
+    "text/x-markdown": ContentKind.MARKDOWN,
+    "application/json": ContentKind.JSON,
+    "text/json": ContentKind.JSON,
+    "text/csv": ContentKind.TABLE,
+    "text/tab-separated-values": ContentKind.TABLE,
+}
+_BY_END = {
+    ".md": ContentKind.MARKDOWN,
+    ".markdown": ContentKind.MARKDOWN,
+    ".json": ContentKind.JSON,
+    ".csv": ContentKind.TABLE,
+    ".tsv": ContentKind.TABLE,
+}
+
+
+def _text(text: str, mime_type: str, uri: str) -> Content:
+    kind = _kind_of_text(text, mime_type, uri)
+    table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MOST_TABLE else None
+    if kind is ContentKind.TABLE and table is None:
+        kind = ContentKind.TEXT
+    return Content(kind, _utf8(text), mime_type, uri, table=table)
+
+
+def _kind_of_text(text: str, mime_type: str, uri: str) -> ContentKind:
+    bare = mime_type.partition(";")[0].strip().lower()
+    if bare.endswith("+json"):
+        return ContentKind.JSON
+    if bare in _BY_TYPE:
+        return _BY_TYPE[bare]
+    if bare not in ("", "text/plain", "application/octet-stream"):
+        return ContentKind.TEXT
+    end = next((kind for end, kind in _BY_END.items() if uri.lower().endswith(end)), None)
+    return end or (ContentKind.JSON if _is_json(text) else ContentKind.TEXT)
+
+
+def _is_json(text: str) -> bool:
+    if len(text) > _MOST_PARSED or text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        parse(text)
+    except JSONProblem:
+        return False
+    return True
+
+
+def _utf8(text: str) -> bytes:
+    """As bytes; half a surrogate pair stays what it is, and is shown as bytes that are no UTF-8."""
+    return text.encode(errors="surrogatepass")
+
+
+def _string(item: JSONObject, member: str) -> str:
+    value = item.get(member)
+    return value if isinstance(value, str) else ""
