@@ -1,0 +1,325 @@
+"""What was called: per server and tool the last arguments and the latest calls, kept between runs.
+
+One small file a tool, in a folder of our own. Arguments are kept as JSON text, so that they come back as
+they were sent, digit by digit. What goes under a secret name is not kept, unless the person wants it: a
+mark stands in its place (`NOT_KEPT`). A file that cannot be read is set aside, told of, and never
+overwritten.
+
+`add` and `set_last` only take notes; a thread writes them, many changes at once. The reading methods
+touch files: call them beside the loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.signals import Signal
+from inspector.config.exactfile import read_exactly, read_file, write_file
+from inspector.config.filenames import distinct_stem
+from inspector.config.notkept import mark_secrets
+
+MOST_CALLS = 50
+MOST_CHARACTERS = 64 * 1024  # of one call's arguments in the history; longer ones are only told of
+MOST_LAST_CHARACTERS = 1024 * 1024
+MOST_ALL_CHARACTERS = 1024 * 1024  # of all calls of a tool; the oldest ones go
+MOST_TOOLS = 5_000  # files; those that were not called for longest go first
+
+_COALESCING = 0.3
+_VERSION = 1
+_MOST_BYTES = 16 * 1024 * 1024  # no file of ours can be bigger
+
+Key: TypeAlias = tuple[str, str]  # server, tool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """One call as it is remembered. `text` is "" where the arguments were too long to be kept."""
+
+    at_ns: int  # wall time
+    outcome: str  # the value of an OutcomeKind
+    elapsed_ns: int
+    text: str
+
+    def arguments(self) -> JSONObject | None:
+        """As they were typed, numbers as they were written; None where they were not kept."""
+        return _arguments_of(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHistory:
+    """What is known of one tool: the arguments it had last, and its calls, newest first."""
+
+    last_text: str = ""
+    calls: tuple[KeptCall, ...] = ()
+
+    def last_arguments(self) -> JSONObject | None:
+        return _arguments_of(self.last_text)
+
+
+NOTHING_KEPT = ToolHistory()
+
+
+class CallHistory:
+    """`folder` None, or `is_on` false: nothing is read and nothing is written.
+
+    Signals:
+        problem_found: A file was set aside or could not be written; carries a sentence. On any thread.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        is_on: bool = True,
+        keep_secrets: bool = False,
+        most_calls: int = MOST_CALLS,
+    ) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self.is_on = is_on
+        self.keep_secrets = keep_secrets
+        self._folder = folder
+        self._most_calls = most_calls
+        self._notes: deque[tuple[Key, _Note]] = deque()
+        self._news = threading.Condition()
+        self._files = threading.Lock()  # one at a time reads, writes or deletes
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._told: set[str] = set()
+
+    # -------------------------------------------------------------- taking notes
+
+    def add(
+        self, server: str, tool: str, arguments: JSONObject, *, outcome: str, elapsed_ns: int, at_ns: int = 0
+    ) -> None:
+        """A call has ended. `arguments` as they were typed: variables not expanded."""
+        text = self._text(arguments)
+        kept = text if len(text) <= MOST_CHARACTERS else ""
+        self._note((server, tool), _Note(text, KeptCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept)))
+
+    def set_last(self, server: str, tool: str, arguments: JSONObject) -> None:
+        """What stands in the form now, called or not."""
+        self._note((server, tool), _Note(self._text(arguments)))
+
+    def _text(self, arguments: JSONObject) -> str:
+        try:
+            return to_wire(arguments if self.keep_secrets else mark_secrets(arguments)).decode()
+        except (JSONProblem, RecursionError):
+            return ""
+
+    def _note(self, key: Key, note: _Note) -> None:
+        if self._folder is None or not self.is_on:
+            return
+        with self._news:
+            if self._is_closed:
+                return
+            self._notes.append((key, note))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="call history", daemon=True)
+                self._thread.start()
+            self._news.notify()
+
+    # -------------------------------------------------------------- reading
+
+    def of(self, server: str, tool: str) -> ToolHistory:
+        """What is kept of a tool, what was noted a moment ago included. Never raises."""
+        if self._folder is None or not self.is_on:
+            return NOTHING_KEPT
+        with self._files:
+            history = self._load((server, tool))
+            with self._news:
+                notes = [note for key, note in self._notes if key == (server, tool)]
+            return self._with(history, notes) if history is not None else NOTHING_KEPT
+
+    # -------------------------------------------------------------- forgetting
+
+    def forget(self, server: str, tool: str) -> None:
+        """Raises ConfigError."""
+        self._drop(lambda key: key == (server, tool))
+        self._delete([self._path((server, tool))])
+
+    def forget_all(self) -> None:
+        """Every file of ours, those that were set aside as well. Raises ConfigError."""
+        self._drop(lambda key: True)
+        if self._folder is not None:
+            self._delete([path for path in self._folder.glob("*.json*") if path.is_file()])
+
+    def _drop(self, is_meant: Callable[[Key], bool]) -> None:
+        with self._news:
+            kept = [(key, note) for key, note in self._notes if not is_meant(key)]
+            self._notes.clear()
+            self._notes.extend(kept)
+
+    def _delete(self, paths: list[Path]) -> None:
+        with self._files:
+            for path in paths:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as exc:
+                    raise ConfigError(f"{path} cannot be deleted: {exc}.", "Check the folder.") from exc
+
+    # -------------------------------------------------------------- writing
+
+    def flush(self) -> None:
+        """Write now what was noted."""
+        with self._files:
+            with self._news:
+                notes = list(self._notes)
+            for key in dict.fromkeys(key for key, _ in notes):
+                self._write(key, [note for other, note in notes if other == key])
+            with self._news:
+                # Only now: who reads meanwhile finds it in one of the two places.
+                for written in notes:
+                    with contextlib.suppress(ValueError):  # forgotten meanwhile
+                        self._notes.remove(written)
+
+    def close(self) -> None:
+        """Write the rest; nothing is noted any more."""
+        with self._news:
+            self._is_closed = True
+            self._news.notify()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._notes or self._is_closed)
+                if not self._is_closed:  # whoever calls in a loop calls again soon
+                    self._news.wait_for(lambda: self._is_closed, _COALESCING)
+                if self._is_closed:
+                    return
+            self.flush()
+
+    def _write(self, key: Key, notes: list[_Note]) -> None:
+        path = self._path(key)
+        history = self._load(key)
+        if history is None:
+            return
+        is_new = not path.exists()
+        try:
+            write_file(path, _document(key, self._with(history, notes)), is_private=True)
+        except ConfigError as exc:
+            self._tell(f"The history of calls is not kept: {exc}")
+        if is_new:
+            self._prune()
+
+    def _prune(self) -> None:
+        assert self._folder is not None
+        with contextlib.suppress(OSError):
+            paths = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+            for path in paths[:-MOST_TOOLS]:
+                path.unlink(missing_ok=True)
+
+    # -------------------------------------------------------------- one tool's file
+
+    def _path(self, key: Key) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{distinct_stem(*key)}.json"
+
+    def _load(self, key: Key) -> ToolHistory | None:
+        """None when the file must be left alone: a newer version of the app wrote it, say."""
+        path = self._path(key)
+        try:
+            document = read_file(path, _MOST_BYTES)
+            version = document.get("version")
+            if isinstance(version, int) and version > _VERSION:
+                return None
+            return _read(document)
+        except FileNotFoundError:
+            return NOTHING_KEPT
+        except (ConfigError, ValueError) as exc:
+            return self._without(path, exc)
+
+    def _without(self, path: Path, reason: Exception) -> ToolHistory | None:
+        """A file that cannot be used is set aside; one that cannot even be reached stays where it is."""
+        words = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
+        if isinstance(reason.__cause__, OSError):
+            self._tell(f"{words} The tool's history is not kept.")
+            return None
+        aside = path.with_name(f"{path.name}.{time.time_ns()}.broken")
+        try:
+            path.rename(aside)
+        except OSError as exc:
+            self._tell(f"{words} It could not be set aside either: {exc}. The tool's history is not kept.")
+            return None
+        self._tell(f"{words} It was set aside as {aside.name}; the tool's history begins anew.")
+        return NOTHING_KEPT
+
+    def _tell(self, sentence: str) -> None:
+        """Once, however often it is stumbled over."""
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self.problem_found.emit(sentence)
+
+    def _with(self, history: ToolHistory, notes: list[_Note]) -> ToolHistory:
+        last, calls = history.last_text, list(reversed(history.calls))
+        for note in notes:
+            last = note.last if 0 < len(note.last) <= MOST_LAST_CHARACTERS else last
+            if note.call is not None:
+                calls.append(note.call)
+        return ToolHistory(last, tuple(_fitting(calls[-self._most_calls :])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    last: str
+    call: KeptCall | None = None
+
+
+def _fitting(calls: list[KeptCall]) -> Iterator[KeptCall]:
+    """Newest first, as many as a file has room for."""
+    room = MOST_ALL_CHARACTERS
+    for call in reversed(calls):
+        room -= len(call.text)
+        if room < 0:
+            return
+        yield call
+
+
+def _document(key: Key, history: ToolHistory) -> JSONObject:
+    calls: list[JSON] = [
+        {
+            "at": call.at_ns,
+            "outcome": call.outcome,
+            "elapsedNs": call.elapsed_ns,
+            "arguments": call.text,
+        }
+        for call in history.calls
+    ]
+    server, tool = key
+    return {"version": _VERSION, "server": server, "tool": tool, "last": history.last_text, "calls": calls}
+
+
+def _read(document: JSONObject) -> ToolHistory:
+    """Raises ValueError for a file that is not as we write them."""
+    last, calls = document.get("last"), document.get("calls")
+    if not isinstance(last, str) or not isinstance(calls, list):
+        raise ValueError("it is no history of calls")
+    return ToolHistory(last, tuple(_read_call(call) for call in calls))
+
+
+def _read_call(value: JSON) -> KeptCall:
+    match value:
+        case {"at": int(at), "outcome": str(outcome), "elapsedNs": int(elapsed), "arguments": str(text)}:
+            return KeptCall(at, outcome, elapsed, text)
+    raise ValueError("a call in it cannot be read")
+
+
+def _arguments_of(text: str) -> JSONObject | None:
+    if not text:
+        return None
+    try:
+        arguments = read_exactly(text)
+    except JSONProblem:
+        return None
+    return arguments if isinstance(arguments, dict) else None

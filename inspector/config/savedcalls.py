@@ -1,0 +1,298 @@
+"""Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
+
+    {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
+     "description": "…", "timeout": 30, "meta": {…}}
+
+`tool` alone must be there; a file without `name` is called as its file is. Members that we do not know are
+kept, and so is the order of those that are there. Everything in such a folder is untrusted: other files,
+links that lead out of it, and files too big or broken are not read, and a sentence says which.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject, shorten
+from inspector.base.plaintext import one_line
+from inspector.config.exactfile import read_file, write_file
+from inspector.config.filenames import folded, free_stem, readable_stem
+from inspector.config.variables import FILE_NAME, LOCAL_FILE_NAME
+
+SUFFIX = ".json"
+MOST_FILES = 2_000
+MOST_BYTES = 1024 * 1024
+
+Stamp: TypeAlias = tuple[int, int]  # when a file was written last, and its size
+Snapshot: TypeAlias = dict[str, Stamp]
+
+_NOT_CALLS = {FILE_NAME, LOCAL_FILE_NAME}
+_TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
+_MEMBERS = ("name", "server", "tool", "arguments", "description", "timeout", "meta")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCall:
+    """One call. `path` and `stamp` are of the file that it was read from or written to, if there is one."""
+
+    name: str
+    tool: str
+    server: str = ""
+    arguments: JSONObject = field(default_factory=dict)
+    description: str = ""
+    timeout: float | None = None  # in seconds
+    meta: JSONObject = field(default_factory=dict)
+    path: Path | None = None
+    stamp: Stamp | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        return self.path.parent if self.path is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCalls:
+    """The calls by name, a sentence for each file that could not be used, and how the folder stood."""
+
+    calls: tuple[SavedCall, ...] = ()
+    problems: tuple[str, ...] = ()
+    snapshot: Snapshot = field(default_factory=dict)
+
+
+class SavedCallFolder:
+    """One folder, which need not exist yet. `is_private`: what is written there only its owner can read."""
+
+    def __init__(self, path: Path, *, is_private: bool = False) -> None:
+        self.path = path
+        self._is_private = is_private
+
+    def load(self) -> LoadedCalls:
+        """Never raises for what the folder holds."""
+        snapshot, problems = self._look()
+        calls: list[SavedCall] = []
+        for name, stamp in snapshot.items():
+            try:
+                call = read_call(self.path / name, stamp)
+            except FileNotFoundError:  # gone since
+                continue
+            except ConfigError as exc:
+                problems.append(str(exc))
+                continue
+            if call is not None:
+                calls.append(call)
+        calls.sort(key=lambda call: (folded(call.name), call.name))
+        return LoadedCalls(tuple(calls), tuple(problems), snapshot)
+
+    def has_changed(self, since: Snapshot) -> bool:
+        """Has anybody added, written or removed a file? Reads no file, so it can be asked now and then."""
+        return self._look()[0] != since
+
+    def save(self, call: SavedCall, *, overwrite: bool = False) -> SavedCall:
+        """Write a call: anew when it has no file in this folder yet, else into its file.
+
+        Gives the call as it is there now. Raises ConfigError, also when somebody else changed the file since
+        it was read, unless it is to be overwritten.
+        """
+        path = self._path_of(call)
+        if not overwrite and call.path == path:
+            _require_unchanged(call)
+        try:
+            before = read_file(path, MOST_BYTES)
+        except FileNotFoundError:
+            before = {}
+        except ConfigError:
+            if not overwrite:
+                raise
+            before = {}
+        write_file(path, _written(call, before), is_private=self._is_private)
+        return replace(call, path=path, stamp=_stamp(path))
+
+    def rename(self, call: SavedCall, name: str) -> SavedCall:
+        """Give it another name, and its file a name like that. Raises ConfigError."""
+        old = self._own(call)
+        _require_unchanged(call)
+        target = replace(call, name=name, path=None, stamp=None)
+        path = self._path_of(target, but=old.name)
+        try:
+            before = read_file(old, MOST_BYTES)
+        except FileNotFoundError:
+            before = {}
+        write_file(path, _written(target, before), is_private=self._is_private)
+        if path != old:
+            _unlink(old)
+        return replace(target, path=path, stamp=_stamp(path))
+
+    def delete(self, call: SavedCall) -> None:
+        """Raises ConfigError; a file that is gone already is none."""
+        _unlink(self._own(call))
+
+    # --------------------------------------------------------------
+
+    def _look(self) -> tuple[Snapshot, list[str]]:
+        snapshot: Snapshot = {}
+        problems: list[str] = []
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in _json_files(entries):
+                    if len(snapshot) == MOST_FILES:
+                        words = f"{self.path} holds more than {MOST_FILES:,} files; the others are left out."
+                        problems.append(one_line(words))
+                        break
+                    found = _stamp_of_entry(entry, self.path)
+                    if found is not None:
+                        snapshot[entry.name] = found
+        except FileNotFoundError:
+            pass
+        except OSError as exc:
+            problems.append(f"{one_line(str(self.path))} cannot be read: {exc}. Check the folder.")
+        return dict(sorted(snapshot.items())), problems
+
+    def _path_of(self, call: SavedCall, but: str = "") -> Path:
+        """Its own file in this folder; else a new one named like it. `but` is a file that makes room."""
+        if call.path is not None and call.path.parent == self.path:
+            return self._own(call)
+        stem = readable_stem(call.name, "call")
+        taken = _TAKEN | {folded(Path(name).stem) for name in self._names() if name != but}
+        return self.path / f"{free_stem(stem, taken)}{SUFFIX}"
+
+    def _names(self) -> list[str]:
+        """All that is there, whatever it is: nothing of anybody's is overwritten."""
+        with contextlib.suppress(FileNotFoundError):
+            return os.listdir(self.path)
+        return []
+
+    def _own(self, call: SavedCall) -> Path:
+        path = call.path
+        if path is None or path.parent != self.path or path.suffix != SUFFIX or path.name in _NOT_CALLS:
+            raise ConfigError(f"{call.name!r} is not in {one_line(str(self.path))}.", "Save it there first.")
+        return path
+
+
+def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
+    """The call in a file; None when the file does not look like one at all. Raises ConfigError."""
+    document = read_file(path, MOST_BYTES)
+    if not {"tool", "server", "arguments"} & document.keys():
+        return None
+    try:
+        return SavedCall(
+            name=_text(document, "name") or path.stem,
+            tool=_required_text(document, "tool"),
+            server=_text(document, "server"),
+            arguments=_object(document, "arguments"),
+            description=_text(document, "description"),
+            timeout=_seconds(document),
+            meta=_object(document, "meta"),
+            path=path,
+            stamp=stamp or _stamp(path),
+        )
+    except ValueError as exc:
+        raise ConfigError(f"{one_line(str(path))}: {exc}.", "Correct it there.") from exc
+
+
+# ------------------------------------------------------------------ members
+
+
+def _written(call: SavedCall, before: JSONObject) -> JSONObject:
+    """The file anew: what it had first stays first, and what is empty appears only where it was."""
+    now: dict[str, JSON] = {
+        "name": call.name,
+        "server": call.server,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "description": call.description,
+        "timeout": call.timeout,
+        "meta": call.meta,
+    }
+    always = ("name", "server", "tool", "arguments")
+    document = {member: value for member, value in before.items() if member not in now}
+    wanted = {
+        member: now[member] for member in _MEMBERS if member in always or now[member] or member in before
+    }
+    order = [*before, *(member for member in wanted if member not in before)]
+    merged = {**document, **wanted}
+    return {member: merged[member] for member in order}
+
+
+def _required_text(document: JSONObject, member: str) -> str:
+    text = _text(document, member)
+    if not text:
+        raise ValueError(f"“{member}” must be a text with at least one character")
+    return text
+
+
+def _text(document: JSONObject, member: str) -> str:
+    value = document.get(member)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"“{member}” must be a text")
+    return value or ""
+
+
+def _object(document: JSONObject, member: str) -> JSONObject:
+    value = document.get(member)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"“{member}” must be an object")
+    return value or {}
+
+
+def _seconds(document: JSONObject) -> float | None:
+    value = document.get("timeout")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError("“timeout” must be a number of seconds above 0")
+    return value
+
+
+# ------------------------------------------------------------------ files
+
+
+def _json_files(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    for entry in entries:
+        is_ours = entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
+        if is_ours and entry.name not in _NOT_CALLS:
+            yield entry
+
+
+def _stamp_of_entry(entry: os.DirEntry[str], folder: Path) -> Stamp | None:
+    """None for what is no plain file, or is a link that leads out of the folder."""
+    try:
+        found = entry.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(folder.resolve()):
+            return None
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _require_unchanged(call: SavedCall) -> None:
+    assert call.path is not None
+    now = _stamp(call.path)
+    if call.stamp is not None and now is not None and now != call.stamp:
+        raise ConfigError(
+            f"Somebody else changed {one_line(call.path.name)} since “{shorten(call.name, 60)}” was read.",
+            "Load it again, or overwrite it.",
+        )
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise ConfigError(f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder.") from exc

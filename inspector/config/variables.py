@@ -1,0 +1,217 @@
+"""`${name}` in the arguments of a call: replaced when it is sent, kept as written everywhere else.
+
+    "${n}"                 alone in a text: the variable's value itself, a number or an object too
+    "page ${n} of ${all}"  inside a text: the value as text
+    "${env:HOME}"          from the environment, if the person allowed that name
+    "$${n}"                sent as ${n}
+
+Only what a person typed or saved is expanded, never what a server sent, and never a variable's own value.
+`expand` does no I/O; `VariablesFile` keeps the values of one folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import JSON, JSONObject, shorten, to_wire
+from inspector.base.plaintext import one_line
+from inspector.config.exactfile import read_file, write_file
+
+FILE_NAME = "variables.json"
+LOCAL_FILE_NAME = "variables.local.json"  # beside it, for what must not go into git; it wins
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_ENVIRONMENT = "env:"
+_REFERENCE = re.compile(rf"\$\$\{{|\$\{{(?P<name>(?:{_ENVIRONMENT})?{_NAME.pattern})\}}")
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What can stand for a name. `environment` holds those variables that the person allowed, no others."""
+
+    values: Mapping[str, JSON] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_VARIABLES = Variables()
+
+
+class UnknownVariables(UserError):
+    """Nothing was sent: these names have no value."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(_unknown_summary(names), _unknown_step(names))
+        self.names = names
+
+
+def expand(value: JSON, variables: Variables) -> JSON:
+    """The value with every `${name}` in its texts replaced; names of members stay as they are.
+
+    Raises UnknownVariables, naming all that have no value, and UserError when nested too deeply.
+    """
+    unknown = tuple(name for name in names_in(value) if _find(name, variables) is _NOTHING)
+    if unknown:
+        raise UnknownVariables(unknown)
+    try:
+        return _expanded(value, variables)
+    except RecursionError:
+        raise UserError("The arguments are nested too deeply to be sent.", "Nothing was sent.") from None
+
+
+def expand_object(value: JSONObject, variables: Variables) -> JSONObject:
+    """`expand` for arguments."""
+    expanded = expand(value, variables)
+    assert isinstance(expanded, dict)
+    return expanded
+
+
+def names_in(value: JSON) -> tuple[str, ...]:
+    """The variables that a value speaks of, each once, in their order."""
+    names: dict[str, None] = {}
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            names.update((match["name"], None) for match in _REFERENCE.finditer(item) if match["name"])
+        elif isinstance(item, dict | list):
+            left += reversed(list(item.values()) if isinstance(item, dict) else item)
+    return tuple(names)
+
+
+def escape(text: str) -> str:
+    """A text that is sent as it is, whatever it holds."""
+    return text.replace("${", "$${")
+
+
+def is_reference(value: JSON) -> bool:
+    """Is it one variable and nothing else?"""
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return match is not None and match["name"] is not None
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+# ------------------------------------------------------------------ expanding
+
+
+class _Nothing:
+    """The type of "there is no value": null is one."""
+
+
+_NOTHING = _Nothing()
+
+
+def _find(name: str, variables: Variables) -> JSON | _Nothing:
+    if name.startswith(_ENVIRONMENT):
+        return variables.environment.get(name.removeprefix(_ENVIRONMENT), _NOTHING)
+    return variables.values.get(name, _NOTHING)
+
+
+def _expanded(value: JSON, variables: Variables) -> JSON:
+    if isinstance(value, dict):
+        return {name: _expanded(child, variables) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_expanded(child, variables) for child in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    if is_reference(value):
+        return _found(value[2:-1], variables)
+
+    def replaced(match: re.Match[str]) -> str:
+        return _as_text(_found(match["name"], variables)) if match["name"] else "${"
+
+    return _REFERENCE.sub(replaced, value)
+
+
+def _found(name: str, variables: Variables) -> JSON:
+    found = _find(name, variables)
+    assert not isinstance(found, _Nothing)  # looked for before anything was replaced
+    return found
+
+
+def _as_text(value: JSON) -> str:
+    return value if isinstance(value, str) else to_wire(value).decode()
+
+
+def _unknown_summary(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    verb = "has" if len(names) == 1 else "have"
+    return f"{shown}{more} {verb} no value, so nothing was sent."
+
+
+def _unknown_step(names: Iterable[str]) -> str:
+    if any(name.startswith(_ENVIRONMENT) for name in names):
+        return "Allow the environment variable in the preferences, or write $${ to send ${ as it is."
+    return "Give it one under Variables, or write $${ to send ${ as it is."
+
+
+# ------------------------------------------------------------------ keeping
+
+
+class VariablesFile:
+    """The variables of one folder: a plain JSON object of names and values."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._local = folder / LOCAL_FILE_NAME
+
+    def load(self) -> tuple[dict[str, JSON], list[str]]:
+        """The values, and a sentence for each thing that is wrong. Never raises."""
+        values: dict[str, JSON] = {}
+        problems: list[str] = []
+        for path in (self.path, self._local):
+            try:
+                document = read_file(path)
+            except FileNotFoundError:
+                continue
+            except ConfigError as exc:
+                problems.append(str(exc))
+                continue
+            problems += (_name_problem(path, name) for name in document if not is_name(name))
+            values.update((name, value) for name, value in document.items() if is_name(name))
+        return values, problems
+
+    def set(self, name: str, value: JSON) -> None:
+        """Give a variable a value. Raises ConfigError."""
+        if not is_name(name):
+            raise ConfigError(
+                f"{one_line(shorten(name, 60))!r} cannot be the name of a variable.",
+                "Begin with a letter; then letters, digits, and _ . - may follow.",
+            )
+        path, document = self._holder_of(name)
+        write_file(path, {**document, name: value}, is_private=path == self._local)
+
+    def remove(self, name: str) -> None:
+        """From wherever it is set. Raises ConfigError."""
+        for path in (self.path, self._local):
+            document = _read_or_empty(path)
+            if name in document:
+                del document[name]
+                write_file(path, document, is_private=path == self._local)
+
+    def _holder_of(self, name: str) -> tuple[Path, JSONObject]:
+        """A value that is kept out of git stays out of it."""
+        local = _read_or_empty(self._local)
+        return (self._local, local) if name in local else (self.path, _read_or_empty(self.path))
+
+
+def _read_or_empty(path: Path) -> JSONObject:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return {}
+
+
+def _name_problem(path: Path, name: str) -> str:
+    return (
+        f"{path.name}: {one_line(shorten(name, 60))!r} cannot be the name of a variable. It is left out; "
+        "names begin with a letter, then letters, digits, and _ . - may follow."
+    )

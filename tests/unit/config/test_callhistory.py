@@ -1,0 +1,272 @@
+"""The history of calls: what comes back after a restart, what is never written, what is never overwritten."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.config.callhistory import MOST_CHARACTERS, NOTHING_KEPT, CallHistory, KeptCall
+from inspector.config.callprefs import CallPrefs, CallPrefsFile
+from inspector.config.exactfile import read_exactly
+from inspector.config.notkept import NOT_KEPT, is_not_kept, mark_secrets, without_marks
+from tests.unit.config.test_exactfile import json_values
+
+objects = st.dictionaries(st.text(max_size=10), json_values, max_size=4)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[CallHistory]:
+    history = CallHistory(tmp_path)
+    yield history
+    history.close()
+
+
+def call(history: CallHistory, at: int = 1, **arguments: JSON) -> None:
+    history.add("srv", "tool", arguments, outcome="result", elapsed_ns=5, at_ns=at)
+
+
+def problems_of(history: CallHistory) -> list[str]:
+    problems: list[str] = []
+    history.problem_found.connect(problems.append)
+    return problems
+
+
+def the_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.json")
+    return path
+
+
+# ------------------------------------------------------------------ what comes back
+
+
+def test_of_a_tool_that_was_never_called_nothing_is_kept(history: CallHistory) -> None:
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    assert NOTHING_KEPT.last_arguments() is None
+
+
+def test_a_call_is_there_at_once_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
+    call(history, at=7, n=1)
+    expected = (KeptCall(7, "result", 5, '{"n":1}'),)
+    assert history.of("srv", "tool").calls == expected
+    history.close()
+    later = CallHistory(tmp_path)
+    assert later.of("srv", "tool").calls == expected
+    assert later.of("srv", "tool").last_arguments() == {"n": 1}
+    assert later.of("srv", "other") == NOTHING_KEPT
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=20), st.text(max_size=20), objects)
+def test_any_arguments_of_any_tool_come_back_exactly(server: str, tool: str, arguments: JSONObject) -> None:
+    with TemporaryDirectory() as name:
+        history = CallHistory(Path(name), keep_secrets=True)
+        history.add(server, tool, arguments, outcome="result", elapsed_ns=1)
+        history.close()
+        kept = CallHistory(Path(name), keep_secrets=True).of(server, tool)
+    back = kept.calls[0].arguments()
+    assert back is not None
+    assert to_wire(back) == to_wire(arguments)
+    assert kept.last_text == kept.calls[0].text
+
+
+def test_what_stands_in_the_form_is_kept_without_a_call(history: CallHistory) -> None:
+    call(history, n=1)
+    history.set_last("srv", "tool", {"n": 2})
+    kept = history.of("srv", "tool")
+    assert (kept.last_arguments(), len(kept.calls)) == ({"n": 2}, 1)
+
+
+def test_the_newest_calls_come_first_and_the_oldest_go(tmp_path: Path) -> None:
+    history = CallHistory(tmp_path, most_calls=3)
+    for at in range(1, 4):
+        call(history, at=at)
+    history.flush()
+    for at in range(4, 6):
+        call(history, at=at)
+    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [5, 4, 3]
+    history.close()
+    assert [kept.at_ns for kept in CallHistory(tmp_path).of("srv", "tool").calls] == [5, 4, 3]
+
+
+def test_arguments_that_are_too_long_are_told_of_and_still_the_last_ones(history: CallHistory) -> None:
+    long = "x" * MOST_CHARACTERS
+    call(history, text=long)
+    kept = history.of("srv", "tool")
+    assert (kept.calls[0].text, kept.calls[0].arguments()) == ("", None)
+    assert kept.last_arguments() == {"text": long}
+
+
+def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, history: CallHistory) -> None:
+    for at in range(1, 51):
+        call(history, at=at, text="x" * (MOST_CHARACTERS - 100))
+    history.flush()
+    assert the_file(tmp_path).stat().st_size < 2 * 1024 * 1024
+    kept = history.of("srv", "tool").calls
+    assert kept[0].at_ns == 50
+    assert 10 < len(kept) < 50
+
+
+def test_what_a_second_window_wrote_is_not_lost(tmp_path: Path, history: CallHistory) -> None:
+    other = CallHistory(tmp_path)
+    call(history, at=1)
+    history.flush()
+    call(other, at=2)
+    other.close()
+    call(history, at=3)
+    history.flush()
+    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [3, 2, 1]
+
+
+def test_writing_happens_on_a_thread_of_its_own(tmp_path: Path) -> None:
+    told: list[str] = []
+    has_told = threading.Event()
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    history = CallHistory(blocked / "below a file")
+
+    def hear(sentence: str) -> None:
+        told.append(f"{threading.current_thread().name}: {sentence}")
+        has_told.set()
+
+    history.problem_found.connect(hear)
+    call(history)
+    assert has_told.wait(10)
+    history.close()
+    assert len(told) == 1
+    assert (
+        told[0].startswith("call history: The history of calls is not kept: ") or "cannot be read" in told[0]
+    )
+
+
+@pytest.mark.parametrize("history", [CallHistory(None), CallHistory(Path("/nowhere"), is_on=False)])
+def test_turned_off_nothing_is_read_or_written(history: CallHistory) -> None:
+    problems = problems_of(history)
+    call(history)
+    history.close()
+    assert (history.of("srv", "tool"), problems) == (NOTHING_KEPT, [])
+
+
+def test_what_is_forgotten_does_not_come_back(tmp_path: Path, history: CallHistory) -> None:
+    call(history)
+    history.flush()
+    call(history)
+    history.forget("srv", "tool")
+    history.flush()
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    call(history)
+    history.flush()
+    history.forget_all()
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------ broken files
+
+
+@pytest.mark.parametrize("text", ["{ half", "[]", '{"last": 5}', '{"last": "", "calls": [{"at": "x"}]}'])
+def test_a_broken_file_is_set_aside_and_told(tmp_path: Path, history: CallHistory, text: str) -> None:
+    problems = problems_of(history)
+    call(history)
+    history.flush()
+    path = the_file(tmp_path)
+    path.write_text(text)
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    call(history)
+    history.flush()
+    assert len(problems) == 1
+    assert "was set aside as" in problems[0]
+    (aside,) = tmp_path.glob("*.broken")
+    assert aside.read_text() == text
+    assert len(history.of("srv", "tool").calls) == 1
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, history: CallHistory) -> None:
+    call(history)
+    history.flush()
+    path = the_file(tmp_path)
+    newer = '{"version": 2, "last": {"other": "shape"}}'
+    path.write_text(newer)
+    call(history)
+    history.flush()
+    assert (path.read_text(), history.of("srv", "tool")) == (newer, NOTHING_KEPT)
+
+
+# ------------------------------------------------------------------ secrets
+
+
+def test_secrets_are_not_written_unless_asked(tmp_path: Path) -> None:
+    arguments: JSONObject = {
+        "password": "hunter2",
+        "path": "/etc",
+        "auth": {"api_key": 5},
+        "list": ["sk-abc1"],
+    }
+    history = CallHistory(tmp_path)
+    history.add("srv", "tool", arguments, outcome="result", elapsed_ns=1)
+    history.set_last("srv", "tool", arguments)
+    history.close()
+    assert not any(word in the_file(tmp_path).read_text() for word in ("hunter2", "sk-abc1"))
+    kept = history.of("srv", "tool").last_arguments()
+    assert kept == {"password": NOT_KEPT, "path": "/etc", "auth": {"api_key": NOT_KEPT}, "list": [NOT_KEPT]}
+    wanted = CallHistory(tmp_path, keep_secrets=True)
+    wanted.set_last("srv", "tool", arguments)
+    assert wanted.of("srv", "tool").last_arguments() == arguments
+    wanted.close()
+
+
+@pytest.mark.parametrize("value", ["${token}", "", None, True, [], {}])
+def test_what_holds_no_secret_is_kept_under_any_name(value: JSON) -> None:
+    assert mark_secrets({"token": value}) == {"token": value}
+
+
+def test_a_name_that_is_often_harmless_hides_texts_only() -> None:
+    marked = mark_secrets({"key": "abc", "session": 5, "token": 5, "max_tokens": 5})
+    assert marked == {"key": NOT_KEPT, "session": 5, "token": NOT_KEPT, "max_tokens": 5}
+
+
+def test_a_form_gets_the_rest_and_the_places() -> None:
+    kept: JSONObject = {"a/b": {"token": NOT_KEPT, "n": 1}, "list": [NOT_KEPT, 2], "plain": {}}
+    arguments, places = without_marks(kept)
+    assert arguments == {"a/b": {"n": 1}, "list": [2], "plain": {}}
+    assert places == ("/a~1b/token", "/list/0")
+    assert without_marks({"a": 1}) == ({"a": 1}, ())
+    assert is_not_kept(read_exactly(json.dumps(NOT_KEPT)))
+
+
+# ------------------------------------------------------------------ preferences
+
+
+def test_preferences_come_back_and_unknown_members_stay(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"captures": {}, "calls": {"later": 1}}')
+    chosen = CallPrefs(keep_history=False, keep_secrets=True, folders=("/a",), environment=("HOME",))
+    CallPrefsFile(path).save(chosen)
+    assert CallPrefsFile(path).load() == (chosen, [])
+    assert json.loads(path.read_text())["calls"]["later"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"calls": 5}', "“calls”"),
+        ('{"calls": {"keepSecrets": "yes"}}', "“calls.keepSecrets”"),
+        ('{"calls": {"environment": "HOME"}}', "“calls.environment”"),
+        ('{"calls": {"folders": [1]}}', "“calls.folders”"),
+        ("{", "preferences.json"),
+    ],
+)
+def test_a_preference_that_cannot_be_used_is_named_and_the_safe_default_holds(
+    tmp_path: Path, text: str, place: str
+) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text(text)
+    prefs, (problem,) = CallPrefsFile(path).load()
+    assert prefs == CallPrefs()
+    assert place in problem

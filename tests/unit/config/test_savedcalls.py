@@ -1,0 +1,201 @@
+"""Saved calls: files that people read, edit, rename and commit, ours and other people's."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, to_wire
+from inspector.base.numbers import ExactNumber
+from inspector.config.savedcalls import SavedCall, SavedCallFolder
+from tests.unit.config.test_exactfile import json_values
+
+CALL = SavedCall("List files", "list", "fs", {"path": "${root}", "n": 2**70})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> SavedCallFolder:
+    return SavedCallFolder(tmp_path / "calls")
+
+
+def write(folder: SavedCallFolder, name: str, text: str) -> Path:
+    folder.path.mkdir(exist_ok=True)
+    path = folder.path / name
+    path.write_text(text)
+    return path
+
+
+def files(folder: SavedCallFolder) -> list[str]:
+    return sorted(path.name for path in folder.path.iterdir())
+
+
+def test_a_folder_that_is_not_there_holds_nothing(folder: SavedCallFolder) -> None:
+    loaded = folder.load()
+    assert (loaded.calls, loaded.problems) == ((), ())
+
+
+def test_a_saved_call_is_a_file_that_people_can_read(folder: SavedCallFolder) -> None:
+    saved = folder.save(CALL)
+    assert saved.path == folder.path / "List-files.json"
+    assert saved.path.read_text() == (
+        '{\n  "name": "List files",\n  "server": "fs",\n  "tool": "list",\n'
+        '  "arguments": {\n    "path": "${root}",\n    "n": 1180591620717411303424\n  }\n}\n'
+    )
+    assert folder.load().calls == (saved,)
+
+
+names = st.text(st.characters(), min_size=1, max_size=40)
+texts = st.text(max_size=20)
+objects = st.dictionaries(st.text(max_size=10), json_values, max_size=4)
+calls = st.builds(
+    SavedCall,
+    name=names,
+    tool=st.text(min_size=1, max_size=20),
+    server=texts,
+    arguments=objects,
+    description=texts,
+    timeout=st.none() | st.floats(0.001, 1e6),
+    meta=objects,
+)
+
+
+def exactly(call: SavedCall) -> tuple[object, ...]:
+    shape = (call.name, call.tool, call.server, call.description, call.timeout)
+    return (*shape, to_wire(call.arguments), to_wire(call.meta))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(calls, max_size=4))
+def test_whatever_is_saved_comes_back_and_no_two_calls_share_a_file(saved: list[SavedCall]) -> None:
+    with TemporaryDirectory() as name:
+        folder = SavedCallFolder(Path(name))
+        written = [folder.save(call) for call in saved]
+        loaded = folder.load()
+    assert loaded.problems == ()
+    assert {exactly(call) for call in loaded.calls} == {exactly(call) for call in saved}
+    assert len({call.path for call in written}) == len(saved) == len(loaded.calls)
+
+
+def test_unknown_members_and_the_order_of_all_of_them_stay(folder: SavedCallFolder) -> None:
+    path = write(folder, "x.json", '{"$schema": "s", "tool": "t", "extra": {"n": 1.10}, "arguments": {}}')
+    (call,) = folder.load().calls
+    assert call.name == "x"
+    folder.save(replace(call, description="now with words"))
+    document = json.loads(path.read_text())
+    assert list(document) == ["$schema", "tool", "extra", "arguments", "name", "server", "description"]
+    assert '"n": 1.10' in path.read_text()
+
+
+def test_calls_of_one_name_get_a_file_each_also_where_capitals_do_not_count(folder: SavedCallFolder) -> None:
+    for name in ("Log", "log", "LOG", "variables"):
+        folder.save(replace(CALL, name=name))
+    assert files(folder) == ["LOG-3.json", "Log.json", "log-2.json", "variables-2.json"]
+
+
+def test_a_renamed_call_has_one_file_named_like_it(folder: SavedCallFolder) -> None:
+    path = write(folder, "old.json", '{"tool": "t", "mine": 1}')
+    (call,) = folder.load().calls
+    renamed = folder.rename(call, "New name")
+    assert files(folder) == ["New-name.json"]
+    assert (renamed.name, renamed.path) == ("New name", folder.path / "New-name.json")
+    assert '"mine": 1' in (folder.path / "New-name.json").read_text()
+    assert not path.exists()
+    again = folder.rename(renamed, "new NAME")
+    assert len(files(folder)) == 1
+    folder.delete(again)
+    folder.delete(again)
+    assert files(folder) == []
+
+
+def test_what_somebody_else_changed_is_not_overwritten_by_accident(folder: SavedCallFolder) -> None:
+    saved = folder.save(CALL)
+    assert saved.path is not None
+    saved.path.write_text('{"tool": "theirs", "server": "longer than before"}')
+    for change in (lambda: folder.save(saved), lambda: folder.rename(saved, "other")):
+        with pytest.raises(ConfigError, match="Somebody else changed"):
+            change()
+    assert "theirs" in saved.path.read_text()
+    assert folder.save(saved, overwrite=True).tool == "list"
+    assert "theirs" not in saved.path.read_text()
+
+
+def test_changes_of_the_folder_are_noticed(folder: SavedCallFolder) -> None:
+    saved = folder.save(CALL)
+    assert saved.path is not None
+    before = folder.load().snapshot
+    assert not folder.has_changed(before)
+    os.utime(saved.path, ns=(1, 1))
+    assert folder.has_changed(before)
+    folder.delete(saved)
+    assert folder.has_changed(before)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{ broken", "not valid JSON"),
+        ('{"tool": 5}', "“tool” must be a text"),
+        ('{"server": "x"}', "“tool” must be a text with at least one character"),
+        ('{"tool": "t", "arguments": []}', "“arguments” must be an object"),
+        ('{"tool": "t", "timeout": -1}', "“timeout” must be a number of seconds"),
+        ('{"tool": "t", "timeout": 1e400}', "“timeout” must be a number of seconds"),
+        ('{"tool": "t", "meta": "x"}', "“meta” must be an object"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_and_the_others_are_used(
+    folder: SavedCallFolder, text: str, problem: str
+) -> None:
+    write(folder, "bad.json", text)
+    good = folder.save(CALL)
+    loaded = folder.load()
+    assert loaded.calls == (good,)
+    assert len(loaded.problems) == 1
+    assert problem in loaded.problems[0]
+    assert "bad.json" in loaded.problems[0]
+
+
+def test_files_that_are_no_calls_are_none_of_our_business(folder: SavedCallFolder, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"tool": "t", "arguments": {"stolen": true}}')
+    write(folder, "package.json", '{"name": "p", "version": "1"}')
+    write(folder, "variables.json", '{"tool": "x"}')
+    write(folder, "notes.txt", "hello")
+    (folder.path / "sub.json").mkdir()
+    (folder.path / "link.json").symlink_to(outside)
+    os.mkfifo(folder.path / "pipe.json")
+    assert folder.load().calls == ()
+    assert folder.load().problems == ()
+
+
+def test_only_files_of_the_folder_are_deleted(folder: SavedCallFolder, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    for path in (other, folder.path / "variables.json", None):
+        with pytest.raises(ConfigError, match="is not in"):
+            folder.delete(replace(CALL, path=path))
+    assert other.exists()
+
+
+def test_a_call_of_another_folder_is_copied(folder: SavedCallFolder, tmp_path: Path) -> None:
+    theirs = SavedCallFolder(tmp_path / "theirs").save(CALL)
+    ours = folder.save(theirs)
+    assert ours.folder == folder.path
+    assert theirs.path is not None
+    assert theirs.path.exists()
+
+
+def test_numbers_keep_their_spelling_through_a_rewrite(folder: SavedCallFolder) -> None:
+    path = write(folder, "n.json", '{"tool": "t", "arguments": {"cost": 1.10, "big": 1e400}}')
+    (call,) = folder.load().calls
+    cost: JSON = call.arguments["cost"]
+    assert isinstance(cost, ExactNumber)
+    folder.save(call)
+    assert ["1.10" in path.read_text(), "1e400" in path.read_text()] == [True, True]
