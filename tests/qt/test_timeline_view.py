@@ -318,10 +318,27 @@ def test_nothing_to_show_is_explained(qtbot: QtBot, theme: Theme) -> None:
     assert said(scene.view) == "No operations yet"
     scene.talk.stderr()
     scene.feed()
-    assert said(scene.view) == "No operations to show"
+    qtbot.waitUntil(lambda: said(scene.view) == "No operations to show")
     scene.talk.call()
     scene.feed()
     assert scene.view.gate.is_open()
+
+
+def test_a_range_without_operations_can_still_be_left(scene: Scene) -> None:
+    drag(scene, 200, 400)
+    scene.view.reset()
+    scene.view._update()
+    assert scene.view.gate.is_open()
+    assert scene.view.head._clear.isVisible()
+
+
+def test_a_new_filter_gets_a_moment_before_it_is_said_to_find_nothing(scene: Scene, qtbot: QtBot) -> None:
+    scene.view.reset()
+    scene.view._update()
+    assert scene.view.gate.is_open()
+    qtbot.waitUntil(lambda: said(scene.view) == "No operations to show")
+    scene.view.extend(array("q", range(6)))
+    qtbot.waitUntil(scene.view.gate.is_open)
 
 
 def test_the_tip_tells_what_a_bar_is_in_plain_text(qtbot: QtBot, theme: Theme) -> None:

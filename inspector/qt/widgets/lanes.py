@@ -68,6 +68,7 @@ class Lanes(QAbstractScrollArea):
         self._look = BarPainter(theme)
         self._pressed: QPoint | None = None
         self._dragged: QPoint | None = None
+        self._note = ""
         self.current: int | None = None
         self.gutter = 0
         self._pitch = max(20, theme.row_height() - 3)
@@ -86,6 +87,11 @@ class Lanes(QAbstractScrollArea):
         self._layout = LaneLayout(self._bars.lanes(*self._span.shown), self._closed, self._pitch)
         self._fit_gutter()
         self._fit_scrolling()
+        self.viewport().update()
+
+    def set_note(self, note: str) -> None:
+        """What is said where there are no lanes."""
+        self._note = note
         self.viewport().update()
 
     def scale(self) -> TimeScale:
@@ -128,6 +134,9 @@ class Lanes(QAbstractScrollArea):
         painter.restore()
         for box in boxes:
             self._paint_name(painter, box)
+        if not self._layout.boxes:
+            painter.setPen(self._theme.color("muted"))
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, self._note)
         self.painted.emit(any(box.open_count for box in self._layout.boxes))
 
     def _paint_grid(self, painter: QPainter, scale: TimeScale, top: int) -> None:

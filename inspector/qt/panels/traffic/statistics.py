@@ -64,6 +64,7 @@ class StatisticsView(QWidget):
         self._statistics = Statistics(source.log)
         self._rows = array("q")
         self._is_due = False
+        self._begins_anew = False
         self.chart = RateChart(theme)
         self.model = StatisticsModel(theme, self)
         self.tree = QTreeView()
@@ -120,7 +121,7 @@ class StatisticsView(QWidget):
         """Forget every row."""
         self._statistics = Statistics(self._source.log)
         self._rows = array("q")
-        self.model.clear()
+        self._begins_anew = True  # what is shown stays until there is something else
         self._change()
 
     def extend(self, rows: array[int]) -> None:
@@ -149,6 +150,9 @@ class StatisticsView(QWidget):
     def _update(self) -> None:
         began = perf_counter()
         self._is_due = False
+        if self._begins_anew:
+            self._begins_anew = False
+            self.model.clear()
         self.model.update(self._statistics.summary())
         self._draw_rate()
         self._explain_or_open()

@@ -26,6 +26,8 @@ from inspector.qt.widgets.timescale import TimeScale
 
 _SOON_MS = 40  # rows come in batches: paint once for several
 _GROWTH_MS = 50
+_PATIENCE_MS = 400
+_NOTHING_IN_RANGE = "No operation that fits is in this range."
 
 
 class TimelineView(QWidget):
@@ -64,6 +66,8 @@ class TimelineView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.gate)
+        self._was_empty = False
+        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._soon = QTimer(self, singleShot=True, interval=_SOON_MS)
         self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
         self._connect()
@@ -83,6 +87,7 @@ class TimelineView(QWidget):
     def _connect(self) -> None:
         self._soon.timeout.connect(self._update)
         self._growth.timeout.connect(self._update)
+        self._patience.timeout.connect(self._update)
         self.bars.found.connect(self.lanes.viewport().update)
         self.span.changed.connect(self.ruler.update)
         self.strip.dragged.connect(self._on_dragged)
@@ -147,16 +152,29 @@ class TimelineView(QWidget):
         """Everything anew: where time begins and ends, the lanes, the overview."""
         self._soon.stop()
         content = self._content()
-        if content is None:
-            self._explain()
+        if content is None and not self._waits_or_explains():
             return
+        self._was_empty = content is None
         self.gate.open()
         self.strip.refresh()
-        self.span.set_content(self._whole(content), content)
+        whole = self._whole(content)
+        self.span.set_content(whole, content or self._chosen or whole)
         self.head.set_count(len(self.bars))
         self.lanes.refresh()
         self.ruler.update()
         self._show_wanted()
+
+    def _waits_or_explains(self) -> bool:
+        """There is nothing. Should the lanes be seen all the same: for a moment, as a filter that has found
+        nothing yet may at once; and within a range, so that the way out of it is in reach?"""
+        has_rows = bool(len(self._source.log))
+        if has_rows and not self._was_empty:
+            self._patience.start()
+        if not has_rows or (self._chosen is None and not self._patience.isActive()):
+            self._explain()
+            return False
+        self.lanes.set_note("" if self._patience.isActive() else _NOTHING_IN_RANGE)
+        return True
 
     def _content(self) -> tuple[int, int] | None:
         span = self.bars.span()
@@ -167,10 +185,11 @@ class TimelineView(QWidget):
         )
         return (span[0], max(span[1], self._now())) if has_open and self._source.is_live else span
 
-    def _whole(self, content: tuple[int, int]) -> tuple[int, int]:
+    def _whole(self, content: tuple[int, int] | None) -> tuple[int, int]:
         """All of the log, so that the overview stays when a filter leaves something out."""
         wall, length = self._source.log.columns.wall, len(self._source.log)
-        return min(content[0], wall[0]), max(content[1], wall[length - 1])
+        first, last = content or (wall[0], wall[length - 1])
+        return min(first, wall[0]), max(last, wall[length - 1])
 
     def _now(self) -> int:
         """Until when what is open has gone on: in a capture, until its end."""
@@ -194,8 +213,8 @@ class TimelineView(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._soon.stop()
-        self._growth.stop()
+        for timer in (self._soon, self._growth, self._patience):
+            timer.stop()
 
     # -------------------------------------------------------------- which time
 
