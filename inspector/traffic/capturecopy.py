@@ -38,6 +38,8 @@ def copy_capture(
     try:
         os.close(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
         _copy(source, beside, finish, on_step)
+        # A journal that an interrupted capture left at this name would be read into the new file.
+        _remove(capturefile.side_files(target))
         beside.replace(target)
     except (OSError, sqlite3.Error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
@@ -45,8 +47,12 @@ def copy_capture(
             f"{target} could not be saved: {reason}.", "Choose another place, or make room there."
         ) from exc
     finally:
-        for name in (beside, *(beside.with_name(beside.name + end) for end in capturefile.SIDE_FILES)):
-            name.unlink(missing_ok=True)
+        _remove([beside, *capturefile.side_files(beside)])
+
+
+def _remove(files: list[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
 
 
 def _copy(

@@ -38,7 +38,7 @@ from inspector.base.jsonvalue import JSON
 from inspector.traffic.records import Remark
 from inspector.traffic.suffixes import SUFFIX as SUFFIX
 
-SIDE_FILES = ("-wal", "-shm", "-journal")
+_SIDE_ENDS = ("-wal", "-shm", "-journal")
 APPLICATION_ID = 0x4D435043
 VERSION = 1
 SEGMENT_ROWS = 1024
@@ -93,6 +93,18 @@ def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
     return connection
 
 
+def reopen(path: Path) -> sqlite3.Connection:
+    """A capture that was closed, to be recorded on. Raises sqlite3.Error."""
+    connection = connect(path, "rw")
+    try:
+        connection.execute("DELETE FROM about WHERE key = 'closed_at'")
+        keep_journal_beside(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def keep_journal_beside(connection: sqlite3.Connection) -> None:
     """For recording: readers and the writer do not wait for one another, and a commit is one append."""
     connection.execute("PRAGMA journal_mode=WAL")
@@ -132,6 +144,11 @@ def has_our_tables(connection: sqlite3.Connection) -> bool:
     """These and nothing else: a view or a trigger of that name could do anything."""
     found = connection.execute("SELECT sql FROM sqlite_master").fetchmany(len(_SCHEMA) + 1)
     return {sql for (sql,) in found} == set(_SCHEMA)
+
+
+def side_files(path: Path) -> list[Path]:
+    """What SQLite may have put beside a capture: a part of it, and worth nothing without it."""
+    return [path.with_name(path.name + end) for end in _SIDE_ENDS]
 
 
 def check_header(path: Path) -> None:
@@ -246,7 +263,12 @@ def about(connection: sqlite3.Connection) -> dict[str, str]:
 
 def row_count(connection: sqlite3.Connection) -> int:
     last = connection.execute("SELECT number, count FROM segment ORDER BY number DESC LIMIT 1").fetchone()
-    return last[0] * SEGMENT_ROWS + last[1] if last else 0
+    if last is None:
+        return 0
+    number, count = last
+    if not isinstance(count, int):
+        raise ValueError("a segment does not say how many rows it has")
+    return int(number) * SEGMENT_ROWS + count
 
 
 def json_value(text: object) -> JSON:

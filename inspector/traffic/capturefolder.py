@@ -13,7 +13,7 @@ from pathlib import Path
 
 from inspector.base.errors import UserError
 from inspector.traffic import capturefile
-from inspector.traffic.capturefile import SIDE_FILES, SUFFIX
+from inspector.traffic.capturefile import SUFFIX, side_files
 from inspector.traffic.capturerecorder import is_recording
 
 _DAY_NS = 24 * 3600 * 1_000_000_000
@@ -98,13 +98,13 @@ class CaptureFolder:
         """Delete what is beyond the limits, oldest first, and captures without rows; give what was deleted.
 
         Not those that are recorded now, nor interrupted ones until they are settled, nor those in `keep`
-        (that somebody looks at).
+        (real paths of those that somebody looks at).
         """
         kept = self.kept()
         total, oldest, deleted = sum(one.size for one in kept), now_ns - limits.days * _DAY_NS, []
         for capture in kept:
             is_due = capture.began < oldest or total > limits.bytes or capture.rows == 0
-            if is_due and capture.path not in keep and _may_go(capture):
+            if is_due and _may_go(capture) and capture.path.resolve() not in keep:
                 with contextlib.suppress(UserError):  # it stays, then
                     self.delete(capture.path)
                     deleted.append(capture.path)
@@ -117,7 +117,7 @@ def _may_go(capture: KeptCapture) -> bool:
 
 
 def _files_of(path: Path) -> list[Path]:
-    return [path, *(path.with_name(path.name + end) for end in SIDE_FILES)]
+    return [path, *side_files(path)]
 
 
 def _look_at(path: Path) -> KeptCapture | None:

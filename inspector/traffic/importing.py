@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inspector.base.errors import RequestCancelled
 from inspector.traffic.capture import Capture, open_capture
-from inspector.traffic.capturefile import SIDE_FILES
+from inspector.traffic.capturefile import side_files
 from inspector.traffic.export.reading import Importing
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recording import Recording
@@ -53,6 +53,6 @@ def import_capture(
 
 
 def _remove(target: Path) -> None:
-    for name in (target, *(target.with_name(target.name + end) for end in SIDE_FILES)):
+    for file in (target, *side_files(target)):
         with contextlib.suppress(OSError):
-            name.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
