@@ -46,6 +46,7 @@ class Captures:
         self._folder = CaptureFolder(folder) if folder is not None else None
         self._preferences = preferences
         self._recording: Recording | None = None
+        self._ended: Recording | None = None  # of this run: the log reads on from its file
         self._opened: set[Path] = set()
 
     @property
@@ -61,19 +62,29 @@ class Captures:
 
     def _begin(self, folder: CaptureFolder) -> None:
         try:
-            folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic holds secrets
-            recording = Recording(self._log, folder.new_path(time.time_ns()))
+            self._recording = self._resumed() or self._new_recording(folder)
         except (UserError, OSError) as exc:
             self.problem_found.emit(f"Traffic is not recorded: {exc} It stays in memory while the app runs.")
             return
-        self._recording = recording
-        recording.changed.connect(self.recording_changed.emit)
         self._prune()
+
+    def _resumed(self) -> Recording | None:
+        """Recording was turned off in this run, and is wanted again."""
+        if self._ended is not None:
+            self._ended.resume()
+        return self._ended
+
+    def _new_recording(self, folder: CaptureFolder) -> Recording:
+        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic holds secrets
+        recording = Recording(self._log, folder.new_path(time.time_ns()))
+        recording.changed.connect(self.recording_changed.emit)
+        return recording
 
     async def end(self) -> None:
         """Write the rest and close the file."""
         recording, self._recording = self._recording, None
         if recording is not None:
+            self._ended = recording
             await asyncio.to_thread(recording.close)
 
     async def save_running(self, path: Path, on_progress: OnProgress | None = None) -> None:
@@ -94,7 +105,7 @@ class Captures:
         An export is made into a capture first, which is kept like those of earlier runs. Raises UserError.
         """
         capture = await _beside(lambda is_cancelled: self._open(path, on_progress, is_cancelled))
-        self._opened.add(capture.path)
+        self._opened.add(capture.path.resolve())
         return capture
 
     def _open(self, path: Path, on_progress: OnProgress | None, is_cancelled: IsCancelled) -> Capture:
@@ -113,7 +124,7 @@ class Captures:
 
     async def close(self, capture: Capture) -> None:
         """Nobody looks at it any more."""
-        self._opened.discard(capture.path)
+        self._opened.discard(capture.path.resolve())
         await asyncio.to_thread(capture.close)
 
     # -------------------------------------------------------------- exports
@@ -179,15 +190,24 @@ class Captures:
 
     async def delete(self, path: Path) -> None:
         """Raises UserError."""
-        if path in self._opened:
-            raise UserError(f"{path.name} is open.", "Close its traffic first.")
         if self._folder is not None:
-            await asyncio.to_thread(self._folder.delete, path)
+            await asyncio.to_thread(self._delete, self._folder, path)
+
+    def _delete(self, folder: CaptureFolder, path: Path) -> None:
+        if path.resolve() in self._opened:
+            raise UserError(f"{path.name} is open.", "Close its traffic first.")
+        if path.resolve() in self._in_use():
+            raise UserError(f"{path.name} holds the traffic of this run.", "Delete it after a new start.")
+        folder.delete(path)
 
     def _prune(self) -> None:
         if self._folder is not None:
             chosen = self.limits()
-            self._folder.prune(Limits(chosen.days, chosen.bytes), time.time_ns(), keep=self._opened)
+            self._folder.prune(Limits(chosen.days, chosen.bytes), time.time_ns(), keep=self._in_use())
+
+    def _in_use(self) -> set[Path]:
+        """Captures whose bytes somebody may look at. Real paths: there are many ways to one file."""
+        return self._opened | ({self._ended.path.resolve()} if self._ended is not None else set())
 
 
 async def _beside(work: Callable[[IsCancelled], T]) -> T:

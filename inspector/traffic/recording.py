@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import sqlite3
 import threading
@@ -24,9 +25,12 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.logwriter import LogWriter, Run, Written
 from inspector.traffic.shelf import FileShelf
 
+_log = logging.getLogger(__name__)
+
 GATHER_S = 0.1  # what comes within this time goes into the file together
 RETRY_S = 3.0
 _HURRY_ROWS = 8 * 1024
+_NEVER = 1 << 62
 _MEMORY_BYTES = 16 * 1024 * 1024  # of stored rows that stay in memory, because people look at the last ones
 _FAR_BEHIND = 256 * 1024 * 1024
 
@@ -72,10 +76,13 @@ class Recording:
         self._hurry_at = _HURRY_ROWS
         self._turn = threading.Condition()
         self._asked = self._answered = self._refused = 0  # tickets of `flush`
-        self._is_closing = False
         log.shelve(self._shelf)
-        log.grew.connect(self._on_grew)
-        log.noted.connect(self._on_noted)
+        self._start()
+
+    def _start(self) -> None:
+        self._is_closing = False
+        self._log.grew.connect(self._on_grew)
+        self._log.noted.connect(self._on_noted)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
         self._news.set()
@@ -89,12 +96,13 @@ class Recording:
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything that was published before is in the file; False when it could not be."""
         with self._turn:
-            if not self._thread.is_alive():
-                return not self._writer.is_behind()
             self._asked = ticket = self._asked + 1
             self._ring()
-            self._turn.wait_for(lambda: max(self._answered, self._refused) >= ticket, timeout)
-            return self._answered >= ticket
+            self._turn.wait_for(lambda: self._is_settled(ticket), timeout)
+            return not self._writer.is_behind() if self.state.is_closed else self._answered >= ticket
+
+    def _is_settled(self, ticket: int) -> bool:
+        return self.state.is_closed or max(self._answered, self._refused) >= ticket
 
     def close(self) -> bool:
         """Write the rest, and leave one file that is marked as closed; False when that could not be done.
@@ -108,6 +116,19 @@ class Recording:
         self._thread.join()
         return not self._writer.is_behind()
 
+    def resume(self) -> None:
+        """Go on after `close`, in the same file, with what came in between: the log's rows that were let go
+        are nowhere else. Raises UserError."""
+        try:
+            if not self._is_there():
+                raise _gone(self._path)
+            self._connection = capturefile.reopen(self._path)
+        except (OSError, sqlite3.Error) as exc:
+            raise UserError(*_sentences(exc, self._path)) from exc
+        self._writer = LogWriter(self._log, self._connection, self._writer.at)
+        self._set(replace(self.state, is_closed=False))
+        self._start()
+
     def save_as(
         self,
         path: Path,
@@ -119,21 +140,23 @@ class Recording:
         Also while the recording is paused: what is only in memory is put into the copy. Raises UserError, or
         RequestCancelled, and then `path` is as it was.
         """
-        if path.exists() and os.path.samefile(path, self._path):
+        if self._is_there() and path.exists() and os.path.samefile(path, self._path):
             raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
-        self.flush()
-        if self._is_there():
-            copy_capture(self._path, path, self._finish_copy, on_progress, is_cancelled)
+        if self.flush() and self._is_there():
+            copy_capture(self._path, path, None, on_progress, is_cancelled)
             return
-        with self._writing:  # it was deleted, but is there as long as it is open
-            copy_capture(self._connection, path, self._finish_copy, on_progress, is_cancelled)
+        # What the copy lacks is added to it at the end, so the file must not grow meanwhile.
+        with self._writing:
+            # One that was deleted is there as long as it is open.
+            source = self._path if self._is_there() else self._connection
+            copy_capture(source, path, self._finish_copy, on_progress, is_cancelled)
 
     # -------------------------------------------------------------- being told, on the threads of others
 
     def _on_grew(self, length: int) -> None:
         # For each batch that arrives: next to nothing.
         if length >= self._hurry_at:
-            self._hurry_at = 1 << 62
+            self._hurry_at = _NEVER
             self._ring()
         elif not self._news.is_set():
             self._news.set()
@@ -165,12 +188,13 @@ class Recording:
                 self._write()
                 is_first = False
         except Exception as exc:  # whatever it is, it must not end the recording
+            self._hurry_at = _NEVER  # however much comes: trying takes time, and will not help for a while
             self._pause(exc)
             self._news.set()
             self._answer(refused=ticket)
         else:
+            self._hurry_at = self._writer.at.rows + _HURRY_ROWS
             self._answer(answered=ticket)
-        self._hurry_at = self._writer.at.rows + _HURRY_ROWS
 
     def _write(self) -> None:
         waiting = self._log.remarks_changed
@@ -180,7 +204,7 @@ class Recording:
         if not remarked and not self._writer.is_behind() and not self.state.is_paused:
             return
         if not self._is_there():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
+            raise _gone(self._path)
         with self._writing:
             written = self._writer.write(remarked)
         self._remarked -= remarked
@@ -215,7 +239,7 @@ class Recording:
             capturefile.leave_one_file(self._connection)
         self._connection.close()
         self._set(replace(self.state, is_closed=True))
-        self._answer(answered=self._asked)
+        self._answer()
 
     def _finish_copy(self, copy: sqlite3.Connection) -> None:
         """Add what the file does not have, to a copy of it."""
@@ -252,9 +276,13 @@ class Recording:
         self._set(replace(self.state, is_paused=True, reason=reason, next_step=next_step))
 
     def _set(self, state: RecordingState) -> None:
-        if state != self.state:
-            self.state = state
+        if state == self.state:
+            return
+        self.state = state
+        try:
             self.changed.emit(state)
+        except Exception:  # whoever was told has a bug: the recording must not end for it
+            _log.exception("could not tell how the recording stands")
 
     def _answer(self, answered: int = 0, refused: int = 0) -> None:
         with self._turn:
@@ -269,8 +297,11 @@ def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return capturefile.create(path, about)
     except (OSError, sqlite3.Error) as exc:
-        reason, next_step = _sentences(exc, path)
-        raise UserError(reason, next_step) from exc
+        raise UserError(*_sentences(exc, path)) from exc
+
+
+def _gone(path: Path) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def _sentences(exc: Exception, path: Path) -> tuple[str, str]:

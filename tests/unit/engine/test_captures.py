@@ -13,10 +13,12 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.config.preferences import KeepCaptures, Preferences
 from inspector.engine.captures import Captures
 from inspector.engine.exports import ExportFormat
+from inspector.traffic.capture import open_capture
 from inspector.traffic.export.masking import Masking
 from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Remark
+from tests.helpers.randomlogs import same
 
 
 def _append(log: TrafficLog, count: int) -> None:
@@ -93,6 +95,23 @@ async def test_turning_recording_on_begins_it_and_off_closes_the_file(tmp_path: 
     assert (kept.rows, kept.is_running) == (3, False)
 
 
+async def test_recording_that_is_turned_off_and_on_goes_on_in_one_capture_that_stays(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    await captures.begin()
+    _append(log, 3)
+    await captures.set_limits(KeepCaptures(days=1, mebibytes=1, is_on=False))
+    (kept,) = await captures.kept()
+    with pytest.raises(UserError, match="traffic of this run"):
+        await captures.delete(kept.path)
+    _append(log, 2)
+    await captures.set_limits(KeepCaptures())
+    _append(log, 1)
+    await captures.end()
+    (kept,) = await captures.kept()
+    same(open_capture(kept.path).log, log)
+
+
 async def test_limits_are_remembered_and_old_captures_go_at_once(tmp_path: Path) -> None:
     for _ in range(2):
         log = TrafficLog()
@@ -117,11 +136,12 @@ async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> 
     log.publish()
     await run.end()
     captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
-    opened = await captures.open((await captures.kept())[0].path)
+    (kept,) = await captures.kept()
+    opened = await captures.open(kept.path.parent / ".." / "captures" / kept.path.name)
     await captures.set_limits(KeepCaptures(mebibytes=1, is_on=False))
     assert len(await captures.kept()) == 1
     with pytest.raises(UserError, match="is open"):
-        await captures.delete(opened.path)
+        await captures.delete(kept.path)
     await captures.close(opened)
     await captures.delete(opened.path)
     assert await captures.kept() == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -169,6 +170,67 @@ def test_an_error_nobody_thought_of_pauses_it_too(tmp_path: Path, monkeypatch: p
         same(open_capture(recorder.path).log, log)
 
 
+def test_a_paused_recording_is_not_tried_again_for_every_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "RETRY_S", PATIENCE)
+    monkeypatch.setattr(recording, "_HURRY_ROWS", 1)
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
+        attempts = 0
+
+        def fail(remarked: object) -> None:
+            nonlocal attempts
+            attempts += 1
+            raise sqlite3.OperationalError("no")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(recorder._writer, "write", fail)
+            add(log, b"one")
+            until(states, paused=True)
+            before = attempts
+            for _ in range(100):
+                add(log, b"more")
+            assert not recorder._hurry.is_set()
+            assert attempts == before
+
+
+def test_whoever_is_told_and_fails_does_not_end_the_recording(tmp_path: Path) -> None:
+    def fail(state: RecordingState) -> None:
+        raise ValueError("a bug")
+
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
+        recorder.changed.connect(fail)
+        for body in (b"one", b"two"):
+            add(log, body)
+            assert recorder.flush()
+        assert not recorder.state.is_paused
+
+
+def test_a_closed_recording_goes_on_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_MEMORY_BYTES", 0)
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
+        add(log, b"one", b"two")
+        recorder.close()
+        add(log, b"meanwhile")
+        recorder.resume()
+        add(log, b"again")
+        assert recorder.flush()
+        running = open_capture(recorder.path)
+        assert running.is_recorded_now
+        same(running.log, log)
+    assert not open_capture(recorder.path).is_interrupted
+
+
+def test_a_recording_whose_file_is_gone_does_not_go_on(tmp_path: Path) -> None:
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
+        add(log, b"one")
+        recorder.close()
+        recorder.path.unlink()
+        with pytest.raises(UserError, match="is gone"):
+            recorder.resume()
+        assert not recorder.path.exists()
+
+
 def test_closing_a_paused_recording_says_that_something_is_missing(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         recorder._connection.execute("PRAGMA query_only=ON")
@@ -208,6 +270,48 @@ def test_a_copy_is_made_while_rows_go_on_arriving(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "copy"))) == [
             "copy.mcpcap"
         ]
+
+
+def test_a_copy_has_no_holes_when_more_arrives_than_is_stored_by_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "GATHER_S", PATIENCE)  # only `flush` writes
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
+        add(log, *[b"%d" % row for row in range(1500)])
+
+        def on_progress(done: int, total: int) -> None:
+            add(log, *[b"%d" % row for row in range(len(log), len(log) + 1500)])
+            recorder.flush()
+            add(log, b"%d" % len(log))
+
+        recorder.save_as(tmp_path / "copy.mcpcap", on_progress)
+        copy = open_capture(tmp_path / "copy.mcpcap")
+        assert copy.problems == ()
+        assert [copy.log.raw(row) for row in range(len(copy.log))] == [b"%d" % row for row in range(1500)]
+
+
+def test_a_deleted_recording_can_be_saved_over_another_file(tmp_path: Path) -> None:
+    target = tmp_path / "copy.mcpcap"
+    target.write_text("old")
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
+        add(log, b"one")
+        recorder.flush()
+        recorder.path.unlink()
+        recorder.save_as(target)
+        same(open_capture(target).log, log)
+
+
+def test_a_copy_takes_the_place_of_an_interrupted_capture_and_of_its_journal(tmp_path: Path) -> None:
+    target = tmp_path / "copy.mcpcap"
+    with recorded(tmp_path / "old.mcpcap") as (log, recorder, _):
+        add(log, b"old", b"older")
+        recorder.flush()
+        for end in ("", "-wal"):
+            shutil.copy(f"{recorder.path}{end}", f"{target}{end}")
+    with recorded(tmp_path / "new.mcpcap") as (log, recorder, _):
+        add(log, b"new")
+        recorder.save_as(target)
+        same(open_capture(target).log, log)
 
 
 def test_a_copy_that_is_cancelled_leaves_the_target_as_it_was(tmp_path: Path) -> None:
