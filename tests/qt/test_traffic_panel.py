@@ -656,18 +656,6 @@ def test_two_chosen_rows_can_be_compared_and_a_request_of_ours_sent_again(lens: 
         dialog.close()
 
 
-def test_copies_in_other_forms_or_the_reason_why_not(lens: Lens) -> None:
-    panel = lens.window.traffic
-    lens.connect(scripted())
-    lens.settle()
-    panel.choose(find(lens, "tools/list"))
-    lens.do("traffic.copy_json")
-    assert '"tools/list"' in QGuiApplication.clipboard().text()
-    lens.do("traffic.copy_curl")  # it went through a pipe
-    assert lens.window.notices.isVisibleTo(lens.window)
-    assert "HTTP" in lens.window.notices.text()
-
-
 def test_timeline_and_statistics_show_what_fits(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())

@@ -224,6 +224,15 @@ class TrafficPanel(QWidget):
         self._narrowing.problem_found.connect(self._bridge.problem_found)
         self._rows.resend_requested.connect(self.resend_requested)
         self._rows.compare_requested.connect(self.compare_requested)
+        self._rows.copied_masked.connect(self._on_copied_masked)
+
+    def _on_copied_masked(self, words: str, copy_whole: Callable[[], object]) -> None:
+        whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
+        whole.triggered.connect(copy_whole)
+        for action in (whole, dismiss):
+            action.triggered.connect(lambda: self.strips.take_back("copied"))
+        self.strips.take_back("copied")
+        self.strips.say("copied", words, whole, "ok", dismiss)
 
     def _connect_actions(self) -> None:
         slots: dict[str, Callable[[], object]] = {

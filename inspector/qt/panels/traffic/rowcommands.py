@@ -5,15 +5,23 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 
 from inspector.base.errors import UserError
+from inspector.base.units import plural
 from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
+
+if TYPE_CHECKING:
+    from inspector.traffic.export.masking import Masking
+
+_BIGGEST_COPY = 1024 * 1024
 
 
 class RowCommands(QObject):
@@ -25,6 +33,7 @@ class RowCommands(QObject):
         resend_requested: Edit this request and send it again.
         compare_requested: Carries the two rows.
         problem_found: Carries a sentence.
+        copied_masked: Something was copied without its secrets; carries a sentence, and how to copy it whole.
     """
 
     remarked = Signal(object)
@@ -32,6 +41,7 @@ class RowCommands(QObject):
     resend_requested = Signal(int)
     compare_requested = Signal(object)
     problem_found = Signal(str)
+    copied_masked = Signal(str, object)
 
     def __init__(
         self, log: TrafficLog, table: TrafficTable, actions: dict[str, QAction], theme: Theme
@@ -47,9 +57,9 @@ class RowCommands(QObject):
             "traffic.previous_mark": lambda: self._go_to_mark(-1),
             "traffic.comment": self.comment,
             "traffic.copy": self._copy,
-            "traffic.copy_curl": lambda: self._copy_as("as_curl"),
-            "traffic.copy_python": lambda: self._copy_as("as_python"),
-            "traffic.copy_json": lambda: self._copy_as("as_json"),
+            "traffic.copy_curl": lambda: self._copy_as("curl"),
+            "traffic.copy_python": lambda: self._copy_as("python"),
+            "traffic.copy_json": lambda: self._copy_as("json"),
             "traffic.resend": self._resend,
             "traffic.compare": lambda: self.compare_requested.emit(self._table.selected_numbers()),
         }
@@ -134,16 +144,43 @@ class RowCommands(QObject):
         if texts:
             QGuiApplication.clipboard().setText("\n".join(texts))
 
-    def _copy_as(self, name: str) -> None:
-        from inspector.traffic.export import copyas
-
+    def _copy_as(self, shape: str) -> None:
+        """Secrets are masked: such a text is pasted into chats and issues. It can be copied whole after."""
         number = self._table.current_number()
         if number is None:
             return
+        if self._size_of_exchange(number) > _BIGGEST_COPY:
+            self.problem_found.emit("This exchange is too big to be copied in one piece. Export it instead.")
+        elif (masking := self._masking(number)).items:
+            if self._put_on_clipboard(shape, number, masking):
+                again = partial(self._put_on_clipboard, shape, number, None)
+                self.copied_masked.emit(f"Copied, with {plural(len(masking.items), 'secret')} masked.", again)
+        else:
+            self._put_on_clipboard(shape, number, None)
+
+    def _put_on_clipboard(self, shape: str, number: int, masking: Masking | None) -> bool:
+        from inspector.traffic.export.copyas import as_curl, as_json, as_python
+
+        write = {"curl": as_curl, "python": as_python, "json": as_json}[shape]
         try:
-            QGuiApplication.clipboard().setText(getattr(copyas, name)(self._log, number))
+            QGuiApplication.clipboard().setText(write(self._log, number, masking))
         except UserError as exc:
             self.problem_found.emit(str(exc))
+            return False
+        return True
+
+    def _exchange_of(self, number: int) -> list[int]:
+        partner = self._log.partner(number)
+        return [number] if partner is None else [number, partner]
+
+    def _size_of_exchange(self, number: int) -> int:
+        return sum(self._log.kept(row) for row in self._exchange_of(number))
+
+    def _masking(self, number: int) -> Masking:
+        from inspector.traffic.export.masking import Masking
+        from inspector.traffic.export.secrets import find_secrets
+
+        return Masking(find_secrets(self._log, self._exchange_of(number)))
 
     def _resend(self) -> None:
         number = self._table.current_number()
