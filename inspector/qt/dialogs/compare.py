@@ -93,11 +93,11 @@ class CompareDialog(QDialog):
         except UserError as exc:
             self.gate.explain("failed", "", "Not compared", exc.summary, exc.next_step, self.again_action)
             return
+        await self.model.show(diff)
         self._show(diff)
 
     def _show(self, diff: Diff) -> None:
         self.diff = diff
-        self.model.set_diff(diff)
         self.summary.setText(diff.summary())
         self.alert.close_all()
         if diff.note:

@@ -161,8 +161,13 @@ class CompareCapturesDialog(QDialog):
             self.alert.say("note", diff.note, tone="muted")
 
     def _show_counts(self, diff: CaptureDiff) -> None:
-        for place, (name, verdicts) in enumerate(_FILTERS):
-            self.filters.button(place).setText(f"{name} {len(diff.pairs(*verdicts)):,}")
+        """Each look at all pairs takes some milliseconds, so there are no more than needed."""
+        left, right, same = (
+            len(diff.pairs(verdict)) for verdict in (Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT, Verdict.SAME)
+        )
+        counts = (len(diff), len(diff) - left - right - same, left, right, same)
+        for place, ((name, _), count) in enumerate(zip(_FILTERS, counts, strict=True)):
+            self.filters.button(place).setText(f"{name} {count:,}")
 
     def _tell(self) -> None:
         self.bar.setVisible(self.is_comparing)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from enum import IntEnum
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
@@ -13,12 +15,13 @@ from inspector.qt.models.logrows import Index
 from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
-from inspector.traffic.compare.lines import Fold, Line, Row, lines
+from inspector.traffic.compare.lines import Fold, Line, Row, each_line, lines
 from inspector.traffic.compare.paths import path_text
 
 # The stretch of a changed text that differs: a pair of its start and its end, or None.
 StretchRole = Qt.ItemDataRole.UserRole + 1
 _NOWHERE = QModelIndex()
+_SLICE_S = 0.008
 _SIGNS = {
     ChangeKind.ADDED: "+",
     ChangeKind.REMOVED: "−",
@@ -57,13 +60,22 @@ class DiffRowsModel(QAbstractTableModel):
         self._diff: Diff | None = None
         self._opened: set[int] = set()
         self._rows: list[Row] = []
+        self._changes: list[int] = []
 
     # -------------------------------------------------------------- what is shown
 
-    def set_diff(self, diff: Diff | None) -> None:
+    async def show(self, diff: Diff) -> None:
+        """Make all rows, letting the window go on in between, and show them."""
+        rows: list[Row] = []
+        until = time.monotonic() + _SLICE_S
+        for row in each_line(diff):
+            rows.append(row)
+            if time.monotonic() >= until:
+                await asyncio.sleep(0)
+                until = time.monotonic() + _SLICE_S
         self._opened.clear()
         self._diff = diff
-        self._lay_out()
+        self._set_rows(rows)
 
     def toggle(self, row: int) -> bool:
         """Open what is folded at a row, or fold it again. False when nothing is."""
@@ -82,14 +94,21 @@ class DiffRowsModel(QAbstractTableModel):
         return self._rows[row].key is not None
 
     def _lay_out(self) -> None:
+        self._set_rows(lines(self._diff, self._opened) if self._diff is not None else [])
+
+    def _set_rows(self, rows: list[Row]) -> None:
         self.beginResetModel()
-        self._rows = lines(self._diff, self._opened) if self._diff is not None else []
+        self._rows = rows
+        self._changes = self._find_changes()
         self.endResetModel()
 
     # -------------------------------------------------------------- what others ask
 
     def changes(self) -> list[int]:
         """The rows where a difference begins. Of a long text that is each line of it that differs."""
+        return self._changes
+
+    def _find_changes(self) -> list[int]:
         found: list[int] = []
         entry = -1
         for place, row in enumerate(self._rows):

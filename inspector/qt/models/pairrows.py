@@ -90,7 +90,9 @@ class PairRowsModel(_Table):
     def show(self, diff: CaptureDiff | None, verdicts: Sequence[Verdict] = ()) -> None:
         self.beginResetModel()
         self._diff = diff
-        self._pairs = array("q", diff.pairs(*verdicts)) if diff is not None else array("q")
+        is_all = len(verdicts) == len(Verdict)
+        numbers = () if diff is None else range(len(diff)) if is_all else diff.pairs(*verdicts)
+        self._pairs = array("q", numbers)
         self.endResetModel()
 
     def number(self, row: int) -> int:
