@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.base.jsonpretty import reindent
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.engine.flavours import Flavour, flavour_of
+from inspector.engine.tables import Table, read_table
 from inspector.protocol.jsonrpc import read
 
 HEAD = 1024 * 1024
@@ -28,8 +30,21 @@ class PrettyText:
 
 
 @dataclass(frozen=True, slots=True)
+class Annotations:
+    """Whom the server means a part of a result for, and how much it matters (1 is most). Its claims."""
+
+    audience: tuple[str, ...] = ()
+    priority: float | None = None
+    last_modified: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ContentBlock:
-    """One part of a result. `data` holds decoded bytes (of an image, a sound), `text` everything else."""
+    """One part of a result. `data` holds decoded bytes (of an image, a sound), `text` everything else.
+
+    `flavour` is what the text looks like; a table is there when it is "csv". Of a resource link, `text` is
+    what it is called, `size` what the server says about what it leads to.
+    """
 
     kind: str
     text: str = ""
@@ -38,6 +53,11 @@ class ContentBlock:
     uri: str = ""
     data: bytes = b""
     problem: str = ""
+    flavour: Flavour = "plain"
+    table: Table | None = None
+    description: str = ""
+    size: int | None = None
+    annotations: Annotations | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +115,65 @@ def _blocks(content: JSON) -> tuple[ContentBlock, ...]:
 def _block(item: JSON) -> ContentBlock:
     if not isinstance(item, dict):
         return _unknown(item, "a content block must be an object")
+    return replace(_content(item), annotations=_annotations(item))
+
+
+def _content(item: JSONObject) -> ContentBlock:
     match item.get("type"):
         case "text" if isinstance(text := item.get("text"), str):
-            return ContentBlock("text", text[:HEAD], len(text))
+            return _text("text", text)
         case "image" | "audio" as kind:
             return _binary(str(kind), item, "data")
         case "resource_link":
-            name = _string(item, "title") or _string(item, "name")
-            return ContentBlock(
-                "resource link", name, len(name), _string(item, "mimeType"), _string(item, "uri")
-            )
+            return _link(item)
         case "resource" if isinstance(resource := item.get("resource"), dict):
             return _resource(resource)
     return _unknown(item, "an unknown kind of content")
+
+
+def _text(kind: str, text: str, mime_type: str = "", uri: str = "") -> ContentBlock:
+    flavour = flavour_of(text, mime_type)
+    table = read_table(text) if flavour == "csv" else None
+    return ContentBlock(kind, text[:HEAD], len(text), mime_type, uri, flavour=flavour, table=table)
+
+
+def _link(item: JSONObject) -> ContentBlock:
+    name, size = _string(item, "title") or _string(item, "name"), item.get("size")
+    return ContentBlock(
+        "resource link",
+        name,
+        len(name),
+        _string(item, "mimeType"),
+        _string(item, "uri"),
+        description=_string(item, "description"),
+        size=size if type(size) is int else None,
+    )
 
 
 def _resource(resource: JSONObject) -> ContentBlock:
     uri, mime_type = _string(resource, "uri"), _string(resource, "mimeType")
     text = resource.get("text")
     if isinstance(text, str):
-        return ContentBlock("resource", text[:HEAD], len(text), mime_type, uri)
+        return _text("resource", text, mime_type, uri)
     return _binary("resource", resource, "blob", uri)
+
+
+def _annotations(item: JSONObject) -> Annotations | None:
+    given = item.get("annotations")
+    if not isinstance(given, dict):
+        return None
+    audience = given.get("audience")
+    return Annotations(
+        tuple(role for role in audience if isinstance(role, str)) if isinstance(audience, list) else (),
+        _priority(given.get("priority")),
+        _string(given, "lastModified"),
+    )
+
+
+def _priority(value: JSON) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= 1 else None
 
 
 def _binary(kind: str, item: JSONObject, member: str, uri: str = "") -> ContentBlock:

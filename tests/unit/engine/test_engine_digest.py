@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from inspector.base.jsonpretty import reindent
 from inspector.base.jsonvalue import JSON, compact, parse, pretty
-from inspector.engine.digest import HEAD, ContentBlock, digest_result, pretty_text
+from inspector.engine.digest import HEAD, Annotations, ContentBlock, digest_result, pretty_text
+from inspector.engine.tables import Table
 from tests.helpers.playbook import frame
 
 json_values: st.SearchStrategy[JSON] = st.recursive(
@@ -137,3 +138,39 @@ def test_no_depth_of_nesting_is_an_exception(member: bytes) -> None:
 @given(st.dictionaries(st.sampled_from(["content", "structuredContent", "isError"]), json_values))
 def test_any_result_is_digested(result: dict[str, JSON]) -> None:
     assert digest_result(frame(id=1, result=result)).whole.is_json
+
+
+# ------------------------------------------------------------------ how a part looks, and whom it is for
+
+
+@pytest.mark.parametrize(
+    ("text", "flavour"), [("{}", "json"), ("# A\n\n**b**", "markdown"), ("plain", "plain")]
+)
+def test_a_text_says_what_it_looks_like(text: str, flavour: str) -> None:
+    assert block({"type": "text", "text": text}).flavour == flavour
+
+
+def test_separated_values_come_as_a_table() -> None:
+    found = block(
+        {"type": "resource", "resource": {"uri": "a:b", "text": "a,b\n1,2", "mimeType": "text/csv"}}
+    )
+    assert (found.flavour, found.table) == ("csv", Table(("a", "b"), (("1", "2"),)))
+
+
+def test_annotations_of_any_part_are_read_tolerantly() -> None:
+    given: JSON = {"audience": ["user", 5], "priority": 0.5, "lastModified": "2025-01-01T00:00:00Z"}
+    for item in (
+        {"type": "text", "text": "x"},
+        {"type": "hologram"},
+        {"type": "resource_link", "uri": "a:b"},
+    ):
+        found = block({**item, "annotations": given}).annotations
+        assert found == Annotations(("user",), 0.5, "2025-01-01T00:00:00Z")
+    odd = block({"type": "text", "text": "x", "annotations": {"audience": "user", "priority": True}})
+    assert odd.annotations == Annotations()
+    assert block({"type": "text", "text": "x", "annotations": []}).annotations is None
+
+
+def test_a_link_tells_what_it_leads_to() -> None:
+    found = block({"type": "resource_link", "uri": "a:b", "name": "n", "description": "all of it", "size": 9})
+    assert (found.text, found.description, found.size) == ("n", "all of it", 9)

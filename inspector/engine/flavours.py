@@ -1,0 +1,112 @@
+"""What a text looks like: JSON, Markdown, separated values, or nothing in particular.
+
+A guess that chooses how a text is shown first, never what it is: the person can look at it as plain text.
+Looks at the head of a text only, and errs on the side of plain.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import Literal, TypeAlias
+
+from inspector.base.jsonvalue import JSONProblem, parse
+
+Flavour: TypeAlias = Literal["plain", "json", "markdown", "csv"]
+
+_HEAD = 64 * 1024
+_MOST_PARSED = 4 * 1024 * 1024
+_BY_TYPE: dict[str, Flavour] = {
+    "application/json": "json",
+    "text/json": "json",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/csv": "csv",
+    "text/tab-separated-values": "csv",
+}
+_UNTOLD = ("", "text/plain", "application/octet-stream")
+
+# What nobody writes by accident, and what is Markdown only in company. All are looked for line by line.
+_SURE = re.compile(
+    r"^ {0,3}(?:`{3}[\w+-]*|~{3}[\w+-]*)[ \t]*$|^ {0,3}\|?(?: *:?-{3,}:? *\|)+(?: *:?-{3,}:?)? *$"
+    r"|!?\[[^\[\]\n]{1,200}\]\((?:[a-z]+:|/|#|\.)[^()\s]{1,500}\)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HINTS = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^#{1,6} +\S",
+        r"^ {0,3}[-*+] +\S[^\n]*\n(?:[^\n]*\n){0,3}? {0,3}[-*+] +\S",
+        r"^ {0,3}1[.)] +\S[^\n]*\n(?:[^\n]*\n){0,3}? {0,3}2[.)] +\S",
+        r"\*\*[^\s*][^*\n]{0,200}\*\*",
+        r"(?<!`)`[^`\n]{1,200}`(?!`)",
+        r"^> \S",
+    )
+)
+_SEPARATORS = ",\t;|"
+_LOOKED_AT = 30  # lines of what may be a table
+_WIDEST_NAME = 60  # of a column
+
+
+def flavour_of(text: str, mime_type: str = "") -> Flavour:
+    """What the server says it is where it says so; else what it looks like."""
+    said = mime_type.partition(";")[0].strip().lower()
+    if said.endswith("+json"):
+        return "json"
+    if said in _BY_TYPE:
+        return _BY_TYPE[said]
+    if said not in _UNTOLD:
+        return "plain"
+    if looks_like_json(text):
+        return "json"
+    if looks_like_csv(text):
+        return "csv"
+    return "markdown" if looks_like_markdown(text) else "plain"
+
+
+def looks_like_json(text: str) -> bool:
+    """An object or an array; of a very long text, one that begins and ends like that."""
+    start, end = text[:100].lstrip()[:1], text[-100:].rstrip()[-1:]
+    if (start, end) not in (("{", "}"), ("[", "]")):
+        return False
+    if len(text) > _MOST_PARSED:
+        return True
+    try:
+        parse(text)
+    except JSONProblem as exc:
+        return exc.is_too_deep
+    return True
+
+
+def looks_like_markdown(text: str) -> bool:
+    head = text[:_HEAD]
+    return _SURE.search(head) is not None or sum(hint.search(head) is not None for hint in _HINTS) >= 2
+
+
+def looks_like_csv(text: str) -> bool:
+    """Rows of one width under a header of different, short names."""
+    lines = [line for line in text[:_HEAD].splitlines()[: _LOOKED_AT + 1] if line.strip()]
+    if len(text) > _HEAD or len(lines) > _LOOKED_AT:
+        lines = lines[:-1]  # it may be cut
+    return len(lines) >= 2 and any(_fits(lines, separator) for separator in _SEPARATORS)
+
+
+def _fits(lines: list[str], separator: str) -> bool:
+    if separator not in lines[0]:
+        return False
+    try:
+        header, *rows = csv.reader(lines, delimiter=separator, strict=True)
+    except (csv.Error, ValueError):
+        return False
+    width = len(header)
+    # Two lines of prose have a comma each soon enough.
+    is_enough = len(rows) >= 2 or width >= 3
+    return is_enough and all(len(row) == width for row in rows) and _are_names(header)
+
+
+def _are_names(header: list[str]) -> bool:
+    bare = [cell.strip() for cell in header]
+    if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _WIDEST_NAME for cell in bare):
+        return False
+    # "Hello, world" is a sentence; so is what ends like one.
+    return not any(cell[:1] == " " for cell in header[1:]) and not bare[-1].endswith((".", "!", "?", ":"))

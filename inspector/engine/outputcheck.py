@@ -1,0 +1,134 @@
+"""Is a tool's result what its `outputSchema` promised?
+
+The schema and the result are both the server's, and a schema can be made to be evaluated for ever:
+`check_packed` is for the worker process, under a time limit. Nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, shorten
+from inspector.base.plaintext import one_line
+from inspector.protocol.jsonrpc import Kind, read
+
+MOST_DIFFERENCES = 100
+TIME_LIMIT = 5.0
+_LONGEST_MESSAGE = 300
+_BACKTRACK_LIMIT = 100_000
+
+
+class OutputState(Enum):
+    """In the words that are shown."""
+
+    NOT_DECLARED = "no output schema"
+    FITS = "fits the output schema"
+    DIFFERS = "differs from the output schema"
+    MISSING = "structured content is missing"
+    NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result at all
+    UNCHECKED = "not checked"  # `reason` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`pointer` is a JSON pointer into the structured content; "" is all of it."""
+
+    pointer: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCheck:
+    """`remarks` are about what is allowed and still not as it should be, each a sentence."""
+
+    state: OutputState
+    differences: tuple[Difference, ...] = ()
+    has_more: bool = False  # than those differences
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def pack(answer: bytes, output_schema: JSON) -> bytes:
+    """What `check_packed` takes. `output_schema` is None where the tool declares none."""
+    return pickle.dumps((answer, output_schema))
+
+
+def check_packed(data: bytes) -> OutputCheck:
+    answer, schema = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return check_output(answer, schema)
+
+
+def check_output(answer: bytes, output_schema: JSON) -> OutputCheck:
+    """The answer to a tools/call against the tool's schema. Never raises for what they hold."""
+    try:
+        message = read(answer)
+        result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
+    except JSONProblem as exc:
+        return OutputCheck(OutputState.UNCHECKED, reason=f"The answer cannot be read: {exc}.")
+    has_content = "structuredContent" in result
+    remarks = _mirror_remarks(result) if has_content else ()
+    if output_schema is None:
+        return OutputCheck(OutputState.NOT_DECLARED, remarks=remarks)
+    if not has_content:
+        is_error = result.get("isError") is True
+        return OutputCheck(OutputState.NOT_EXPECTED if is_error else OutputState.MISSING)
+    try:
+        found = list(islice(_differences(output_schema, result["structuredContent"]), MOST_DIFFERENCES + 1))
+    except (ValueError, RecursionError, OverflowError) as exc:
+        reason = f"The output schema cannot be used: {_first_line(str(exc))}"
+        return OutputCheck(OutputState.UNCHECKED, reason=reason, remarks=remarks)
+    state = OutputState.DIFFERS if found else OutputState.FITS
+    return OutputCheck(state, tuple(found[:MOST_DIFFERENCES]), len(found) > MOST_DIFFERENCES, remarks=remarks)
+
+
+def _differences(schema: JSON, value: JSON) -> Iterator[Difference]:
+    import jsonschema_rs  # 15 MB that only the worker process needs
+
+    validator = jsonschema_rs.validator_for(
+        schema,  # type: ignore[arg-type]  # what is no schema is refused with a ValueError
+        offline=True,
+        pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT),
+    )
+    for error in validator.iter_errors(value):
+        yield Difference(_pointer(error.instance_path), _first_line(error.message))
+
+
+def _pointer(path: list[str | int]) -> str:
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _first_line(text: str) -> str:
+    return shorten(one_line(text[: 2 * _LONGEST_MESSAGE].partition("\n")[0]), _LONGEST_MESSAGE)
+
+
+def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:
+    """2025-06-18, Tools: "For backwards compatibility, a tool that returns structured content SHOULD also
+    return the serialized JSON in a TextContent block."
+    """
+    content = result.get("content")
+    texts = (
+        [text for block in content if (text := _text_of(block)) is not None]
+        if isinstance(content, list)
+        else []
+    )
+    if not texts:
+        return ("No text block repeats the structured content: older clients see nothing of it.",)
+    if any(_is_mirror(text, result["structuredContent"]) for text in texts):
+        return ()
+    return ("No text block repeats the structured content as JSON: older clients see something else.",)
+
+
+def _text_of(block: JSON) -> str | None:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _is_mirror(text: str, value: JSON) -> bool:
+    try:
+        return parse(text) == value
+    except (JSONProblem, RecursionError):
+        return False

@@ -1,0 +1,105 @@
+"""Results against the schemas that tools promised, hostile ones too."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON, JSONObject, compact
+from inspector.engine.outputcheck import (
+    MOST_DIFFERENCES,
+    Difference,
+    OutputCheck,
+    OutputState,
+    check_output,
+    check_packed,
+    pack,
+)
+from tests.helpers.playbook import frame
+from tests.unit.engine.test_engine_digest import json_values
+
+SCHEMA: JSONObject = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "a/b": {"type": "array", "items": {"type": "string"}}},
+    "required": ["n"],
+}
+
+
+def mirrored(value: JSON) -> JSONObject:
+    return {"content": [{"type": "text", "text": compact(value)}], "structuredContent": value}
+
+
+def check(result: JSONObject, schema: JSON = SCHEMA) -> OutputCheck:
+    return check_packed(pack(frame(id=1, result=result), schema))
+
+
+def test_what_was_promised_fits() -> None:
+    assert check(mirrored({"n": 2**70})) == OutputCheck(OutputState.FITS)
+
+
+def test_each_difference_is_named_at_its_place() -> None:
+    found = check(mirrored({"n": 1.5, "a/b": ["x", 5]}))
+    assert found.state is OutputState.DIFFERS
+    assert found.differences == (
+        Difference("/n", '1.5 is not of type "integer"'),
+        Difference("/a~1b/1", '5 is not of type "string"'),
+    )
+    assert check(mirrored({})).differences[0].pointer == ""
+
+
+def test_many_differences_are_cut_and_a_long_message_too() -> None:
+    found = check(mirrored({"n": 1, "a/b": [*range(500)]}))
+    assert (len(found.differences), found.has_more) == (MOST_DIFFERENCES, True)
+    found = check(mirrored({"n": "x" * 100_000}))
+    assert len(found.differences[0].message) <= 300
+
+
+def test_structured_content_that_was_promised_is_missed_unless_the_call_failed() -> None:
+    assert check({"content": []}).state is OutputState.MISSING
+    assert check({"content": [], "isError": True}).state is OutputState.NOT_EXPECTED
+    refused = frame(id=1, error={"code": -32000, "message": "no"})
+    assert check_output(refused, SCHEMA).state is OutputState.NOT_EXPECTED
+
+
+def test_without_a_schema_there_is_nothing_to_check_but_the_mirror() -> None:
+    assert check(mirrored({"n": 1}), None) == OutputCheck(OutputState.NOT_DECLARED)
+    (remark,) = check({"structuredContent": {"n": 1}}, None).remarks
+    assert "older clients see nothing of it" in remark
+
+
+def test_a_text_that_says_something_else_than_the_structured_content_is_remarked() -> None:
+    result: JSONObject = {"content": [{"type": "text", "text": '{"n": 2}'}, 5], "structuredContent": {"n": 1}}
+    found = check(result)
+    assert found.state is OutputState.FITS
+    assert "older clients see something else" in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"$ref": "http://127.0.0.1:9/x"}, "Retrieval is disabled"),
+        ({"$ref": "#/$defs/none"}, "does not exist"),
+        ({"type": "nonsense"}, "nonsense"),
+        ({"pattern": "("}, "regex"),
+        ([], "not of types"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_says_why_and_nothing_is_fetched(schema: JSON, reason: str) -> None:
+    found = check(mirrored({"n": 1}), schema)
+    assert found.state is OutputState.UNCHECKED
+    assert reason in found.reason
+
+
+def test_an_evil_pattern_ends() -> None:
+    found = check(mirrored("a" * 5_000 + "b"), {"pattern": "^(a+)+$"})
+    assert found.state in (OutputState.DIFFERS, OutputState.UNCHECKED)
+
+
+def test_an_answer_that_cannot_be_read_is_not_checked() -> None:
+    assert check_output(b'{"jsonrpc":"2.0","id":1,"result":{', SCHEMA).state is OutputState.UNCHECKED
+
+
+@given(json_values, st.sampled_from([SCHEMA, None, True, {}, {"enum": [1]}]))
+def test_any_structured_content_is_checked(value: JSON, schema: JSON) -> None:
+    assert check(mirrored(value), schema).state is not OutputState.UNCHECKED
