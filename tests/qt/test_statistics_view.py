@@ -19,8 +19,10 @@ from inspector.qt.models.statistics import StatisticsModel
 from inspector.qt.models.statisticscells import Column
 from inspector.qt.panels.traffic.statistics import StatisticsView, filter_for
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.ratechart import RateChart
 from inspector.traffic.query.grammar import parse
 from inspector.traffic.query.matcher import compile
+from inspector.traffic.rate import Rate
 from inspector.traffic.statistics import MethodStats, Statistics
 from tests.unit.traffic.traffic_talk import MS, WALL, Talk
 
@@ -236,6 +238,15 @@ def test_the_graph_is_read_with_keys(view: StatisticsView) -> None:
     assert view.chart.words().endswith("90 messages/s, 10 errors/s  (9 messages, 1 error in 100 ms)")
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
     assert view.chart.words().endswith("0 messages/s, 0 errors/s  (0 messages, 0 errors in 100 ms)")
+
+
+def test_few_messages_a_minute_fill_the_graph_too(qtbot: QtBot, theme: Theme) -> None:
+    chart = RateChart(theme)
+    qtbot.addWidget(chart)
+    chart.set_rate(Rate(WALL, 60_000 * MS, (3, 0, 1), (1, 0, 0)))
+    assert chart._nice_top() == pytest.approx(0.06)
+    assert chart.words() == "at most 0.05 messages/s"
+    assert not chart.grab().isNull()
 
 
 # ------------------------------------------------------------------ keeping up

@@ -356,6 +356,27 @@ def test_the_tip_tells_what_a_bar_is_in_plain_text(qtbot: QtBot, theme: Theme) -
     assert "1 question" in words
 
 
+def test_names_of_servers_hide_nothing(qtbot: QtBot, theme: Theme) -> None:
+    talk = Talk("a\u202eb\nc" + "x" * 500)
+    talk.call()
+    scene = Scene(qtbot, theme, talk)
+    name = scene.view.lanes._layout.boxes[0].name
+    assert name.startswith("a⟨U+202E⟩b cxxx")
+    assert len(name) <= 120
+
+
+def test_times_that_a_file_made_up_are_painted_all_the_same(qtbot: QtBot, theme: Theme) -> None:
+    talk = three_calls()
+    wall, monotonic = talk.log.columns.wall, talk.log.columns.monotonic
+    wall[0], wall[1], monotonic[2], wall[5] = -(2**63), 2**63 - 1, -5, 0
+    scene = Scene(qtbot, theme, talk)
+    assert len(scene.view.bars) == 3
+    for zoom in (0.5, 0.001, 100.0):
+        scene.view.span.zoom(zoom, sum(scene.view.span.shown) // 2)
+        assert not scene.view.grab().isNull()
+        assert scene.view.lanes.tip_at(scene.point_of(2))
+
+
 def test_what_is_inside_of_bars_is_found_when_there_is_time(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     id = talk.call("echo", 0, _meta={"progressToken": "p"})

@@ -6,11 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
 from inspector.traffic.lanes import RANKS
 from inspector.traffic.records import Status
 from inspector.traffic.timeline import LaneView
 
 PADDING = 6
+_LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class LaneLayout:
 def _box(lane: LaneView, top: int, height: int, pitch: int, is_closed: bool) -> LaneBox:
     return LaneBox(
         server=lane.server,
-        name=lane.name,
+        name=shorten(one_line(lane.name), _LONGEST_NAME),
         top=top,
         height=height,
         pitch=pitch,

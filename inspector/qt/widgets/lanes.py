@@ -33,6 +33,7 @@ _NEAR = 4  # pixels beside a bar that still count as on it
 _DRAG = 4
 _STEP = 1.25
 _SOON = 2**62
+_CROWD = 10_000  # of operations in view: nobody can tell every pixel of them apart
 
 
 class Lanes(QAbstractScrollArea):
@@ -147,7 +148,8 @@ class Lanes(QAbstractScrollArea):
 
     def _paint_bars(self, painter: QPainter, scale: TimeScale, boxes: Sequence[LaneBox]) -> None:
         start, end = self._span.shown
-        width = max(1, scale.width // FINEST)
+        finest = FINEST if sum(box.count for box in boxes) < _CROWD else FINEST + 1
+        width = max(1, scale.width // finest)
         views = self._bars.window(start, end, width, [box.server for box in boxes])
         painting = BarPass(self._bars, self._look, scale, self._now(), self._pitch - 5)
         for box, view in zip(boxes, views, strict=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -161,7 +163,7 @@ class RateChart(QWidget):
 
     def _nice_top(self) -> float:
         most = max(self._rate.messages) * SECOND / self._rate.width_ns
-        power = 10.0 ** (len(str(int(most))) - 1)
+        power = 10.0 ** floor(log10(most)) if most > 0 else 1.0
         return next(power * times for times in (1, 2, 4, 6, 8, 10, 20) if power * times >= most)
 
     def _moment(self, place: int) -> int:
@@ -214,7 +216,7 @@ def _per_second(count: int, width_ns: int) -> str:
 
 
 def _short(number: float) -> str:
-    """0.5, 12, 3,400, 120k."""
+    """0.05, 2.5, 12, 3,400, 120k."""
     if number >= 100_000:
         return f"{number / 1000:,.0f}k"
-    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"

@@ -87,6 +87,7 @@ class StatisticsView(QWidget):
         tree = self.tree
         tree.setModel(self.model)
         dress_tree(tree, theme)
+        tree.setIndentation(24)  # a tool's name is to the right of its method's, which has an icon before it
         tree.setFont(theme.mono_font(0.95))
         tree.setAccessibleName("Statistics by method")
         tree.setSelectionMode(QTreeView.SelectionMode.SingleSelection)
