@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspector.traffic.eventwords import comment_text, event_text
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import HttpExchange
 from inspector.transport.base import HttpAnswered, HttpEnded, HttpRequested, SseReceived, WireEvent
@@ -44,13 +45,6 @@ def _record_end(recorder: Recorder, event: HttpEnded) -> None:
 
 
 def _event_text(event: SseReceived) -> str:
-    if not event.event:  # a comment; an empty one keeps the stream alive
-        return f": {event.comment}".rstrip()
-    parts = [f"event: {event.event}"]
-    if event.id is not None:
-        parts.append(f"id: {event.id}")
-    if event.retry_ms is not None:
-        parts.append(f"retry: {event.retry_ms}")
-    if event.data:
-        parts.append(f"data: {event.data.decode(errors='replace')}")
-    return "  ".join([*parts, f"({event.size:,} bytes of data)"])
+    if not event.event:
+        return comment_text(event.comment)
+    return event_text(event.event, event.id, event.retry_ms, event.data, event.size)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from inspector.traffic.eventwords import EventWords, read_event
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
-
-# As `session.httpevents` words an event.
-_EVENT = re.compile(
-    r"event: (.*?)(?:  id: (.*?))?(?:  retry: (\d+))?(?:  data: (.*))?  \([\d,]+ bytes of data\)", re.DOTALL
-)
 
 
 @dataclass(slots=True)
@@ -63,26 +58,25 @@ def _stream(log: TrafficLog, rows: list[int]) -> bytes:
     heads: list[bytes] = []
     for row in rows:
         if log.kind(row) != RecordKind.SSE:
-            head = heads.pop(0) if heads else b""
-            blocks.append(head + b"".join(b"data: %b\n" % line for line in log.raw(row).split(b"\n")) + b"\n")
+            blocks.append(_block(heads.pop(0) if heads else b"", log.raw(row)))
             continue
         text = log.raw(row).decode(errors="replace")
-        match = _EVENT.fullmatch(text)
-        if match is None:
+        event = read_event(text)
+        if event is None:
             blocks.append(f"{text}\n".encode())  # a comment
-        elif match[4] is not None:
-            blocks.append(
-                _head(match)
-                + b"".join(b"data: %b\n" % line.encode() for line in match[4].split("\n"))
-                + b"\n"
-            )
+        elif event.data is not None:
+            blocks.append(_block(_head(event), event.data.encode()))
         else:
-            heads.append(_head(match))
+            heads.append(_head(event))
     return b"".join(blocks)
 
 
-def _head(event: re.Match[str]) -> bytes:
-    lines = [f"event: {event[1]}"] if event[1] != "message" else []
-    lines += [f"id: {event[2]}"] if event[2] is not None else []
-    lines += [f"retry: {event[3]}"] if event[3] is not None else []
+def _block(head: bytes, data: bytes) -> bytes:
+    return head + b"".join(b"data: %b\n" % line for line in data.split(b"\n")) + b"\n"
+
+
+def _head(event: EventWords) -> bytes:
+    lines = [f"event: {event.event}"] if event.event != "message" else []
+    lines += [f"id: {event.id}"] if event.id is not None else []
+    lines += [f"retry: {event.retry_ms}"] if event.retry_ms is not None else []
     return "".join(f"{line}\n" for line in lines).encode()

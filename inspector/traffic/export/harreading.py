@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.protocol.jsonrpc import Kind, read
+from inspector.traffic.eventwords import comment_text, event_text
 from inspector.traffic.export.foreign import read_time
 from inspector.traffic.export.har import header
 from inspector.traffic.export.ownlines import BadRow
@@ -25,6 +26,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange
 
 _KEPT_OF_BODY = 64 * 1024
+_TOLD_OF_EVENT = 2048
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -224,11 +226,8 @@ def _is_json_rpc(body: bytes) -> bool:
 
 def _event_text(event: ServerSentEvent) -> str:
     if not event.event:
-        return f": {event.comment}".rstrip()
-    parts = [f"event: {event.event}"]
-    parts += [f"id: {event.id}"] if event.id is not None else []
-    parts += [f"retry: {event.retry_ms}"] if event.retry_ms is not None else []
+        return comment_text(event.comment)
     data = event.data or b""
-    if event.event != "message" and not _is_json_rpc(data) and data:
-        parts.append(f"data: {data[:2048].decode(errors='replace')}")
-    return "  ".join([*parts, f"({len(data):,} bytes of data)"])
+    is_told = event.event != "message" and not _is_json_rpc(data)
+    told = data[:_TOLD_OF_EVENT] if is_told else None
+    return event_text(event.event, event.id, event.retry_ms, told, len(data))

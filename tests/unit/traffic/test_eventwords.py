@@ -1,0 +1,40 @@
+"""Server-sent events in words, and back."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.traffic.eventwords import EventWords, comment_text, event_text, read_event
+
+names = st.text("abcé:/-_0", max_size=12)
+
+
+@given(
+    names,
+    st.none() | names,
+    st.none() | st.integers(0, 10**9),
+    st.none() | st.text(min_size=1),
+    st.integers(0),
+)
+def test_what_is_put_into_words_is_read_back(
+    event: str, id: str | None, retry_ms: int | None, data: str | None, size: int
+) -> None:
+    raw = data.encode() if data is not None else None
+    assert read_event(event_text(event, id, retry_ms, raw, size)) == EventWords(event, id, retry_ms, data)
+
+
+@given(st.text())
+def test_a_comment_is_no_event(comment: str) -> None:
+    assert read_event(comment_text(comment)) is None
+
+
+@pytest.mark.parametrize("unit", ["  id: x  retry: 1  data: ", "  (1 bytes of data)", "  retry: "])
+def test_a_name_that_looks_like_all_the_rest_costs_one_pass(unit: str) -> None:
+    text = event_text(unit * 20_000, None, None, None, 1)
+    began = time.process_time()
+    assert read_event(text) is not None
+    assert time.process_time() - began < 1
