@@ -25,7 +25,7 @@ class HttpRecorder:
 
     def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
         """`carried` is the row of the frame that went out with it; -1 for none."""
-        line = f"{exchange.method} {masked_url(exchange.url)}".encode()
+        line = f"{exchange.method} {masked_url(exchange.url)}".encode(errors="replace")
         row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
         self._rows[number] = row
         self._log.set_http(row, exchange)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, to_wire
 from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
@@ -34,6 +34,15 @@ def version_problem(header: JSON) -> str | None:
     return "" if version == VERSION else f"it is of version {version!r}, and this program knows {VERSION}"
 
 
+class _Late(NamedTuple):
+    """What a log learns of a row after it was appended."""
+
+    http: HttpExchange | None
+    status: Status
+    duration: int
+    remark: Remark
+
+
 class OwnLines:
     """Feed it every line after the first, then say `finish`."""
 
@@ -45,12 +54,14 @@ class OwnLines:
     def line(self, line: bytes) -> None:
         """Add a row. Raises BadRow."""
         members = _object(line)
-        raw = _raw(members)
-        row = self._append(members, raw)
-        self._set_late_columns(row, members)
+        # All of it is read before the row is there: a line that is wrong adds none.
+        raw, late = _raw(members), _late_columns(members)
         number = _whole(members, "number", len(self._rows))
+        links = [(name, _whole(members, name, -1)) for name in _LINKS if name in members]
+        row = self._append(members, raw)
+        self._set_late_columns(row, late)
         self._rows[number] = row
-        self._links += [(row, name, _whole(members, name, -1)) for name in _LINKS if name in members]
+        self._links += [(row, *link) for link in links]
 
     def finish(self) -> int:
         """Make the links; give how many led nowhere."""
@@ -82,16 +93,13 @@ class OwnLines:
             _revision_number(log, _text(members, "revision")),
         )
 
-    def _set_late_columns(self, row: int, members: JSONObject) -> None:
-        http = members.get("http")
-        if isinstance(http, dict):
-            self._log.set_http(row, _exchange(http))
-        columns = self._log.columns
-        columns.status[row] = _word(members, "status", Status, Status.NONE)
-        columns.duration[row] = max(_whole(members, "duration_ns", -1), -1)
-        remark = Remark(members.get("marked") is True, _text(members, "comment"))
-        if remark != Remark():
-            self._log.set_remark(row, remark)
+    def _set_late_columns(self, row: int, late: _Late) -> None:
+        if late.http is not None:
+            self._log.set_http(row, late.http)
+        self._log.columns.status[row] = late.status
+        self._log.columns.duration[row] = late.duration
+        if late.remark != Remark():
+            self._log.set_remark(row, late.remark)
 
     def _link(self, row: int, name: str, target: int) -> None:
         match name:
@@ -113,6 +121,16 @@ def _object(line: bytes) -> JSONObject:
     if not isinstance(value, dict):
         raise BadRow("it is not an object")
     return value
+
+
+def _late_columns(members: JSONObject) -> _Late:
+    http = members.get("http")
+    return _Late(
+        _exchange(http) if isinstance(http, dict) else None,
+        _word(members, "status", Status, Status.NONE),
+        max(_whole(members, "duration_ns", -1), -1),
+        Remark(members.get("marked") is True, _text(members, "comment")),
+    )
 
 
 def server_number(log: TrafficLog, name: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from inspector.base.jsonvalue import JSONProblem
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.methods import METHODS, Side
+from inspector.traffic.axis import LATEST
 from inspector.traffic.export.ownlines import server_number
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
@@ -24,6 +25,8 @@ class FileClock:
         self._is_set = False
 
     def set(self, wall_ns: int) -> None:
+        """A time that is out of this world is moved to its edge: sums and differences of times must fit."""
+        wall_ns = min(max(wall_ns, 0), LATEST)
         if not self._is_set:
             self._start = wall_ns
             self._is_set = True

@@ -224,6 +224,20 @@ def test_broken_entries_are_named() -> None:
     assert [text.split(":")[0] for text in found] == ["Entry 1", "Entry 2", "Entry 3", "Entry 4"]
 
 
+def test_impossible_times_and_letters_of_an_entry_do_not_stop_the_others() -> None:
+    call = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    odd = browser_entry("https://h/\ud800", call)
+    late = browser_entry("https://h/late", call) | {"startedDateTime": "2262-04-01T00:00:00Z", "time": 9e11}
+    early = browser_entry("https://h/early", call) | {"startedDateTime": "1700-01-01T00:00:00Z"}
+    log, found = read_back({"log": {"entries": [odd, late, early]}})
+    assert found == []
+    assert [log.raw(row) for row in range(len(log)) if log.kind(row) == RecordKind.HTTP] == [
+        b"POST https://h/early",
+        b"POST https://h/?",
+        b"POST https://h/late",
+    ]
+
+
 def test_an_exchange_is_written_once_however_many_of_its_rows_are_chosen() -> None:
     log = TrafficLog()
     server = log.add_server("srv")

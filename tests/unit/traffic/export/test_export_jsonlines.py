@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inspector.base.errors import UserError
 from inspector.traffic.export.jsonlines import time_text, write_json_lines
 from inspector.traffic.export.masking import Masking
-from inspector.traffic.export.ownlines import OwnLines
+from inspector.traffic.export.ownlines import BadRow, OwnLines
 from inspector.traffic.export.reading import Importing, import_file
 from inspector.traffic.export.secrets import find_secrets
 from inspector.traffic.log import TrafficLog
@@ -160,6 +160,17 @@ def test_whatever_stands_in_a_file_of_ours_the_log_stays_whole(lines: list[bytes
             continue
     reader.finish()
     assert len(log) == len(log.columns.kind) == len(log.columns.kept)
+
+
+@pytest.mark.parametrize(
+    "wrong", [b'"status":"x"', b'"duration_ns":"x"', b'"http":{"url":1}', b'"number":"x"', b'"partner":"x"']
+)
+def test_a_line_that_is_wrong_anywhere_adds_no_row(wrong: bytes) -> None:
+    log = TrafficLog()
+    with pytest.raises(BadRow):
+        OwnLines(log).line(b'{"kind":"http","raw":"",%b}' % wrong)
+    log.publish()
+    assert len(log) == 0
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:

@@ -174,6 +174,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         import_file(tmp_path / "gone", TrafficLog())
 
 
+def test_times_at_both_ends_of_the_world_are_read(tmp_path: Path) -> None:
+    times = ("1700-01-01T00:00:00Z", "2260-01-01T00:00:00Z", 2**63 - 1)
+    log, result = imported(tmp_path, lines(*({"ts": time, "message": CALL} for time in times)))
+    assert (len(log), result.problems) == (3, ())
+    assert list(log.columns.wall) == sorted(log.columns.wall)
+
+
 def test_a_file_with_a_server_a_line_is_read_up_to_a_bound(tmp_path: Path) -> None:
     content = lines(*({"server": f"s{number}", "message": CALL} for number in range(1003)))
     log, result = imported(tmp_path, content)
