@@ -191,11 +191,14 @@ def test_an_answer_that_only_one_has_is_shown_whole(lens: Lens) -> None:
     assert "right one has no such message" in dialog.alert.text("note")
 
 
-def test_a_request_and_an_answer_are_compared_as_they_are() -> None:
+def test_a_request_and_an_answer_are_compared_as_they_are(lens: Lens) -> None:
     log = log_of(("t", {}, {"a": 1}))
     parts, chosen = parts_of(Side(log, 0, "x"), Side(log, 1, "x"))
     assert [(part.name, part.left, part.right) for part in parts] == [("Messages", 0, 1)]
     assert chosen == 0
+    dialog = opened(lens, Side(log, 0, "x"), Side(log, 1, "x"))
+    assert not dialog.parts.isVisible()
+    assert any("method" in left for _, left, _ in differing(dialog))
 
 
 def test_it_is_copied_as_text(lens: Lens) -> None:

@@ -212,8 +212,8 @@ class CompareDialog(QDialog):
         top = QHBoxLayout()
         top.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
         top.setSpacing(SPACE_2)
-        if len(self._parts) > 1:
-            top.addWidget(self.parts)
+        top.addWidget(self.parts)
+        self.parts.setVisible(len(self._parts) > 1)
         top.addWidget(self.summary, 1)
         top.addWidget(self.ignore_bar)
         top.addSpacing(SPACE_2)
