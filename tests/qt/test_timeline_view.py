@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -454,9 +454,9 @@ def test_painting_costs_by_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytes
     painted: list[Piece] = []
     whole = barpass.BarPass.paint
 
-    def paint(self: barpass.BarPass, painter: QPainter, piece: Piece, y: int) -> None:
-        painted.append(piece)
-        whole(self, painter, piece, y)
+    def paint(self: barpass.BarPass, painter: QPainter, pieces: Sequence[Piece], tops: Sequence[int]) -> None:
+        painted.extend(pieces)
+        whole(self, painter, pieces, tops)
 
     monkeypatch.setattr(barpass.BarPass, "paint", paint)
     scene.view.bars._window = None

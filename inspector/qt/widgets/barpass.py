@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
@@ -16,12 +18,11 @@ _LEAST_INSIDE = 12.0  # pixels of a bar whose inner parts can be told apart
 _MOST_LABELS = 400  # more than that nobody reads, and they would take longer than the bars
 _MOST_MARKS = 1_500
 _MARKS_APART = 3.0
-_NO_BLOCK = (0, 0, 0, Status.NONE)  # top, left, right, status
 FINEST = 2  # pixels of the smallest bar
 
 
 class BarPass:
-    """Paints piece by piece; afterwards `paint_insides`. `operations` are those whose inside can be seen."""
+    """Paints lane by lane; afterwards `paint_insides`. `operations` are those whose inside can be seen."""
 
     def __init__(
         self, bars: BarSource, look: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
@@ -34,44 +35,57 @@ class BarPass:
         self._height = bar_height
         self._labels = 0
         self._marks = 0
-        self._block = _NO_BLOCK
         self._wide: list[tuple[int, QRectF, float]] = []
 
     @property
     def operations(self) -> list[int]:
         return [operation for operation, _, _ in self._wide]
 
-    def paint(self, painter: QPainter, piece: Piece, y: int) -> None:
-        end = self._now if piece.end_ns is None else piece.end_ns
-        left = max(-8.0, (piece.start_ns - self._start) * self._factor)
-        right = min(self._right, (end - self._start) * self._factor)
-        if piece.bars > 1 or right - left < LEAST_BAR:
-            self._add_block(painter, y, int(left), max(int(right), int(left) + FINEST), piece.status)
-            return
-        box = QRectF(round(left), y, round(right) - round(left), self._height)
-        self._look.bar(painter, box, piece.status, is_open=piece.end_ns is None)
-        taken = self._look.end_mark(painter, box, piece.status)
+    def paint(self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int]) -> None:
+        """The pieces of a lane, whose sub-rows are at `tops`. One long loop: it is most of a painting.
+
+        Blocks that touch and look alike are painted as one.
+        """
+        origin, factor, farthest, now = self._start, self._factor, self._right, self._now
+        height, block = self._height, self._look.block
+        last_top, last_left, last_right, last_status = 0, 0, 0, Status.NONE
+        for subrow, start, end, status, bars, operation in pieces:
+            left = (start - origin) * factor
+            right = ((now if end is None else end) - origin) * factor
+            left, right = left if left > -8.0 else -8.0, right if right < farthest else farthest
+            top = tops[subrow]
+            if bars == 1 and right - left >= LEAST_BAR:
+                self._paint_bar(painter, left, right, top, status, operation, is_open=end is None)
+                continue
+            first, after = int(left), max(int(right), int(left) + FINEST)
+            if top == last_top and status is last_status and last_left <= first <= last_right:
+                last_right = max(after, last_right)
+                continue
+            if last_right > last_left:
+                block(painter, last_left, last_top, last_right - last_left, height, last_status)
+            last_top, last_left, last_right, last_status = top, first, after, status
+        if last_right > last_left:
+            block(painter, last_left, last_top, last_right - last_left, height, last_status)
+
+    def _paint_bar(
+        self,
+        painter: QPainter,
+        left: float,
+        right: float,
+        top: int,
+        status: Status,
+        operation: int,
+        *,
+        is_open: bool,
+    ) -> None:
+        box = QRectF(round(left), top, round(right) - round(left), self._height)
+        self._look.bar(painter, box, status, is_open=is_open)
+        taken = self._look.end_mark(painter, box, status)
         if box.width() >= _LEAST_INSIDE:
-            self._wide.append((piece.operation, box, taken))
-
-    def _add_block(self, painter: QPainter, y: int, left: int, right: int, status: Status) -> None:
-        """Blocks that touch and look alike are painted as one: in a crowd that saves most of the time."""
-        top, start, end, kind = self._block
-        if top == y and kind is status and start <= left <= end:
-            self._block = y, start, max(right, end), status
-            return
-        self._flush(painter)
-        self._block = y, left, right, status
-
-    def _flush(self, painter: QPainter) -> None:
-        top, left, right, status = self._block
-        if right > left:
-            self._look.block(painter, left, top, right - left, self._height, status)
-        self._block = _NO_BLOCK
+            self._wide.append((operation, box, taken))
 
     def paint_insides(self, painter: QPainter) -> None:
         """Over the bars: waits, then labels, then moments."""
-        self._flush(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for operation, box, taken in self._wide:
             inside = self._bars.inside(operation)
