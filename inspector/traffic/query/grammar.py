@@ -2,10 +2,22 @@ r"""A filter says which rows of the traffic to show. It is one or more terms:
 
     method:tools/call and not status:error and dur>500ms and args.path ~ "^/etc" and size>10k
 
+## Examples
+
+| filter | shows |
+|---|---|
+| `status:error or problem:*` | what went wrong |
+| `tool=add_issue` | calls of one tool, and their answers |
+| `dir:in kind:request` | what the server asks of us |
+| `dur>1s not method:subscriptions/listen` | slow calls |
+| `status:waiting time<-30s` | what has been waiting for half a minute |
+| `http.status in (401, 403)` | HTTP exchanges that were refused, with the frames on them |
+| `args.path ~ "\.\./"` | calls with a path that leads out of its folder |
+
 ## Terms
 
 - **A comparison** is a word, an operator and a value: `method:tools/call`, `size>10k`. There may be spaces
-  around the operator, but a space ends a value that has no quotes: `dur > 500ms`.
+  around the operator: `dur > 500ms`. A value with spaces in it needs quotes: `server:"my server"`.
 - **Free text** is anything else: `timeout`, `"not found"`. It is searched in the body, the method, the
   subject and the problem of a row. A word of the language alone is free text too: `error` finds every row
   that has these letters, `status:error` those that failed.
@@ -25,8 +37,8 @@ r"""A filter says which rows of the traffic to show. It is one or more terms:
 - `=` is exactly; `!=` is not. `x!=5` is `not x=5`, so rows without any x are shown.
 - `>` `<` `>=` `<=` more, less, at least, at most.
 - `~` a regular expression (Python's) is found in it: `tool ~ "^(get|list)_"`. Only the first 65,536
-  characters of a value are searched. A repeat inside a repeat, such as `(a+)+`, is refused: it could take
-  forever.
+  characters of a value are searched. A repeat of what fits in several ways, such as `(a+)+` or `(a|ab)*`,
+  is refused: it could take forever.
 - `in` is one of: `kind in (result, error)`.
 
 ## Words
@@ -73,18 +85,6 @@ cannot be read as JSON has no values.
 
 Letters are found whatever their case, and also where JSON spells them as an escape: `é` finds `\u00e9`,
 `a/b` finds `a\/b`. There are no wildcards: `*` is a `*`. Bodies are searched whole, whatever their size.
-
-## Examples
-
-| filter | shows |
-|---|---|
-| `status:error or problem:*` | what went wrong |
-| `tool=add_issue` | calls of one tool, and their answers |
-| `dir:in kind:request` | what the server asks of us |
-| `dur>1s not method:subscriptions/listen` | slow calls |
-| `status:waiting time<-30s` | what has been waiting for half a minute |
-| `http.status in (401, 403)` | refused, with the frames that it concerns |
-| `args.path ~ "\.\./"` | paths that climb |
 """
 
 from __future__ import annotations

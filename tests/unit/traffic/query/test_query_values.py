@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.traffic.query.needle import Needle
-from inspector.traffic.query.patterns import glob, regular_expression
+from inspector.traffic.query.patterns import glob, regular_expression, searches
 from inspector.traffic.query.times import Ago, Moment, TimeOfDay, read_time, time_of_day_ns
 from inspector.traffic.query.values import read_amount, read_duration, read_size
 
@@ -108,17 +109,45 @@ def test_a_day_may_have_25_hours(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------ patterns
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+", "((a*)b)*", r"(?:\w+\s*)+x", "(a{2,}){3,}", "([)+]+)*"])
-def test_a_repeat_inside_a_repeat_is_refused(pattern: str) -> None:
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(a+)+", "((a*)b)*", r"(?:\w+\s*)+x", "(a{2,}){3,}", "([)+]+)*", "(a+){30}", "(?P<x>a+)+"),
+        *("(a|aa)*b", "(a|a)+$", "(?:x|xy|z)*", r"(\s|.)*x", "(a|)*", "((a|ab)c)+", "(ab?|ac)*", "(a|A)*"),
+        *(r"(\.|.)*x", "(a|aa){10,20}", "(a|aa){40}"),
+    ],
+)
+def test_a_repeat_of_what_fits_in_several_ways_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="can take forever"):
         regular_expression(pattern)
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(ab)+", "a+b+", r"\(a+\)+", "[(+]+", "(a+)b+", "(a+)?", "(?#a+)b+", "[[a]"]
+    "pattern",
+    [
+        *("(ab)+", "a+b+", r"\(a+\)+", "[(+]+", "(a+)b+", "(a+)?", "(?#a+)b+", "[[a]", "(?i)a+", "a|b*"),
+        *("(foo|bar)+", "(?:bar|baz)*", r"(\.|,)+", r"(\d{1,3}\.){3}\d+", "(get|list)_", "([0-9a-f]{32},)*"),
+        *("(a|ab)?c+", "(a|ab){2}", "(a|b)*|c", "(?:(?=a|ab)x)?"),
+    ],
 )
 def test_other_patterns_are_not(pattern: str) -> None:
     regular_expression(pattern)
+
+
+@given(st.sampled_from(["", "a", "a.*b", "|b", "^a", "(a|b)$", "?a", "+a", r"\n"]), st.text(alphabet="ab\n"))
+def test_anything_in_front_makes_no_difference_to_what_is_found(rest: str, text: str) -> None:
+    for pattern in (f".*{rest}", f".*?.*{rest}"):
+        try:
+            slow = re.compile(pattern)
+        except re.error:
+            continue
+        assert searches(regular_expression(pattern), text) == (slow.search(text) is not None)
+
+
+def test_anything_in_front_costs_nothing() -> None:
+    began = time.process_time()
+    assert not searches(regular_expression(".*foo"), "x" * 64 * 1024)
+    assert time.process_time() - began < 0.5
 
 
 _few = st.text(alphabet="ab*.", max_size=6)
