@@ -13,7 +13,8 @@
         │   └── NotReached      … or nothing could be sent at all
         ├── RequestTimedOut     no answer within the limit
         ├── RequestCancelled    the person (or the program) stopped waiting
-        └── NotOffered          the server does not have the capability this needs
+        ├── NotOffered          the server does not have the capability this needs
+        └── QueryError          a filter cannot be read; says where (in `traffic.query.errors`)
 
 A mistake of the peer that we can live with is not an exception: it is recorded with the frame
 (`protocol.jsonrpc.Message.problem`) and the conversation goes on.
