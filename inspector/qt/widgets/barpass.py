@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
@@ -41,11 +42,15 @@ class BarPass:
     def operations(self) -> list[int]:
         return [operation for operation, _, _ in self._wide]
 
-    def paint(self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int]) -> None:
+    def paint(
+        self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int], *, is_closed: bool = False
+    ) -> None:
         """The pieces of a lane, whose sub-rows are at `tops`. One long loop: it is most of a painting.
 
-        Blocks that touch and look alike are painted as one.
+        Blocks that touch and look alike are painted as one. In a closed lane bars cover one another: there
+        all are blocks, in which nothing has to be read.
         """
+        least = inf if is_closed else LEAST_BAR
         origin, factor, farthest, now = self._start, self._factor, self._right, self._now
         height, block = self._height, self._look.block
         last_top, last_left, last_right, last_status = 0, 0, 0, Status.NONE
@@ -54,7 +59,7 @@ class BarPass:
             right = ((now if end is None else end) - origin) * factor
             left, right = left if left > -8.0 else -8.0, right if right < farthest else farthest
             top = tops[subrow]
-            if bars == 1 and right - left >= LEAST_BAR:
+            if bars == 1 and right - left >= least:
                 self._paint_bar(painter, left, right, top, status, operation, is_open=end is None)
                 continue
             first, after = int(left), max(int(right), int(left) + FINEST)

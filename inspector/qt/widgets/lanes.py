@@ -154,7 +154,7 @@ class Lanes(QAbstractScrollArea):
         painting = BarPass(self._bars, self._look, scale, self._now(), self._pitch - 5)
         for box, view in zip(boxes, views, strict=False):
             tops = [box.y_of(subrow) + 2 for subrow in range(view.subrows)]
-            painting.paint(painter, view.pieces, tops)
+            painting.paint(painter, view.pieces, tops, is_closed=box.is_closed)
         painting.paint_insides(painter)
         self._paint_current(painter, scale)
         self._bars.ask(painting.operations)
