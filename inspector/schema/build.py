@@ -2,45 +2,53 @@
 
 Never raises and never fetches. Whatever the schema is, a form comes out; a part that has no editor of its
 own becomes a `JsonField` with the reason, and rules that the form does not show are named in `notes`.
-Depth and number of fields are bounded, so that a hostile schema costs no more than a large honest one.
+Only what is looked at is built, to a bounded depth, so a hostile schema costs no more than an honest one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from functools import lru_cache, partial
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.base.units import plural
 from inspector.schema import keywords
-from inspector.schema.absent import ABSENT
+from inspector.schema.conditions import MAX_CONDITIONS, conditions_of, schemas_under
 from inspector.schema.fields import (
     BooleanField,
-    ChoiceField,
+    ConstField,
     Field,
     IntegerField,
     JsonField,
     ListField,
+    MapField,
     Member,
     NumberField,
     ObjectField,
+    PatternValue,
     TextField,
+    TupleField,
+    UnionField,
 )
-from inspector.schema.resolve import is_null, resolve
+from inspector.schema.flatten import Alternatives, Flat, flatten
+from inspector.schema.leaves import Words, choice_field, number_field, text_field, words_of
+from inspector.schema.merging import of_name
+from inspector.schema.references import Document
+from inspector.schema.unions import (
+    ANY_TYPES,
+    MAX_VARIANTS,
+    branch_variants,
+    is_about_presence,
+    presence_note,
+    type_variants,
+)
 
-MAX_DEPTH = 6
+MAX_DEPTH = 32
 MAX_FIELDS = 4000
-MAX_CHOICES = 1000
-_MOST_EXAMPLES = 10
 _TOO_DEEP = f"The schema is nested more than {MAX_DEPTH} levels deep."
-_SIMPLE = (TextField, NumberField, BooleanField, ChoiceField)
-_UNIONS = ("oneOf", "anyOf", "allOf")
-_SAYS_WHAT_IT_IS = ("type", "$ref", "enum", "const", "items", "prefixItems", *_UNIONS)
-_RULES_NOT_SHOWN = (
-    *_UNIONS, "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "patternProperties",
-    "propertyNames", "minProperties", "maxProperties", "contains", "unevaluatedProperties",
+_SAYS_WHAT_IT_IS = (
+    "type", "$ref", "$dynamicRef", "enum", "const", "items", "prefixItems", "oneOf", "anyOf", "allOf",
 )  # fmt: skip
-_WORDY_FORMATS = frozenset(("markdown", "multiline", "textarea"))
+_KNOWN_TYPES = (*ANY_TYPES, "integer")
 
 
 def build_form(schema: JSON) -> ObjectField:
@@ -50,177 +58,206 @@ def build_form(schema: JSON) -> ObjectField:
         return ObjectField(notes=(note,))
     if not keywords.present(schema, _SAYS_WHAT_IT_IS):
         schema = {**schema, "type": "object"}  # arguments are an object, said or not
-    field = _Builder(schema).field(schema, trail=("#",), depth=0)
-    if isinstance(field, ObjectField):
-        return field
-    why = field.reason if isinstance(field, JsonField) else "The schema does not describe an object."
-    return ObjectField(
-        title=field.title, description=field.description, notes=(f"{why} Write JSON instead.",)
-    )
+    return _as_object(Builder(Document(schema)).field(schema, 0))
 
 
-class _Builder:
-    """Builds one form; knows the root for references, and how many more fields it may make."""
+def build_field(schema: JSON) -> Field:
+    """The field for a value of any kind, such as an answer that a server asks for."""
+    return Builder(Document(schema)).field(schema, 1)
 
-    def __init__(self, root: JSONObject) -> None:
-        self._root = root
-        self._left = MAX_FIELDS
-        self._by_type: dict[str, Callable[[JSONObject, tuple[str, ...], int], Field]] = {
-            "string": lambda schema, _trail, _depth: _text_field(schema),
-            "integer": lambda schema, _trail, _depth: _number_field(schema, IntegerField),
-            "number": lambda schema, _trail, _depth: _number_field(schema, NumberField),
-            "boolean": lambda _schema, _trail, _depth: BooleanField(),
-            "array": self._list_field,
-            "object": self._object_field,
-        }
 
-    def field(self, schema: JSON, trail: tuple[str, ...], depth: int) -> Field:
-        """The field for one schema, with its annotations."""
-        self._left -= 1
-        resolved = resolve(schema, self._root, trail)
-        if resolved.reason:
-            field: Field = JsonField(reason=resolved.reason)
-        else:
-            field = self._kind(resolved.schema, resolved.trail, depth)
-        return _annotated(field, resolved.schema, nullable=resolved.nullable)
+def _as_object(field: Field) -> ObjectField:
+    """The outermost field is an object, because arguments are."""
+    union: UnionField | None = None
+    match field:
+        case ObjectField():
+            return field
+        case MapField():
+            return ObjectField(title=field.title, description=field.description, rest=field)
+        case UnionField(is_any=False):
+            why, union = f"The arguments may take {len(field.variants):,} different shapes.", field
+        case JsonField():
+            why = field.reason
+        case _:
+            why = "The schema does not describe an object."
+    note = f"{why} Write JSON instead."
+    return ObjectField(title=field.title, description=field.description, notes=(note,), union=union)
 
-    def _kind(self, schema: JSONObject, trail: tuple[str, ...], depth: int) -> Field:
-        choice = _choice_field(schema)
+
+class Builder:
+    """Builds the fields of one document, at the time they are asked for; `depth` is how deep a field is."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def field(self, schema: JSON, depth: int) -> Field:
+        """The field for one part of the document."""
+        flat = flatten(schema, self._document)
+        if flat.reason:
+            return JsonField(reason=flat.reason, **words_of(flat))
+        notes: list[str] = []
+        self._drop_presence_unions(flat, notes)
+        if unshown := sorted(set(flat.not_shown)):
+            notes.append(f"The form does not show these rules: {', '.join(unshown)}.")
+        return self._kind(flat, words_of(flat, tuple(notes)), depth)
+
+    def _drop_presence_unions(self, flat: Flat, notes: list[str]) -> None:
+        for union in [union for union in flat.unions if is_about_presence(union)]:
+            flat.unions.remove(union)
+            notes.append(presence_note(union))
+
+    def _kind(self, flat: Flat, words: Words, depth: int) -> Field:
+        choice = choice_field(flat, words)
         if choice is not None:
             return choice
-        types = keywords.types(schema)
-        others = tuple(name for name in types if name != "null")
+        types = keywords.implied_types(flat.schema)
+        others = tuple(
+            name for name in types if name != "null" and not (name == "integer" and "number" in types)
+        )
         if types and not others:
-            return ChoiceField(choices=(None,))
-        if len(others) > 1:
-            return JsonField(reason=f"The value may be of {len(others)} types: {', '.join(others)}.")
-        if not others:
-            return JsonField(reason=_why_any(schema))
-        make = self._by_type.get(others[0])
-        if make is None:
-            return JsonField(reason=f"{others[0][:40]!r} is not a type that JSON Schema knows.")
-        return replace(make(schema, trail, depth), nullable="null" in types)
+            words["nullable"] = False
+            return ConstField(choices=(None,), **words)
+        if depth > MAX_DEPTH and set(others or ANY_TYPES) & {"object", "array"}:
+            return JsonField(reason=_TOO_DEEP, **words)
+        if flat.unions:
+            return self._union(flat, flat.unions[0], words, depth)
+        if len(others) == 1:
+            return self._of_type(others[0], flat, words, depth)
+        return self._of_types(flat, others, words, depth)
 
-    def _list_field(self, schema: JSONObject, trail: tuple[str, ...], depth: int) -> Field:
-        if depth > MAX_DEPTH:
-            return JsonField(reason=_TOO_DEEP)
-        if "prefixItems" in schema or isinstance(schema.get("items"), list):
-            return JsonField(reason="A list with a different kind of value at each place.")
-        if "items" not in schema:
-            return JsonField(reason="A list whose items may be anything.")
-        item = self.field(schema["items"], trail, depth + 1)
-        if isinstance(item, JsonField):
-            return JsonField(reason=f"A list whose items have no form. {item.reason}")
-        if not isinstance(item, _SIMPLE):
-            return JsonField(reason=f"A list of {'objects' if isinstance(item, ObjectField) else 'lists'}.")
-        return ListField(
-            item=item,
-            min_items=keywords.count(schema, "minItems"),
-            max_items=keywords.count(schema, "maxItems"),
-            unique_items=schema.get("uniqueItems") is True,
-        )
+    def _union(self, flat: Flat, union: Alternatives, words: Words, depth: int) -> Field:
+        if len(union.branches) > MAX_VARIANTS:
+            count = f"There are {len(union.branches):,} variants; a form offers at most {MAX_VARIANTS:,}."
+            return JsonField(reason=count, **words)
+        build = partial(self.field, depth=depth + 1)
+        variants, discriminator = branch_variants(flat, union, self._document, build)
+        return UnionField(variants=variants, discriminator=discriminator, **words)
 
-    def _object_field(self, schema: JSONObject, trail: tuple[str, ...], depth: int) -> Field:
-        properties = keywords.named(schema, "properties")
-        if not properties and depth > 0:
-            return JsonField(reason="An object with keys of your own choice.")
-        if depth > MAX_DEPTH:
-            return JsonField(reason=_TOO_DEEP)
+    def _of_types(self, flat: Flat, types: tuple[str, ...], words: Words, depth: int) -> Field:
+        if unknown := [name for name in types if name not in _KNOWN_TYPES]:
+            return JsonField(reason=_unknown_type(unknown[0]), **words)
+        build = partial(self.field, depth=depth + 1)
+        if types:
+            return UnionField(variants=type_variants(flat.schema, types, build), **words)
+        words["nullable"] = True
+        return UnionField(variants=type_variants(flat.schema, ANY_TYPES, build), is_any=True, **words)
+
+    def _of_type(self, name: str, flat: Flat, words: Words, depth: int) -> Field:
+        match name:
+            case "string":
+                return text_field(flat.schema, words)
+            case "integer":
+                return number_field(flat.schema, words, IntegerField)
+            case "number":
+                return number_field(flat.schema, words, NumberField)
+            case "boolean":
+                return BooleanField(**words)
+            case "array":
+                return self._list(flat.schema, words, depth)
+            case "object":
+                return self._object(flat, words, depth)
+        return JsonField(reason=_unknown_type(name), **words)
+
+    # -------------------------------------------------------------- lists
+
+    def _list(self, schema: JSONObject, words: Words, depth: int) -> Field:
+        item = schema.get("items", True)
+        build_item = partial(self.field, item, depth + 1)
+        least, most = keywords.count(schema, "minItems"), keywords.count(schema, "maxItems")
+        unique = schema.get("uniqueItems") is True
+        if places := keywords.schemas(schema, "prefixItems")[:MAX_FIELDS]:
+            return TupleField(
+                items=lambda: tuple(self.field(part, depth + 1) for part in places),
+                rest=build_item if item is not False else None,
+                min_items=least,
+                max_items=most,
+                unique_items=unique,
+                **words,
+            )
+        if item is False:
+            most = 0
+        return ListField(item=build_item, min_items=least, max_items=most, unique_items=unique, **words)
+
+    # -------------------------------------------------------------- objects
+
+    def _object(self, flat: Flat, words: Words, depth: int) -> Field:
+        schema = flat.schema
+        properties = _described(schema)
+        is_closed = schema.get("additionalProperties") is False
+        is_map = not is_closed or "patternProperties" in schema
+        if is_map and not properties and not flat.conditionals and depth > 0:
+            return self._map(schema, words, depth)
         required = keywords.names(schema, "required")
-        members: list[Member] = []
-        for name, part in properties.items():
-            if self._left <= 0:
-                break
-            members.append(Member(name, self.field(part, trail, depth + 1), name in required))
+        members = tuple(
+            Member(name, partial(self.field, part, depth + 1), name in required)
+            for name, part in list(properties.items())[:MAX_FIELDS]
+        )
+        unshown, forbidden = len(properties) - len(members), required - properties.keys()
+        words["notes"] += _notes_on_members(flat, unshown, forbidden)
         return ObjectField(
-            members=tuple(members),
-            is_open=schema.get("additionalProperties") is not False,
-            notes=_notes_on_members(properties, members, required),
+            members=members,
+            is_open=not is_closed,
+            rest=self._rest(schema, depth),
+            min_properties=keywords.count(schema, "minProperties"),
+            max_properties=keywords.count(schema, "maxProperties"),
+            conditions=conditions_of(flat.conditionals, self._document),
+            under=lru_cache(maxsize=32)(partial(self._under, flat, depth)) if flat.conditionals else None,
+            **words,
         )
 
+    def _under(self, flat: Flat, depth: int, outcomes: tuple[bool, ...]) -> Field:
+        """The object when its conditions have turned out so."""
+        parts = schemas_under(flat.conditionals, outcomes)
+        return self.field({"allOf": [flat.schema, *parts], "type": "object"}, depth)
 
-def _annotated(field: Field, schema: JSONObject, *, nullable: bool) -> Field:
-    """The field with the server's words, and with notes on the rules that no field shows."""
-    unshown = [] if isinstance(field, JsonField | ChoiceField) else keywords.present(schema, _RULES_NOT_SHOWN)
-    notes = (f"The form does not show these rules: {', '.join(unshown)}.",) if unshown else ()
-    return replace(
-        field,
-        title=keywords.text(schema, "title", limit=200),
-        description=keywords.text(schema, "description"),
-        default=schema.get("default", ABSENT),
-        examples=tuple(keywords.schemas(schema, "examples")[:_MOST_EXAMPLES]),
-        nullable=field.nullable or nullable,
-        notes=field.notes + notes,
-    )
+    def _rest(self, schema: JSONObject, depth: int) -> MapField | None:
+        """The keys beside the members, where the schema says what they stand for."""
+        says_something = schema.get("additionalProperties", False) is not False
+        if not says_something and "patternProperties" not in schema:
+            return None
+        return self._map(schema, words_of(Flat()), depth)
+
+    def _map(self, schema: JSONObject, words: Words, depth: int) -> MapField:
+        value = schema.get("additionalProperties", True)
+        patterns = keywords.named(schema, "patternProperties")
+        names = schema.get("propertyNames")
+        return MapField(
+            value=partial(self.field, value, depth + 1) if value is not False else None,
+            patterns=tuple(
+                PatternValue(pattern, partial(self.field, part, depth + 1))
+                for pattern, part in list(patterns.items())[:MAX_FIELDS]
+            ),
+            key=self._key(names, depth) if isinstance(names, dict) else TextField(),
+            min_properties=keywords.count(schema, "minProperties"),
+            max_properties=keywords.count(schema, "maxProperties"),
+            **words,
+        )
+
+    def _key(self, names: JSONObject, depth: int) -> Field:
+        """What a key must be: names are text, said or not."""
+        return self.field({"type": "string", "allOf": [names]}, depth + 1)
 
 
-def _notes_on_members(
-    properties: JSONObject, members: list[Member], required: frozenset[str]
-) -> tuple[str, ...]:
+def _unknown_type(name: str) -> str:
+    return f"{name[:40]!r} is not a type that JSON Schema knows."
+
+
+def _described(schema: JSONObject) -> JSONObject:
+    """The schemas of the members: what `properties` names, and what is required without being named there."""
+    properties = keywords.named(schema, "properties")
+    names = [name for name in keywords.schemas(schema, "required") if isinstance(name, str)]
+    unnamed = {name: of_name(schema, name) for name in names if name not in properties}
+    allowed = {name: part for name, part in unnamed.items() if part is not False}
+    return {**properties, **allowed} if allowed else properties
+
+
+def _notes_on_members(flat: Flat, unshown: int, forbidden: frozenset[str]) -> tuple[str, ...]:
     notes = []
-    if unshown := len(properties) - len(members):
+    if unshown:
         notes.append(f"{plural(unshown, 'more field')} not shown: a form has at most {MAX_FIELDS:,}.")
-    if unnamed := sorted(required - properties.keys()):
-        some = ", ".join(name[:40] for name in unnamed[:5])
-        notes.append(f"Required, but not described by the schema: {some}. Add it as JSON.")
+    if forbidden:
+        some = ", ".join(name[:40] for name in sorted(forbidden)[:5])
+        notes.append(f"The schema requires what it does not allow: {some}.")
+    if (left := len(flat.conditionals) - MAX_CONDITIONS) > 0:
+        notes.append(f"{plural(left, 'more condition')} not looked at: a form knows {MAX_CONDITIONS}.")
     return tuple(notes)
-
-
-def _choice_field(schema: JSONObject) -> Field | None:
-    """`const`, `enum`, or the titled kind: `oneOf` (or `anyOf`) of nothing but constants."""
-    if "const" in schema:
-        return ChoiceField(choices=(schema["const"],))
-    labels: list[str] = []
-    choices = schema.get("enum")
-    if not isinstance(choices, list):
-        choices, labels = _titled_choices(schema)
-    if not choices:
-        return None
-    if len(choices) > MAX_CHOICES:
-        return JsonField(reason=f"There are {len(choices):,} choices; a form offers at most {MAX_CHOICES:,}.")
-    if None in choices and len(choices) > 1:  # null has its own state on every field
-        places = [place for place, choice in enumerate(choices) if choice is not None]
-        kept = tuple(labels[place] for place in places) if labels else ()
-        return ChoiceField(choices=tuple(choices[place] for place in places), labels=kept, nullable=True)
-    return ChoiceField(choices=tuple(choices), labels=tuple(labels))
-
-
-def _titled_choices(schema: JSONObject) -> tuple[list[JSON], list[str]]:
-    for key in ("oneOf", "anyOf"):
-        branches = keywords.schemas(schema, key)
-        constants = [
-            part for part in branches if isinstance(part, dict) and ("const" in part or is_null(part))
-        ]
-        if branches and len(constants) == len(branches):
-            choices = [part.get("const") for part in constants]
-            return choices, [keywords.text(part, "title", limit=200) for part in constants]
-    return [], []
-
-
-def _text_field(schema: JSONObject) -> TextField:
-    format_name = keywords.text(schema, "format", limit=80)
-    return TextField(
-        format=format_name,
-        pattern=keywords.text(schema, "pattern", limit=500),
-        min_length=keywords.count(schema, "minLength"),
-        max_length=keywords.count(schema, "maxLength"),
-        multiline=format_name in _WORDY_FORMATS or "contentMediaType" in schema,
-    )
-
-
-def _number_field(schema: JSONObject, kind: type[NumberField]) -> NumberField:
-    multiple_of = keywords.number(schema, "multipleOf")
-    return kind(
-        minimum=keywords.number(schema, "minimum"),
-        maximum=keywords.number(schema, "maximum"),
-        exclusive_minimum=keywords.number(schema, "exclusiveMinimum"),
-        exclusive_maximum=keywords.number(schema, "exclusiveMaximum"),
-        multiple_of=multiple_of if multiple_of is not None and multiple_of > 0 else None,
-    )
-
-
-def _why_any(schema: JSONObject) -> str:
-    for key in _UNIONS:
-        if branches := keywords.schemas(schema, key):
-            return f"The value may take {len(branches):,} different shapes ({key})."
-    return "The schema names no type: any value will do."

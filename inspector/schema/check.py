@@ -6,24 +6,31 @@ may run for ever and belongs in a worker with a time limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.numbers import write_number
 from inspector.base.units import plural
+from inspector.schema.active import effective, picked
+from inspector.schema.choose import is_kind_of
+from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Picked, Unreadable
+from inspector.schema.equality import equal
 from inspector.schema.fields import (
     BooleanField,
     ChoiceField,
     Field,
     IntegerField,
     ListField,
+    MapField,
     NumberField,
     ObjectField,
     TextField,
+    TupleField,
+    UnionField,
 )
-from inspector.schema.jsontext import same, write, write_line
+from inspector.schema.jsontext import write, write_line
 from inspector.schema.numbers import as_decimal, is_multiple, is_whole
-from inspector.schema.values import ABSENT, Draft, FieldError, Unreadable, child
+from inspector.schema.values import EMPTY_PLACE, REPEATED_KEY, FieldError, FormError, child, finish
 
 MISSING = "is required, but not set"
 UNKNOWN_KEY = "is not a key that the schema allows"
@@ -38,48 +45,121 @@ def check(field: Field, draft: Draft, pointer: str = "") -> list[FieldError]:
 def _errors(field: Field, draft: Draft, pointer: str) -> Iterator[FieldError]:
     if isinstance(draft, Unreadable):
         yield FieldError(pointer, draft.problem)
-    elif draft is ABSENT or (draft is None and field.nullable):
+    elif draft is ABSENT or isinstance(draft, Aside) or (draft is None and field.nullable):
         return
+    elif isinstance(field, UnionField):
+        yield from _union_errors(field, draft, pointer)
+    elif isinstance(field, ObjectField) and field.union is not None:
+        yield from _errors(field.union, draft, pointer)
     elif isinstance(field, ObjectField) and isinstance(draft, dict):
-        yield from _object_errors(field, draft, pointer)
-    elif isinstance(field, ListField) and isinstance(draft, list):
+        yield from _object_errors(effective(field, draft), draft, pointer)
+    elif isinstance(field, MapField) and isinstance(draft, Pairs | dict):
+        yield from _map_errors(field, draft, pointer)
+    elif isinstance(field, ListField | TupleField) and isinstance(draft, list):
         yield from _list_errors(field, draft, pointer)
     else:
         yield from (FieldError(pointer, problem) for problem in _leaf_problems(field, draft))
+
+
+def _union_errors(field: UnionField, draft: Draft, pointer: str) -> Iterator[FieldError]:
+    """What is wrong with the variant that was picked, or with the nearest one."""
+    chosen = picked(field, draft)
+    variant = field.variants[chosen.variant]
+    if chosen is draft or is_kind_of(variant.field, draft):
+        yield from _errors(variant.field, chosen.draft, pointer)
+    else:
+        titles = ", ".join(variant.title for variant in field.variants[:_MOST_CHOICES_NAMED])
+        yield FieldError(pointer, f"must be one of: {titles}; got {_shown(draft)}")
 
 
 def _object_errors(field: ObjectField, draft: dict[str, Draft], pointer: str) -> Iterator[FieldError]:
     for member in field.members:
         place = child(pointer, member.name)
         part = draft.get(member.name, ABSENT)
-        if part is ABSENT and member.required:
+        if part is not ABSENT:
+            yield from _errors(member.field, part, place)
+        elif member.required:
             yield FieldError(place, MISSING)
-        yield from _errors(member.field, part, place)
-    if not field.is_open:
-        known = {member.name for member in field.members}
-        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in draft if name not in known)
+    known = {member.name for member in field.members}
+    others = {name: part for name, part in draft.items() if name not in known}
+    if field.rest is not None:
+        yield from _row_errors(field.rest, others.items(), pointer)
+    elif not field.is_open:
+        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _sent(others))
+    yield from _size_errors(field, len(_sent(draft)), pointer)
 
 
-def _list_errors(field: ListField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
-    for index, item in enumerate(draft):
-        if item is ABSENT:
-            yield FieldError(child(pointer, index), "is empty: write a value or remove the row")
-        yield from _errors(field.item, item, child(pointer, index))
+def _map_errors(field: MapField, draft: Pairs | dict[str, Draft], pointer: str) -> Iterator[FieldError]:
+    rows = draft.rows if isinstance(draft, Pairs) else tuple(draft.items())
+    seen: set[str] = set()
+    for key, part in rows:
+        if key in seen and part is not ABSENT:
+            yield FieldError(child(pointer, key), REPEATED_KEY)
+        seen.add(key)
+    yield from _row_errors(field, rows, pointer)
+    yield from _size_errors(field, len(_sent(dict(rows))), pointer)
+
+
+def _row_errors(field: MapField, rows: Iterable[tuple[str, Draft]], pointer: str) -> Iterator[FieldError]:
+    for key, part in rows:
+        if part is ABSENT or isinstance(part, Aside):
+            continue
+        place = child(pointer, key)
+        for error in _errors(field.key, key, place):
+            yield FieldError(place, f"the key {error.problem}")
+        inner = field.value_for(key)
+        if inner is None:
+            yield FieldError(place, UNKNOWN_KEY)
+        else:
+            yield from _errors(inner, part, place)
+
+
+def _sent(draft: dict[str, Draft]) -> list[str]:
+    return [name for name, part in draft.items() if part is not ABSENT and not isinstance(part, Aside)]
+
+
+def _size_errors(field: ObjectField | MapField, size: int, pointer: str) -> Iterator[FieldError]:
+    if field.min_properties is not None and size < field.min_properties:
+        yield FieldError(pointer, f"needs at least {plural(field.min_properties, 'key')}, has {size:,}")
+    if field.max_properties is not None and size > field.max_properties:
+        yield FieldError(pointer, f"takes at most {plural(field.max_properties, 'key')}, has {size:,}")
+
+
+def _list_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
+    yield from _item_errors(field, draft, pointer)
     count = sum(item is not ABSENT for item in draft)
     if field.min_items is not None and count < field.min_items:
         yield FieldError(pointer, f"needs at least {plural(field.min_items, 'item')}, has {count:,}")
     if field.max_items is not None and count > field.max_items:
         yield FieldError(pointer, f"takes at most {plural(field.max_items, 'item')}, has {count:,}")
     if field.unique_items:
-        yield from (FieldError(pointer, problem) for problem in _repeated(draft))
+        yield from (FieldError(pointer, problem) for problem in _repeated(field, draft))
 
 
-def _repeated(draft: list[Draft]) -> Iterator[str]:
+def _item_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
+    for place, part in enumerate(draft):
+        inner = field.item if isinstance(field, ListField) else field.item_at(place)
+        if inner is None:
+            yield FieldError(child(pointer, place), "is one item more than the schema allows")
+        elif part is not ABSENT:
+            yield from _errors(inner, part, child(pointer, place))
+        elif isinstance(field, ListField):
+            yield FieldError(child(pointer, place), "is empty: write a value or remove the row")
+        elif any(later is not ABSENT for later in draft[place:]):
+            yield FieldError(child(pointer, place), EMPTY_PLACE)
+
+
+def _repeated(field: ListField | TupleField, draft: list[Draft]) -> Iterator[str]:
     seen: dict[str, int] = {}
     for number, item in enumerate(draft, start=1):
-        if item is ABSENT or isinstance(item, Unreadable):
+        inner = field.item if isinstance(field, ListField) else field.item_at(number - 1)
+        try:
+            value = finish(inner, item) if inner is not None else ABSENT
+        except FormError:
+            continue  # said at its place
+        if value is ABSENT:
             continue
-        first = seen.setdefault(write(item), number)  # type: ignore[arg-type]  # no draft parts in leaves
+        first = seen.setdefault(write(value), number)
         if first != number:
             yield f"items {first} and {number} are the same, but no two may be"
 
@@ -92,11 +172,11 @@ def _leaf_problems(field: Field, value: Draft) -> Iterator[str]:
             yield from _number_problems(field, value)
         case BooleanField() if not isinstance(value, bool):
             yield f"must be true or false, got {_shown(value)}"
-        case ChoiceField() if not any(_equal(value, choice) for choice in field.choices):
+        case ChoiceField() if not any(equal(value, choice) for choice in field.choices):
             yield f"must be {_one_of(field.choices)}, got {_shown(value)}"
-        case ListField():
+        case ListField() | TupleField():
             yield f"must be a list, got {_shown(value)}"
-        case ObjectField():
+        case ObjectField() | MapField():
             yield f"must be an object, got {_shown(value)}"
 
 
@@ -131,16 +211,6 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
         yield f"must be a multiple of {write_number(field.multiple_of)}, got {_shown(value)}"
 
 
-def _equal(one: Draft, other: JSON) -> bool:
-    """JSON Schema's equality: 1 and 1.0 are equal, 1 and true are not; key order does not count."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    try:
-        return one == other
-    except RecursionError:  # both nested hundreds deep; then only the very same text will do
-        return same(one, other)  # type: ignore[arg-type]  # a choice's draft is JSON
-
-
 def _one_of(choices: tuple[JSON, ...]) -> str:
     named = ", ".join(_shown(choice) for choice in choices[:_MOST_CHOICES_NAMED])
     if len(choices) == 1:
@@ -152,8 +222,10 @@ def _one_of(choices: tuple[JSON, ...]) -> str:
 def _shown(value: Draft) -> str:
     if isinstance(value, list):
         return "a list"
-    if isinstance(value, dict):
+    if isinstance(value, dict | Pairs):
         return "an object"
+    if isinstance(value, Picked):
+        return _shown(value.draft)
     if isinstance(value, str):
         return f"'{shorten(value, 60)}'"
     return shorten(write_line(value), 60)  # type: ignore[arg-type]

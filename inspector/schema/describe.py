@@ -7,20 +7,25 @@ from inspector.base.units import plural
 from inspector.schema.fields import (
     BooleanField,
     ChoiceField,
+    ConstField,
     Field,
     IntegerField,
     JsonField,
     ListField,
+    MapField,
     NumberField,
     ObjectField,
     TextField,
+    TupleField,
+    UnionField,
 )
 
 
 def summary(field: Field) -> str:
     """ "integer, 1 to 100", "array of string", "string, date, at most 10 characters or null"."""
     words = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
-    return f"{words} or null" if field.nullable else words
+    has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
+    return f"{words} or null" if has_null else words
 
 
 def _kind(field: Field) -> str:
@@ -33,12 +38,22 @@ def _kind(field: Field) -> str:
             return "number"
         case BooleanField():
             return "boolean"
+        case ConstField():
+            return "constant"
         case ChoiceField():
-            return "constant" if len(field.choices) == 1 else "enum"
+            return "enum"
         case ListField():
             return f"array of {_kind(field.item)}"
+        case TupleField():
+            return f"array of {plural(len(field.items), 'place')}"
         case ObjectField():
             return "object"
+        case MapField():
+            return f"object of {_kind(field.value)}" if field.value is not None else "object"
+        case UnionField(is_any=True):
+            return "any value"
+        case UnionField():
+            return f"one of {plural(len(field.variants), 'variant')}"
         case JsonField():
             return "JSON"
     return ""
@@ -47,10 +62,13 @@ def _kind(field: Field) -> str:
 def _limits(field: Field) -> list[str]:
     match field:
         case TextField():
-            return [field.format, _range(field.min_length, field.max_length, "character")]
+            kind = field.format or field.content_encoding
+            return [kind, _range(field.min_length, field.max_length, "character")]
         case NumberField():
             return _number_limits(field)
-        case ListField():
+        case MapField() | ObjectField():
+            return [_range(field.min_properties, field.max_properties, "key")]
+        case ListField() | TupleField():
             unique = "all different" if field.unique_items else ""
             return [_range(field.min_items, field.max_items, "item"), unique]
     return []

@@ -6,6 +6,14 @@ from collections.abc import Iterable
 
 from inspector.base.jsonvalue import JSON, JSONObject
 
+_SPOKEN_OF = (
+    ("object", ("required", "patternProperties", "additionalProperties", "propertyNames", "minProperties",
+                "maxProperties")),
+    ("array", ("minItems", "maxItems", "uniqueItems", "contains")),
+    ("string", ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType")),
+    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+)  # fmt: skip
+
 
 def text(schema: JSONObject, key: str, limit: int = 4000) -> str:
     """A string, cut where no one would read on."""
@@ -56,6 +64,14 @@ def types(schema: JSONObject) -> tuple[str, ...]:
     if "properties" in schema:
         return ("object",)
     return ("array",) if "items" in schema or "prefixItems" in schema else ()
+
+
+def implied_types(schema: JSONObject) -> tuple[str, ...]:
+    """Like `types`; also guessed from a rule that concerns values of one type only, such as `minLength`."""
+    if found := types(schema):
+        return found
+    spoken_of = tuple(name for name, keys in _SPOKEN_OF if any(key in schema for key in keys))
+    return spoken_of if len(spoken_of) == 1 else ()
 
 
 def present(schema: JSONObject, keys: Iterable[str]) -> list[str]:

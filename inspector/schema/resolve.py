@@ -1,5 +1,6 @@
 """Take the wrapping off a schema: local `$ref`, `allOf` of one, and `anyOf`/`oneOf` with null.
 
+For who needs the type of one value (the command line); forms are built of `flatten`, which goes further.
 References are followed inside the given schema only; nothing is ever fetched. Each step is bounded, and a
 schema that refers back to itself is noticed by its trail: the references that led to it from the root.
 """
@@ -7,11 +8,11 @@ schema that refers back to itself is noticed by its trail: the references that l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.schema import keywords
 from inspector.schema.jsontext import same
+from inspector.schema.references import Document, Unusable
 
 _MOST_STEPS = 32
 # What says something about a value without restricting it: the outer word wins over the inner one.
@@ -43,10 +44,6 @@ class _Wrapped:
     nullable: bool = False
 
 
-class _Unusable(Exception):
-    """The wrapping cannot be taken off; the text says why."""
-
-
 def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
     """Unwrap `schema`, a part of `root` that was reached over the references in `trail`."""
     if not isinstance(schema, dict):
@@ -59,7 +56,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
                 return Resolved(schema, trail, nullable)
             nullable, trail = nullable or wrapped.nullable, wrapped.trail
             schema = _merged(wrapped.inner, wrapped.outer)
-    except _Unusable as exc:
+    except Unusable as exc:
         return Resolved(schema, trail, nullable, str(exc))
     return Resolved(schema, trail, nullable, f"The schema is wrapped more than {_MOST_STEPS} times.")
 
@@ -95,34 +92,10 @@ def _wrapped(schema: JSONObject, root: JSON, trail: tuple[str, ...]) -> _Wrapped
 
 
 def _target(reference: JSON, root: JSON, trail: tuple[str, ...]) -> JSON:
-    if not isinstance(reference, str):
-        raise _Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of text.")
-    shown = shorten(reference, 80)
-    if not reference.startswith("#"):
-        raise _Unusable(f"The schema refers to {shown}, which is outside of it and never fetched.")
+    target = Document(root).target(reference)
     if reference in trail:
-        raise _Unusable(f"The schema refers back to itself ({shown}).")
-    try:
-        return _look_up(unquote(reference[1:]), root)
-    except (LookupError, ValueError):
-        raise _Unusable(f"The schema refers to {shown}, which is not in it.") from None
-
-
-def _look_up(pointer: str, root: JSON) -> JSON:
-    """RFC 6901; a plain-name fragment (`$anchor`) has no slash in front and is not found."""
-    head, *parts = pointer.split("/")
-    if head:
-        raise LookupError(pointer)
-    place = root
-    for part in parts:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, dict):
-            place = place[name]
-        elif isinstance(place, list):
-            place = place[int(name)]
-        else:
-            raise LookupError(pointer)
-    return place
+        raise Unusable(f"The schema refers back to itself ({shorten(str(reference), 80)}).")
+    return target
 
 
 def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
@@ -130,10 +103,10 @@ def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
     if inner is True:
         return outer
     if not isinstance(inner, dict):
-        raise _Unusable(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
+        raise Unusable(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
     for key in outer.keys() & inner.keys():
         if key not in _ANNOTATIONS and not same(outer[key], inner[key]):
-            raise _Unusable(f"Two parts of the schema both say something about {shorten(key, 40)!r}.")
+            raise Unusable(f"Two parts of the schema both say something about {shorten(key, 40)!r}.")
     return {**inner, **outer}
 
 

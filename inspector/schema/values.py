@@ -1,7 +1,7 @@
 """Form entries and the JSON they stand for.
 
-A form holds a *draft*: JSON in which a place may also be ABSENT (not sent) or Unreadable (JSON text that
-does not parse). `finish` makes the JSON of it, `check.check` finds what does not fit the fields.
+A form holds a *draft* (see `drafts.py`). `finish` makes the JSON of it, `draft_of` makes a draft of JSON,
+`check.check` finds what does not fit the fields.
 
 The text of a single-line entry and its value convert without loss, in both directions:
 
@@ -14,28 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.base.numbers import read_number, write_number
-from inspector.schema.absent import ABSENT as ABSENT
-from inspector.schema.absent import Absent as Absent
-from inspector.schema.fields import Field, ListField, ObjectField
+from inspector.schema.active import effective
+from inspector.schema.choose import choose
+from inspector.schema.drafts import ABSENT as ABSENT
+from inspector.schema.drafts import Absent as Absent
+from inspector.schema.drafts import Aside as Aside
+from inspector.schema.drafts import Draft as Draft
+from inspector.schema.drafts import Pairs as Pairs
+from inspector.schema.drafts import Picked as Picked
+from inspector.schema.drafts import Unreadable as Unreadable
+from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
 from inspector.schema.jsontext import JSONTextError, read
 
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """JSON text that does not parse, and why."""
-
-    text: str
-    problem: str
-
-
-Draft: TypeAlias = (
-    "bool | int | float | str | Absent | Unreadable | Sequence[Draft] | Mapping[str, Draft] | None"
-)
+REPEATED_KEY = "is there twice: an object has each key once"
+EMPTY_PLACE = "is empty, but something stands after it: write a value or null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +91,128 @@ def json_from_text(text: str) -> JSON | Absent | Unreadable:
         return Unreadable(text, str(exc))
 
 
-def finish(field: Field, draft: Draft) -> JSON | Absent:
-    """The JSON of a draft: what is ABSENT left out; raises FormError when a part is unreadable.
+# ------------------------------------------------------------------ from JSON to a draft
 
-    Follows the field tree, so its depth is the form's and not that of what was pasted into it.
+
+def draft_of(field: Field, value: JSON) -> Draft:
+    """The draft that editors hold for a value: variants picked, maps as rows. `finish` gives the value back.
+
+    What does not fit the fields stays JSON: a list where an object should be is for a raw JSON editor.
     """
-    unreadable: list[FieldError] = []
-    value = _finished(field, draft, "", unreadable)
-    if unreadable:
-        raise FormError(unreadable)
+    match field:
+        case UnionField():
+            variant = choose(field, value)
+            return Picked(variant, draft_of(field.variants[variant].field, value))
+        case MapField() if isinstance(value, dict):
+            return Pairs(tuple((key, _of_key(field, key, part)) for key, part in value.items()))
+        case ObjectField(union=UnionField() as union):
+            return draft_of(union, value)
+        case ObjectField() if isinstance(value, dict):
+            known = _members(field, value)
+            return {key: draft_of(known[key], part) if key in known else part for key, part in value.items()}
+        case ListField() if isinstance(value, list):
+            return [draft_of(field.item, part) for part in value]
+        case TupleField() if isinstance(value, list):
+            return [_at_place(field, place, part) for place, part in enumerate(value)]
     return value
 
 
-def _finished(field: Field, draft: Draft, pointer: str, unreadable: list[FieldError]) -> JSON | Absent:
+def _of_key(field: MapField, key: str, value: JSON) -> Draft:
+    inner = field.value_for(key)
+    return value if inner is None else draft_of(inner, value)
+
+
+def _at_place(field: TupleField, place: int, value: JSON) -> Draft:
+    inner = field.item_at(place)
+    return value if inner is None else draft_of(inner, value)
+
+
+def _members(field: ObjectField, draft: Mapping[str, Draft]) -> dict[str, Field]:
+    """The fields of the keys of a draft, as far as there are any."""
+    whole = effective(field, draft)
+    known = {member.name: member.field for member in whole.members if member.name in draft}
+    if whole.rest is not None:
+        for key in draft:
+            if key not in known and (inner := whole.rest.value_for(key)) is not None:
+                known[key] = inner
+    return known
+
+
+# ------------------------------------------------------------------ from a draft to JSON
+
+
+def finish(field: Field, draft: Draft) -> JSON | Absent:
+    """The JSON of a draft: what is ABSENT left out; raises FormError when a part cannot be sent at all.
+
+    That is JSON text which does not parse, a key that is there twice, or an empty place in a tuple. Follows
+    the field tree, so its depth is the form's and not that of what was pasted into it.
+    """
+    errors: list[FieldError] = []
+    value = _finished(field, draft, "", errors)
+    if errors:
+        raise FormError(errors)
+    return value
+
+
+def _finished(field: Field | None, draft: Draft, pointer: str, errors: list[FieldError]) -> JSON | Absent:
     if isinstance(draft, Unreadable):
-        unreadable.append(FieldError(pointer, draft.problem))
+        errors.append(FieldError(pointer, draft.problem))
         return ABSENT
-    if isinstance(field, ListField) and isinstance(draft, list):
-        done = [_finished(field.item, item, child(pointer, i), unreadable) for i, item in enumerate(draft)]
-        return [item for item in done if item is not ABSENT]
-    if isinstance(field, ObjectField) and isinstance(draft, dict):
-        return _finished_object(field, draft, pointer, unreadable)
+    if isinstance(draft, Aside):
+        return ABSENT
+    if isinstance(field, ObjectField) and field.union is not None:
+        field = field.union
+    match field:
+        case UnionField() if isinstance(draft, Picked):
+            return _finished(field.variants[draft.variant].field, draft.draft, pointer, errors)
+        case ListField() if isinstance(draft, list):
+            done = [_finished(field.item, part, child(pointer, at), errors) for at, part in enumerate(draft)]
+            return [part for part in done if part is not ABSENT]
+        case TupleField() if isinstance(draft, list):
+            return _finished_tuple(field, draft, pointer, errors)
+        case MapField() if isinstance(draft, Pairs):
+            return _finished_rows(field, draft, pointer, errors)
+        case ObjectField() if isinstance(draft, dict):
+            return _finished_object(field, draft, pointer, errors)
+        case MapField() if isinstance(draft, dict):
+            return _finished_rows(field, Pairs(tuple(draft.items())), pointer, errors)
     return draft  # type: ignore[return-value]  # below a leaf field there is only JSON
 
 
 def _finished_object(
-    field: ObjectField, draft: dict[str, Draft], pointer: str, unreadable: list[FieldError]
+    field: ObjectField, draft: dict[str, Draft], pointer: str, errors: list[FieldError]
 ) -> JSONObject:
-    known = {member.name: member.field for member in field.members}
+    known = _members(field, draft)
     done: JSONObject = {}
     for name, part in draft.items():
-        value = (
-            _finished(known.get(name, field), part, child(pointer, name), unreadable)
-            if name in known
-            else part
-        )
+        value = _finished(known.get(name), part, child(pointer, name), errors)
         if value is not ABSENT:
-            done[name] = value  # type: ignore[assignment]  # a key the form does not know is JSON already
+            done[name] = value
     return done
+
+
+def _finished_rows(field: MapField, draft: Pairs, pointer: str, errors: list[FieldError]) -> JSONObject:
+    done: JSONObject = {}
+    for key, part in draft.rows:
+        value = _finished(field.value_for(key), part, child(pointer, key), errors)
+        if value is ABSENT:
+            continue
+        if key in done:
+            errors.append(FieldError(child(pointer, key), REPEATED_KEY))
+        done[key] = value
+    return done
+
+
+def _finished_tuple(
+    field: TupleField, draft: list[Draft], pointer: str, errors: list[FieldError]
+) -> list[JSON]:
+    """Items keep their places: only empty places at the end can be left out."""
+    done: list[JSON | Absent] = []
+    for place, part in enumerate(draft):
+        done.append(_finished(field.item_at(place), part, child(pointer, place), errors))
+    while done and done[-1] is ABSENT:
+        done.pop()
+    for place, value in enumerate(done):
+        if value is ABSENT and not isinstance(draft[place], Unreadable):
+            errors.append(FieldError(child(pointer, place), EMPTY_PLACE))
+    return [value for value in done if value is not ABSENT]

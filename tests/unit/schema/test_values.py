@@ -57,7 +57,7 @@ def test_what_is_absent_is_left_out_and_keys_the_form_does_not_know_stay() -> No
 
 
 def test_an_unreadable_part_is_named_by_its_place() -> None:
-    form = build_form({"properties": {"o": {"properties": {"any": {}}}}})
+    form = build_form({"properties": {"o": {"properties": {"any": False}}}})
     with pytest.raises(FormError) as caught:
         finish(form, {"o": {"any": Unreadable("{", "Line 1, column 2: a key is missing")}})
     assert [error.pointer for error in caught.value.errors] == ["/o/any"]
@@ -92,6 +92,12 @@ def test_pointers_escape_their_parts_and_read_well() -> None:
         ({"const": "a"}, "b", "must be 'a', got 'b'"),
         ({"type": "array", "items": {"type": "string"}}, "a", "must be a list, got 'a'"),
         ({"properties": {"y": {}}}, 1, "must be an object, got 1"),
+        ({"type": "object"}, 1, "must be an object, got 1"),
+        ({"prefixItems": [{}]}, 1, "must be a list, got 1"),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, [1],
+         "must be one of: text, whole number; got a list"),
+        ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "integer"}]}, "ab",
+         "takes at most 1 character, has 2"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_reported_in_plain_words(
@@ -110,7 +116,8 @@ def test_a_value_that_does_not_fit_is_reported_in_plain_words(
         ({"enum": [1, "a"]}, 1.0),
         ({"type": "number", "multipleOf": 0.1}, 0.3),
         ({"type": "string"}, ABSENT),
-        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, [None]),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, 5),
+        ({}, [None]),
     ],
 )
 def test_a_value_that_fits_is_not_reported(schema: JSON, value: Draft) -> None:

@@ -1,0 +1,116 @@
+"""Which variant of a union a draft belongs to: `choose`.
+
+In this order: the variant that was picked; the one that the discriminator names; among those whose schema
+the draft fits, or among all where it fits none, the one that knows most of it. Nothing is lost by a wrong
+choice: what a variant does not know is kept, and the person can pick another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from inspector.schema.drafts import ABSENT, Picked, bare
+from inspector.schema.equality import equal
+from inspector.schema.fields import (
+    BooleanField,
+    ChoiceField,
+    Field,
+    IntegerField,
+    ListField,
+    MapField,
+    NumberField,
+    ObjectField,
+    TextField,
+    TupleField,
+    UnionField,
+    Variant,
+)
+from inspector.schema.fits import is_of_type
+
+_WRONG_TYPE = -1000
+_DEEPEST = 3
+
+
+def choose(union: UnionField, draft: object) -> int:
+    """The place of the best variant; the first one for a draft that says nothing."""
+    if isinstance(draft, Picked):
+        return draft.variant if 0 <= draft.variant < len(union.variants) else 0
+    value = bare(draft)
+    if value is ABSENT:
+        return 0
+    if (tagged := _tagged(union, value)) is not None:
+        return tagged
+    places = range(len(union.variants))
+    fitting = [place for place in places if union.variants[place].fits(value)]
+    if len(fitting) == 1:
+        return fitting[0]
+    return max(fitting or places, key=lambda place: _likeness(union.variants[place], value), default=0)
+
+
+def is_kind_of(field: Field, draft: object) -> bool:
+    """Whether a draft is of a type that the field is for, whatever else is wrong with it."""
+    return _knows(field, bare(draft), 0) > _WRONG_TYPE
+
+
+def _tagged(union: UnionField, value: object) -> int | None:
+    if not union.discriminator or not isinstance(value, Mapping):
+        return None
+    tag = bare(value.get(union.discriminator, ABSENT))
+    for place, variant in enumerate(union.variants):
+        if any(equal(tag, known) for known in variant.tags):
+            return place
+    return None
+
+
+def _likeness(variant: Variant, value: object) -> int:
+    return _knows(variant.field, value, 0)
+
+
+def _knows(field: Field, value: object, depth: int) -> int:
+    """How much of a value a field has a place for."""
+    if value is None:
+        return 0 if field.nullable else _WRONG_TYPE
+    match field:
+        case UnionField():
+            if depth >= _DEEPEST:
+                return 0
+            return max((_knows(one.field, value, depth + 1) for one in field.variants[:20]), default=0)
+        case ChoiceField():
+            return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
+        case ObjectField() if isinstance(value, Mapping):
+            return _knows_members(field, value, depth)
+        case MapField() if isinstance(value, Mapping):
+            return 0
+    return 1 if _is_right_type(field, value) else _WRONG_TYPE
+
+
+def _knows_members(field: ObjectField, value: Mapping[str, object], depth: int) -> int:
+    names = {name for name, part in value.items() if bare(part) is not ABSENT}
+    known = {member.name for member in field.members}
+    missing = sum(member.required and member.name not in names for member in field.members)
+    unknown = len(names - known) * (1 if field.is_open else 4)
+    points = 2 * len(names & known) - 3 * missing - unknown
+    if depth >= _DEEPEST:
+        return points
+    for member in field.members[:50]:
+        part = bare(value.get(member.name, ABSENT))
+        if part is not ABSENT and _knows(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
+            points -= 5
+    return points
+
+
+def _is_right_type(field: Field, value: object) -> bool:
+    match field:
+        case TextField():
+            return isinstance(value, str)
+        case BooleanField():
+            return isinstance(value, bool)
+        case IntegerField():
+            return is_of_type(value, "integer")
+        case NumberField():
+            return is_of_type(value, "number")
+        case ListField() | TupleField():
+            return isinstance(value, list)
+        case ObjectField() | MapField():
+            return isinstance(value, Mapping)
+    return True

@@ -1,0 +1,65 @@
+"""What a form holds: JSON in which a place may also be something that JSON has no word for.
+
+Every JSON value is a draft as it is. Beside it, wherever an editor needs it:
+
+- `ABSENT`: nothing is to be sent;
+- `Unreadable`: JSON text that does not parse;
+- `Picked`, in a `UnionField`: the variant that the person sees, and the draft in it;
+- `Pairs`, in a `MapField` or for the `rest` of an object: rows of keys and values, which while they are
+  written may repeat a key, or have none;
+- `Aside`, for a member of an object: what was typed while the member applied. It is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.schema.absent import ABSENT as ABSENT
+from inspector.schema.absent import Absent as Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """JSON text that does not parse, and why."""
+
+    text: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The draft of one variant of a union, by its place among `UnionField.variants`."""
+
+    variant: int
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The rows of a map, in their order."""
+
+    rows: tuple[tuple[str, Draft], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A draft that is kept, and not sent, until its member applies again."""
+
+    draft: Draft
+
+
+Draft: TypeAlias = (
+    "bool | int | float | str | Absent | Unreadable | Picked | Pairs | Aside"
+    " | Sequence[Draft] | Mapping[str, Draft] | None"
+)
+
+
+def bare(draft: object) -> object:
+    """A draft without `Picked` and `Pairs` around it: what would be sent, not looking inside."""
+    while isinstance(draft, Picked):
+        draft = draft.draft
+    if isinstance(draft, Pairs):
+        return dict(draft.rows)
+    return ABSENT if isinstance(draft, Aside) else draft

@@ -1,0 +1,42 @@
+"""Patterns that a server gave, run without risk.
+
+jsonschema-rs brings an engine whose time grows with the length of the text only. A pattern that this
+engine cannot run (it looks ahead, or back) goes to the other one, which gives up after some steps.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import jsonschema_rs
+
+_MOST_STEPS = 100_000
+_LONGEST_TEXT = 10_000
+_PATTERN_SIZE = 1 << 20
+LINEAR = jsonschema_rs.RegexOptions(size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE)
+BACKTRACKING = jsonschema_rs.FancyRegexOptions(
+    backtrack_limit=_MOST_STEPS, size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE
+)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the pattern is found in the text, as in JSON Schema; true where that cannot be told."""
+    validator = _validator(pattern)
+    if validator is None or len(text) > _LONGEST_TEXT:
+        return True
+    try:
+        return validator.is_valid(text)
+    except ValueError:  # gave up, or a lone surrogate
+        return True
+
+
+@lru_cache(maxsize=256)
+def _validator(pattern: str) -> jsonschema_rs.Validator | None:
+    for options in (LINEAR, BACKTRACKING):
+        try:
+            return jsonschema_rs.Draft202012Validator(
+                {"pattern": pattern}, pattern_options=options, offline=True
+            )
+        except ValueError:
+            continue
+    return None

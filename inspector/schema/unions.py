@@ -1,0 +1,175 @@
+"""The variants of a union: their names, and the member that tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from inspector.base.jsonvalue import JSON, JSONObject, shorten
+from inspector.schema import keywords
+from inspector.schema.fields import Field, Variant
+from inspector.schema.fits import fits
+from inspector.schema.flatten import Alternatives, Flat, flatten
+from inspector.schema.jsontext import write_line
+from inspector.schema.references import REFERENCES, Document
+
+MAX_VARIANTS = 200
+ANY_TYPES = ("string", "number", "boolean", "object", "array")
+_TYPE_WORDS = {
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "object": "object",
+    "array": "list",
+}
+# Words that ask only which members are there: a union of nothing else is no choice between shapes.
+_ABOUT_PRESENCE = frozenset(
+    ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties")
+)
+
+Build = Callable[[JSON], Field]
+
+
+def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tuple[Variant, ...]:
+    """A variant for each type, each with the rules of the schema; null is a state of every field instead."""
+    known = [name for name in types if name != "null" and not (name == "integer" and "number" in types)]
+    variants = []
+    for name in known:
+        part = {**_without_words(schema), "type": name}
+        test = partial(_is_right, {"type": name}, Document({}))
+        variants.append(Variant(_TYPE_WORDS.get(name, name[:40]), partial(build, part), fits=test))
+    return tuple(variants)
+
+
+def branch_variants(
+    flat: Flat, union: Alternatives, document: Document, build: Build
+) -> tuple[tuple[Variant, ...], str]:
+    """A variant for each branch, together with what holds for all; and the discriminator, if there is one."""
+    common = rest_of(flat, union)
+    parts = [flatten(branch, document) for branch in union.branches]
+    discriminator = _discriminator(parts)
+    titles = _titles(union.branches, parts, discriminator)
+    variants = []
+    for branch, part, title in zip(union.branches, parts, titles, strict=True):
+        tags = _tags(part, discriminator)
+        whole: JSON = {"allOf": [branch, *common]} if common else branch
+        test = partial(_is_right, branch, document)
+        variants.append(Variant(title, partial(build, whole), tags, test))
+    return tuple(variants), discriminator
+
+
+def is_about_presence(union: Alternatives) -> bool:
+    """Whether the branches say only which members must be there: `anyOf: [{required: …}, …]`."""
+    return all(isinstance(part, dict) and part.keys() <= _ABOUT_PRESENCE for part in union.branches)
+
+
+def presence_note(union: Alternatives) -> str:
+    """Such a union in a sentence."""
+    sets = [
+        " and ".join(sorted(keywords.names(part, "required"))[:6]) if isinstance(part, dict) else ""
+        for part in union.branches[:6]
+    ]
+    if not all(sets):
+        return f"The form does not show these rules: {union.keyword}."
+    how = "exactly one of" if union.keyword == "oneOf" else "at least one of"
+    return f"Needs {how}: {shorten('; '.join(sets), 200)}."
+
+
+def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
+    """What holds beside one union, as schemas."""
+    parts: list[JSON] = [_without_words(flat.schema)] if _without_words(flat.schema) else []
+    parts += [{other.keyword: other.branches} for other in flat.unions if other is not union]
+    for one in flat.conditionals:
+        parts.append(
+            {"dependentSchemas": {one.key: one.then}}
+            if one.key
+            else {"if": one.test, "then": one.then, "else": one.otherwise}
+        )
+    return parts
+
+
+def _without_words(schema: JSONObject) -> JSONObject:
+    """Without what is said on the union itself already."""
+    said = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+    return {key: part for key, part in schema.items() if key not in said}
+
+
+def _is_right(schema: JSON, document: Document, draft: object) -> bool:
+    return fits(schema, draft, document)
+
+
+def _discriminator(parts: Sequence[Flat]) -> str:
+    """The first member that has given values in each variant, none of them in two."""
+    if not parts or not all(keywords.named(part.schema, "properties") for part in parts):
+        return ""
+    for name in keywords.named(parts[0].schema, "properties"):
+        tags = [write_line(tag) for part in parts for tag in _tags(part, name)]
+        if all(_tags(part, name) for part in parts) and len(set(tags)) == len(tags):
+            return name
+    return ""
+
+
+def _tags(part: Flat, name: str) -> tuple[JSON, ...]:
+    """The values that a variant allows for a member, where it names them itself."""
+    member = keywords.named(part.schema, "properties").get(name)
+    if not name or not isinstance(member, dict):
+        return ()
+    if "const" in member:
+        return (member["const"],)
+    return tuple(keywords.schemas(member, "enum"))
+
+
+def _titles(branches: Sequence[JSON], parts: Sequence[Flat], discriminator: str) -> list[str]:
+    """A title for each variant, no two alike."""
+    titles: list[str] = []
+    for place, (branch, part) in enumerate(zip(branches, parts, strict=True), start=1):
+        title = _title(branch, part, _tags(part, discriminator), place)
+        titles.append(f"{title} ({place})" if title in titles else title)
+    return titles
+
+
+def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], place: int) -> str:
+    for title in (
+        keywords.text(branch, "title", limit=80) if isinstance(branch, dict) else "",
+        keywords.text(part.schema, "title", limit=80),
+        _shown(tags),
+        _reference_name(branch),
+        _kind(part),
+    ):
+        if title:
+            return title
+    return f"Variant {place}"
+
+
+def _shown(tags: tuple[JSON, ...]) -> str:
+    words = [tag if isinstance(tag, str) else write_line(tag) for tag in tags[:3]]
+    return shorten(", ".join(words), 80)
+
+
+def _reference_name(branch: JSON) -> str:
+    for key in REFERENCES:
+        reference = branch.get(key) if isinstance(branch, dict) else None
+        if isinstance(reference, str):
+            return shorten(reference.rpartition("/")[2].removeprefix("#"), 80)
+    return ""
+
+
+def _kind(part: Flat) -> str:
+    """What stands in a branch without a name: its type, with what makes it special."""
+    choices = keywords.schemas(part.schema, "enum")
+    if len(choices) == 1:
+        return shorten(write_line(choices[0]), 80)
+    if choices:
+        return "one of the given values"
+    types = keywords.implied_types(part.schema)
+    if len(types) != 1:
+        return ""
+    words = _TYPE_WORDS.get(types[0], types[0][:40])
+    if types[0] == "object" and (names := keywords.named(part.schema, "properties")):
+        return shorten(f"object with {', '.join(list(names)[:3])}", 80)
+    if types[0] == "array" and isinstance(items := part.schema.get("items"), dict):
+        inner = keywords.implied_types(items)
+        return f"list of {_TYPE_WORDS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else words
+    format_name = keywords.text(part.schema, "format", limit=40)
+    return f"{words} ({format_name})" if format_name else words
