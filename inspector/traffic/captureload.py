@@ -61,7 +61,7 @@ class CaptureReader:
         total = sum(count for _, count in plan)
         if total and not servers:
             servers = [_UNKNOWN_SERVER]
-        check = _Check(len(servers), len(words), len(log.revisions), total)
+        check = _Check(len(servers), len(words), len(log.revisions), total, self.file_size)
         for number, count in plan:
             if self._segment(log.columns, number, count):
                 self.loading.corrected += check.last_rows(log.columns, count)
@@ -164,7 +164,7 @@ def _fill(columns: Columns, count: int, problem: int) -> None:
 class _Check:
     """What each column may hold, so that no reader has to look. Bytes are checked when they are read."""
 
-    def __init__(self, servers: int, words: int, revisions: int, rows: int) -> None:
+    def __init__(self, servers: int, words: int, revisions: int, rows: int, file_size: int) -> None:
         top = 2**63 - 1
         # column: smallest, largest, and what stands for anything else
         self._bounds = {
@@ -182,6 +182,7 @@ class _Check:
             "operation": (-1, rows - 1, -1),
             "duration": (-1, top, -1),
             "size": (0, top, 0),
+            "kept": (0, min(file_size, 2**32 - 1), 0),  # or a search would go on for ever, and find nothing
         }
         self._no_kinds = bytes(set(range(256)) - {*RecordKind})
 

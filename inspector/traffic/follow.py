@@ -77,7 +77,8 @@ def follow(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Story:
 
 def _members(log: TrafficLog, root: int) -> list[int]:
     last = min(len(log), root + _MEMBER_SPAN)
-    rows = find_rows(log.columns.operation, root, root, last, _MOST_MEMBERS)
+    # The root is one of them whatever its column says: a file can say anything.
+    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MOST_MEMBERS)]
     answer = log.columns.partner[root]
     return [*rows, answer] if answer >= last else rows
 

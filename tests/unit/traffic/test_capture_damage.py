@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import re
 import sqlite3
 from array import array
 from pathlib import Path
@@ -15,11 +14,12 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.traffic.capture import open_capture
 from inspector.traffic.captureload import LOST
-from inspector.traffic.columns import TYPES
+from inspector.traffic.columns import ROW_BYTES, TYPES
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.matcher import compile
+from inspector.traffic.query.tree import Text
 from inspector.traffic.recording import Recording
 from inspector.traffic.records import HttpExchange, RecordKind, Remark
-from inspector.traffic.search import find_in_bodies
 
 
 def recorded(path: Path, rows: int = 3000) -> Path:
@@ -43,7 +43,7 @@ def read_all(log: TrafficLog) -> None:
         log.http(row)
         log.remark(row)
         log.part(row, 3, 10)
-    find_in_bodies(log, re.compile(b"17"), range(len(log)))
+    compile(Text("17"), log, now_ns=0).rows(range(len(log)))
 
 
 def refusal(path: Path) -> UserError:
@@ -129,6 +129,15 @@ def test_numbers_that_point_nowhere_are_put_right(tmp_path: Path) -> None:
     capture = open_capture(path)
     assert any("made no sense" in problem for problem in capture.problems)
     read_all(capture.log)
+
+
+def test_a_row_that_claims_more_bytes_than_the_file_has_keeps_none(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.mcpcap", 2)
+    kept = 2 * (ROW_BYTES - 3 * 4)  # the last columns but two, of four bytes each
+    start, end = f"substr(columns, 1, {kept})", f"substr(columns, {kept + 5})"
+    changed(path, f"UPDATE segment SET columns = CAST({start} || x'ffffffff' || {end} AS BLOB)")
+    log = open_capture(path).log
+    assert (log.kept(0), log.kept(1)) == (0, 200)
 
 
 def test_negative_numbers_are_put_right(tmp_path: Path) -> None:

@@ -157,6 +157,15 @@ def test_the_answer_is_told_however_far_away_it_is(monkeypatch: pytest.MonkeyPat
     assert roles(follow(talk.log, 0)) == [(0, "request"), (101, "response")]
 
 
+def test_an_operation_that_its_own_request_does_not_know_of_is_told() -> None:
+    talk = Talk()
+    request, answer = talk.call(), talk.stderr()
+    assert request
+    talk.log.belongs_to(0, -1)
+    talk.log.belongs_to(answer, 0)
+    assert [step.row for step in follow(talk.log, answer).steps] == [0, answer]
+
+
 def test_steps_of_another_run_are_placed_by_the_wall_clock() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
