@@ -454,9 +454,16 @@ def test_painting_costs_by_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytes
     painted: list[Piece] = []
     whole = barpass.BarPass.paint
 
-    def paint(self: barpass.BarPass, painter: QPainter, pieces: Sequence[Piece], tops: Sequence[int]) -> None:
+    def paint(
+        self: barpass.BarPass,
+        painter: QPainter,
+        pieces: Sequence[Piece],
+        tops: Sequence[int],
+        *,
+        is_closed: bool,
+    ) -> None:
         painted.extend(pieces)
-        whole(self, painter, pieces, tops)
+        whole(self, painter, pieces, tops, is_closed=is_closed)
 
     monkeypatch.setattr(barpass.BarPass, "paint", paint)
     scene.view.bars._window = None

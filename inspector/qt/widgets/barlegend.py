@@ -53,7 +53,11 @@ class BarLegend(QWidget):
         self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, look = QPainter(self), BarPainter(self._theme)
+        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        look = BarPainter(self._theme)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
         painter.setFont(look.font)
         for line, x, sample, words in self._places():

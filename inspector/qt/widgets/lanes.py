@@ -122,7 +122,12 @@ class Lanes(QAbstractScrollArea):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
+        with QPainter(
+            self.viewport()
+        ) as painter:  # ends with an error, too: one left open takes the program down
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setFont(self._look.font)
         scale, top = self.scale(), self.verticalScrollBar().value()
         painter.translate(0, -top)

@@ -105,7 +105,10 @@ class OverviewStrip(QWidget):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         scale = self.scale()
         painter.fillRect(self.left, 0, scale.width, self.height() - 1, self._theme.color("sunken"))
         painter.save()

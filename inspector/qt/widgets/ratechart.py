@@ -73,7 +73,10 @@ class RateChart(QWidget):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setFont(self._theme.ui_font(0.9))
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
         self._paint_legend(painter)

@@ -27,7 +27,10 @@ class TimeRuler(QWidget):
         return QSize(200, self._theme.row_height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setFont(self._theme.ui_font(0.9))
         scale, bottom = self._scale(), self.height() - 1
         painter.fillRect(0, bottom, self.width(), 1, self._theme.color("line"))

@@ -13,7 +13,7 @@ US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
 # What people count in: 1, 2, 5 below a second; parts of a minute, an hour, a day above it.
-_STEPS = (
+_STEPS: tuple[int, ...] = (
     *(10**power * times for power in range(9) for times in (1, 2, 5)),
     *(unit * times for unit in (SECOND, MINUTE) for times in (1, 2, 5, 10, 15, 30)),
     *(HOUR * times for times in (1, 2, 3, 6, 12)),
@@ -103,7 +103,10 @@ def _tick(at_ns: int, step_ns: int, zone_ns: int, *, is_first: bool) -> Tick:
 
 
 def _step(least_ns: int) -> int:
-    return next((step for step in _STEPS if step >= least_ns), _STEPS[-1])
+    for step in _STEPS:
+        if step >= least_ns:
+            return step
+    return _STEPS[-1]
 
 
 def _zone_ns(at_ns: int) -> int:
