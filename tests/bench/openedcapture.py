@@ -103,10 +103,10 @@ class Watched:
     async def sort(self, column: int) -> None:
         """Click on a column's head."""
         ordered = asyncio.Event()
-        connection = self.panel.model.layoutChanged.connect(lambda: ordered.set())
+        connection = self.panel.model.reordered.connect(lambda: ordered.set())
         self.panel.table.horizontalHeader().sectionClicked.emit(column)
         await ordered.wait()
-        self.panel.model.layoutChanged.disconnect(connection)
+        self.panel.model.reordered.disconnect(connection)
 
     def _on_progressed(self) -> None:
         if self.search.is_searching and self._stop.isVisible():
