@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from inspector.base.errors import RequestCancelled, UserError
+from inspector.traffic.beside import new_file_beside
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
@@ -80,19 +80,17 @@ def export(
     is_cancelled: IsCancelled,
 ) -> Exported:
     """Written beside the target and put in its place when it is whole. Raises UserError."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         # Masked as far as we could tell, but it is traffic all the same: for the owner's eyes until shared.
-        with open(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as sink:
-            writing = _Kept(_WRITERS[format](log, rows, sink, masking))
-            for _ in _told(iter(writing), len(rows), on_progress, is_cancelled):
-                pass
-        beside.replace(path)
+        with new_file_beside(path) as beside:
+            with beside.open("wb") as sink:
+                writing = _Kept(_WRITERS[format](log, rows, sink, masking))
+                for _ in _told(iter(writing), len(rows), on_progress, is_cancelled):
+                    pass
+            beside.replace(path)
     except OSError as exc:
         reason = exc.strerror or str(exc)
         raise UserError(f"{path} could not be written: {reason}.", "Choose another place.") from exc
-    finally:
-        beside.unlink(missing_ok=True)
     return Exported(path, len(rows), len(masking.items), str(writing.dropped))
 
 

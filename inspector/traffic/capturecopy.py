@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from inspector.base.errors import RequestCancelled, UserError
 from inspector.traffic import capturefile
+from inspector.traffic.beside import new_file_beside
 
 _PAGES_AT_A_TIME = 512  # 4 MiB
 
@@ -27,7 +27,6 @@ def copy_capture(
     its place when it is whole; `finish` may add to it before. Raises UserError, or RequestCancelled, and then
     the target is as it was.
     """
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
 
     def on_step(_status: int, remaining: int, total: int) -> None:
         if is_cancelled is not None and is_cancelled():
@@ -36,18 +35,16 @@ def copy_capture(
             on_progress(total - remaining, total)
 
     try:
-        os.close(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
-        _copy(source, beside, finish, on_step)
-        # A journal that an interrupted capture left at this name would be read into the new file.
-        _remove(capturefile.side_files(target))
-        beside.replace(target)
+        with new_file_beside(target) as beside:
+            _copy(source, beside, finish, on_step)
+            # A journal that an interrupted capture left at this name would be read into the new file.
+            _remove(capturefile.side_files(target))
+            beside.replace(target)
     except (OSError, sqlite3.Error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise UserError(
             f"{target} could not be saved: {reason}.", "Choose another place, or make room there."
         ) from exc
-    finally:
-        _remove([beside, *capturefile.side_files(beside)])
 
 
 def _remove(files: list[Path]) -> None:
@@ -75,6 +72,7 @@ def _copy(
             capturefile.put_about(new, {"closed_at": str(time.time_ns())})
         finally:
             new.close()
+            _remove(capturefile.side_files(target))
     finally:
         if old is source:
             old.rollback()  # it was lent
