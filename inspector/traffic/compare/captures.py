@@ -23,7 +23,8 @@ from inspector.traffic.records import RecordKind, Status
 
 _ROWS_A_STEP = 5_000
 _STEPS = 6_000_000  # for aligning: some seconds at most
-_BODIES_A_STEP = 50
+_BYTES_A_STEP = 1024 * 1024
+_BYTES_FOR_ONE = _BYTES_A_STEP // 50  # so much time a pair takes, however small it is
 _COARSE = "The captures differ so much that some exchanges may not be paired as well as they could be."
 _Asked: TypeAlias = tuple[int, str, str]  # direction, method, subject
 _ERRORS = (Status.ERROR, Status.TOOL_ERROR)
@@ -187,11 +188,20 @@ class CaptureDiff:
         self._verdicts.append(verdict)
 
     def _judge_all(self) -> Iterator[float]:
+        work = 0
         for number, verdict in enumerate(self._verdicts):
-            if number % _BODIES_A_STEP == 0:
+            if work >= _BYTES_A_STEP:
+                work = 0
                 yield number / len(self)
             if verdict == Verdict.OTHER_BYTES:
-                self._verdicts[number] = self._judged(self._left[number], self._right[number])
+                left, right = self._left[number], self._right[number]
+                self._verdicts[number] = self._judged(left, right)
+                work += _BYTES_FOR_ONE + self._bytes_to_read(left)
+
+    def _bytes_to_read(self, left: int) -> int:
+        """On one side; on the other they are as many, or are not read."""
+        kept, answer = self.logs[0].columns.kept, self.logs[0].partner(left)
+        return kept[left] + (kept[answer] if answer is not None else 0)
 
     def _judged(self, left: int, right: int) -> Verdict:
         ours, theirs = self.logs

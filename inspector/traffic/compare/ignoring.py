@@ -9,6 +9,7 @@ from types import MappingProxyType
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON
 from inspector.traffic.compare.paths import Key, Places, read_pattern
+from inspector.traffic.query.repeats import may_take_forever
 
 # For a row of check boxes: the name of each preset, and what it leaves out.
 PRESETS = MappingProxyType(
@@ -106,11 +107,17 @@ class Rules:
 
 def _name_pattern(text: str) -> re.Pattern[str] | None:
     try:
-        return re.compile(text) if text else None
+        pattern = re.compile(text) if text else None
     except (re.error, OverflowError, RecursionError) as exc:
         raise UserError(
             f"The expression for names to ignore cannot be read: {exc}.", "Correct it, or leave it empty."
         ) from exc
+    if may_take_forever(text):
+        raise UserError(
+            "The expression for names to ignore can take forever: it repeats what fits in several ways.",
+            "Write it with one repeat, or with a set such as [ab]*.",
+        )
+    return pattern
 
 
 def _is_time(name: str, value: JSON) -> bool:

@@ -151,6 +151,14 @@ def test_progress_only_rises_and_empty_captures_are_compared() -> None:
     assert len(diff) == 3_000
 
 
+def test_big_bodies_are_compared_one_a_step() -> None:
+    capture = Capture()
+    for _ in range(5):
+        capture.call("x", {"text": "y" * 1024 * 1024})
+    shares = list(CaptureDiff(capture.log, capture.log).steps())
+    assert [share for share in shares if share > 0.6] == pytest.approx([0.68, 0.76, 0.84, 0.92])
+
+
 def test_ignoring_that_cannot_be_read_is_said_at_once() -> None:
     with pytest.raises(UserError):
         CaptureDiff(TrafficLog(), TrafficLog(), Ignoring(names="("))

@@ -99,7 +99,10 @@ def test_moments_and_uuids_inside_of_texts_do_not_count() -> None:
     assert first != rules.blanked("at noon by 123e4567-e89b-12d3-a456-426614174000")
 
 
-@pytest.mark.parametrize("ignoring", [Ignoring(paths=("a..b",)), Ignoring(paths=("",)), Ignoring(names="(")])
+@pytest.mark.parametrize(
+    "ignoring",
+    [Ignoring(paths=("a..b",)), Ignoring(paths=("",)), Ignoring(names="("), Ignoring(names="(a+)+")],
+)
 def test_what_cannot_be_read_is_said(ignoring: Ignoring) -> None:
     with pytest.raises(UserError) as failure:
         ignoring.check()
