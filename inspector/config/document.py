@@ -47,7 +47,9 @@ def _replace(path: str, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut could leave an empty file in the old one's place
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:
         os.unlink(temporary)
         raise
