@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.protocol.rawedit import compacted, describe, has_id, is_one_line, with_new_id
@@ -33,6 +33,7 @@ def members(draw: st.DrawFn, names: st.SearchStrategy[str]) -> str:
     return "".join(f"{text}," for text in texts)
 
 
+@settings(max_examples=50)
 @given(
     head=members(st.text() | st.just("id")),
     tail=members(st.text().filter(lambda name: name != "id")),
