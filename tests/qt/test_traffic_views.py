@@ -80,3 +80,15 @@ def test_statistics_count_what_fits_the_filter(lens: Lens) -> None:
     panel.filter_bar.set_text("method:tools/call")
     lens.until(lambda: view.model.index(0, Column.COUNT).data() == "1")
     assert view.model.index(0, 0, view.model.index(1, 0)).data() == "echo"
+
+
+def test_a_line_of_the_statistics_leads_to_its_rows(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.call("echo", {"text": "hi"})
+    lens.settle()
+    lens.do("traffic.statistics")
+    panel.views.filter_requested.emit('method="tools/call" and tool="echo"')
+    assert panel.views.is_table
+    assert lens.actions["traffic.frames"].isChecked()
+    assert panel.model.rowCount() == 2

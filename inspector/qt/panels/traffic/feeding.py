@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 from inspector.qt.models.rowsearch import RowSearch
 
 _TURN_S = 0.008
-_ROWS = 4_096
+_ROWS = 1_024
 # Rows that move in and out change what a view has counted: it begins anew, but not for each of them.
 _REST_MS = 400
 

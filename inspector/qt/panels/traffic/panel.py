@@ -204,6 +204,7 @@ class TrafficPanel(QWidget):
         self.head.views.chosen.connect(self.show_view)
         self.views.row_chosen.connect(self.go_to)
         self.views.range_chosen.connect(self.set_range)
+        self.views.filter_requested.connect(self._on_filter_requested)
         self._show_hidden.triggered.connect(self._on_show_hidden)
         self._look_on.triggered.connect(search.go_on)
         self._connect_bar()
@@ -225,6 +226,11 @@ class TrafficPanel(QWidget):
         self._rows.resend_requested.connect(self.resend_requested)
         self._rows.compare_requested.connect(self.compare_requested)
         self._rows.copied_masked.connect(self._on_copied_masked)
+
+    def _on_filter_requested(self, text: str) -> None:
+        """The rows behind a line of the statistics."""
+        self.filter_bar.set_text(text)
+        self.show_view(View.FRAMES)
 
     def _on_copied_masked(self, words: str, copy_whole: Callable[[], object]) -> None:
         whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)

@@ -33,10 +33,12 @@ class Views(QStackedWidget):
     Signals:
         row_chosen: Somebody clicked what stands for a row of the log.
         range_chosen: Only this time range is to be shown; None for all.
+        filter_requested: Show the rows that fit this filter.
     """
 
     row_chosen = Signal(int)
     range_chosen = Signal(object)
+    filter_requested = Signal(str)
 
     def __init__(self, table: QWidget, source: TrafficSource, search: RowSearch, theme: Theme) -> None:
         super().__init__()
@@ -83,4 +85,6 @@ class Views(QStackedWidget):
     def _make_statistics(self) -> StatisticsView:
         from inspector.qt.panels.traffic.statistics import StatisticsView
 
-        return StatisticsView(self._source, self._theme)
+        statistics = StatisticsView(self._source, self._theme)
+        statistics.filter_requested.connect(self.filter_requested)
+        return statistics
