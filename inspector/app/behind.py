@@ -16,6 +16,7 @@ from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
+from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.thread import EngineThread
@@ -50,7 +51,9 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     asyncio.set_event_loop(loop)
     log, catalogue = front.bridge.log, Catalogue(files.catalogue) if files.catalogue else None
     preferences = Preferences(files.preferences) if files.preferences else None
-    engine = Engine(catalogue, log=log, captures=Captures(log, files.captures, preferences))
+    captures = Captures(log, files.captures, preferences)
+    calls = Calls(files.history, files.calls, files.preferences)
+    engine = Engine(catalogue, log=log, captures=captures, calls=calls)
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:
@@ -62,6 +65,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
 async def open_first_servers(app: App, demo: bool) -> None:
     """Record first: nothing that a server says is to be missed."""
     await app.bridge.ask_captures(lambda captures: captures.begin())
+    await app.bridge.ask_calls(lambda calls: calls.begin())
     if demo:
         await add_demo_servers(app.bridge, app.demo_http)
     else:

@@ -13,7 +13,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.front import Front, make_front
-from inspector.config.paths import Files, captures_path, catalogue_path, layout_path, preferences_path
+from inspector.config.paths import (
+    Files,
+    calls_path,
+    captures_path,
+    catalogue_path,
+    history_path,
+    layout_path,
+    preferences_path,
+)
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -
 
 
 def _own_files(catalogue: Path | None) -> Files:
-    return Files(catalogue, preferences_path(), captures_path())
+    return Files(catalogue, preferences_path(), captures_path(), history_path(), calls_path())
 
 
 def tune_interpreter() -> None:

@@ -15,6 +15,8 @@ class Files:
     catalogue: Path | None = None
     preferences: Path | None = None
     captures: Path | None = None  # a folder: traffic is recorded into it
+    history: Path | None = None  # a folder: what was called, a file a tool
+    calls: Path | None = None  # a folder: saved calls and variables
 
 
 def catalogue_path() -> Path:
@@ -36,6 +38,20 @@ def captures_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "captures"
+
+
+def history_path() -> Path:
+    """The folder of the history of calls."""
+    from platformdirs import user_state_path
+
+    return user_state_path(_APP) / "history"
+
+
+def calls_path() -> Path:
+    """The folder of the person's own saved calls and variables."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP) / "calls"
 
 
 def layout_path() -> Path:

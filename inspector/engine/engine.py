@@ -9,20 +9,23 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.errors import ConfigError, LensError, UserError
+from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
-from inspector.base.plaintext import visible
 from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
 from inspector.config.settings import Settings
+from inspector.engine.byhand import ByHand, ToolCall
+from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
+from inspector.engine.outcomes import conclude
+from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.resend import make_outcome, require_request_of_ours
 from inspector.engine.server import Server
-from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerView
+from inspector.engine.views import CallOutcome, RawOutcome, ServerView
 from inspector.engine.workers import Worker
-from inspector.protocol.jsonrpc import Kind, Message, error_of
+from inspector.protocol.jsonrpc import Message
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
@@ -31,7 +34,6 @@ from inspector.session.rounds import Concluded
 from inspector.session.route import Answerer
 from inspector.session.waiting import OnProgress
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Status as TrafficStatus
 from inspector.transport.base import Headers
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
@@ -64,9 +66,13 @@ class Engine:
         log: TrafficLog | None = None,
         answerers: Mapping[str, Answerer] | None = None,
         captures: Captures | None = None,
+        calls: Calls | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
+        self.calls = calls or Calls()
+        self.by_hand = ByHand(self)
+        self.clock = clock or SystemClock()
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
         self.list_changed: Signal[str, str] = Signal()
@@ -74,11 +80,11 @@ class Engine:
         self.problem_found: Signal[str] = Signal()
         self._catalogue = catalogue
         self._settings = settings or Settings()
-        self._clock = clock or SystemClock()
         self._answerers = answerers or {}
         self._servers: dict[str, Server] = {}
         self._guard = OrphanGuard()
         self._worker = Worker()
+        self._checker = Worker(TIME_LIMIT, "Checking against the schema")
         self._tasks = TaskScope()
 
     # -------------------------------------------------------------- servers
@@ -116,7 +122,7 @@ class Engine:
             self.log,
             self._guard,
             self._settings,
-            self._clock,
+            self.clock,
             is_kept=keep,
             on_change=self.server_changed.emit,
             answerers=self._answerers,
@@ -142,6 +148,10 @@ class Engine:
         if server.is_kept and self._catalogue is not None:
             self._catalogue.remove(name)
         self.server_removed.emit(name)
+
+    def view(self, name: str) -> ServerView:
+        """One server as it stands. Raises ConfigError."""
+        return self._server(name).view
 
     def views(self) -> tuple[ServerView, ...]:
         return tuple(server.view for server in self._servers.values())
@@ -172,6 +182,8 @@ class Engine:
         await self._tasks.close()
         await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
         await self._worker.close()
+        await self._checker.close()
+        await self.calls.end()
         self._guard.close()
         await self.captures.end()
 
@@ -221,24 +233,14 @@ class Engine:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> CallOutcome:
-        """Call a tool. Every way in which that can end is an outcome; cancelling the caller is one too."""
-        client = self._server(name).client
-        outcome = await self._conclude(
-            client.call_tool(tool, arguments, timeout=timeout, on_progress=on_progress)
-        )
-        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
-        is_tool_error = outcome.row is not None and self.log.status(outcome.row) is TrafficStatus.TOOL_ERROR
-        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+        """Call a tool. Every way in which that can end is an outcome; cancelling the caller is one too.
+
+        `by_hand` has more: variables, `_meta`, tasks, calling many times, watching.
+        """
+        return await self.by_hand.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
 
     async def _conclude(self, asking: Coroutine[Any, Any, Concluded]) -> CallOutcome:
-        started = self._clock.monotonic_ns()
-        try:
-            exchange = (await asking).exchange
-        except LensError as exc:
-            next_step = exc.next_step if isinstance(exc, UserError) else ""
-            summary = exc.summary if isinstance(exc, UserError) else str(exc)
-            return CallOutcome(OutcomeKind.FAILED, self._since(started), summary=summary, next_step=next_step)
-        return _outcome(exchange.answer, exchange.row, self._since(started))
+        return await conclude(asking, self.clock)
 
     async def send_raw(
         self,
@@ -259,7 +261,7 @@ class Engine:
         """
         if resent_of is not None:
             require_request_of_ours(self.log, resent_of)
-        started = self._clock.monotonic_ns()
+        started = self.clock.monotonic_ns()
         sent = await self._server(name).client.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
@@ -279,6 +281,16 @@ class Engine:
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
         """Any function of bytes, likewise. It must be one that another process can import by its name."""
         return await self._worker.run(function, data)
+
+    async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """A function whose time does not follow from the size of its bytes, such as one that follows a
+        server's schema or regular expression: always in another process, for a few seconds at most.
+        Raises UserError when they are over."""
+        return await self._checker.run(function, data, apart=True)
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        """Work that goes on by itself, and ends with the engine at the latest."""
+        self._tasks.spawn(name, work)
 
     async def digest(self, answer: bytes) -> ResultDigest:
         """A tool's result for reading, likewise."""
@@ -323,17 +335,4 @@ class Engine:
             self.resource_changed.emit(server, uri)
 
     def _since(self, started: int) -> int:
-        return self._clock.monotonic_ns() - started
-
-
-def _outcome(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
-    kind, summary = OutcomeKind.RESULT, ""
-    try:
-        if answer.kind is Kind.ERROR:
-            error = error_of(answer)
-            kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
-        elif answer.parsed is None and answer.problem:
-            answer.body()  # something is wrong with it, and it was not read at arrival: can it be at all?
-    except JSONProblem as exc:
-        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
-    return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)
+        return self.clock.monotonic_ns() - started

@@ -52,7 +52,11 @@ class OutcomeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended. `answer` holds the frame as it came, when one came."""
+    """How a call ended. `answer` holds the frame as it came, when one came.
+
+    The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
+    frame was put together from that.
+    """
 
     kind: OutcomeKind
     elapsed_ns: int
@@ -60,6 +64,8 @@ class CallOutcome:
     row: int | None = None
     summary: str = ""
     next_step: str = ""
+    task_id: str = ""
+    is_composed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,9 @@ _LENGTH = struct.Struct(">Q")
 class Worker:
     """`run` gives what the function gives, wherever it ran."""
 
-    def __init__(self, time_limit: float = 60.0) -> None:
+    def __init__(self, time_limit: float = 60.0, work: str = "Reading the frame") -> None:
         self._time_limit = time_limit
+        self._work = work  # how a sentence about it begins
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._is_closed = False
@@ -37,8 +38,9 @@ class Worker:
         """Of the other process, while there is one."""
         return self._process.pid if self._process else None
 
-    async def run(self, function: Callable[[bytes], T], data: bytes) -> T:
-        if len(data) <= AT_ONCE:
+    async def run(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
+        """`apart` is for work whose time does not follow from its size: never here, always with the limit."""
+        if len(data) <= AT_ONCE and not apart:
             return function(data)
         async with self._turn:
             try:
@@ -46,7 +48,7 @@ class Worker:
                     return cast(T, await self._ask(f"{function.__module__}:{function.__name__}", data))
             except TimeoutError:
                 await self._end()
-                raise UserError(f"Reading the frame took more than {self._time_limit:g} s.") from None
+                raise UserError(f"{self._work} took more than {self._time_limit:g} s.") from None
             except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
                 await self._end()
                 raise UserError("The process that reads big frames ended.", "Try again.") from exc

@@ -19,7 +19,7 @@ import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSONObject
+from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.traffic.log import TrafficLog
 
 # Types only: the window is on screen before the engine is imported, and asyncio with it.
@@ -27,12 +27,18 @@ if TYPE_CHECKING:
     import asyncio
 
     from inspector.config.entries import Entry
+    from inspector.engine.byhand import ToolCall
+    from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
     from inspector.engine.digest import PrettyText, ResultDigest
     from inspector.engine.engine import Engine
+    from inspector.engine.outputcheck import OutputCheck
+    from inspector.engine.repeating import RepeatPlan, RepeatReport
     from inspector.engine.thread import EngineThread
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
+    from inspector.engine.watching import Sighting, WatchPlan
     from inspector.protocol.connection import Progressed
+    from inspector.protocol.tasks import Task
     from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
     from inspector.transport.base import Headers
     from inspector.transport.tasks import TaskScope
@@ -202,11 +208,56 @@ class Bridge(QObject):
         self, server: str, tool: str, arguments: JSONObject, on_progress: Callable[[Progressed], None]
     ) -> CallOutcome:
         """Call a tool. Cancelling the task that awaits this cancels the call."""
+        from inspector.engine.byhand import ToolCall
 
-        def forward(event: Progressed) -> None:
-            self._post(partial(on_progress, event))
+        return await self.call(server, ToolCall(tool, arguments), on_progress)
 
-        return await self._call(self._engine.call_tool(server, tool, arguments, on_progress=forward))
+    async def call(
+        self,
+        server: str,
+        call: ToolCall,
+        on_progress: Callable[[Progressed], None],
+        on_task: Callable[[Task], None] | None = None,
+    ) -> CallOutcome:
+        """Call a tool with all that can be said about it, and keep it in the history; likewise."""
+        news = self._each(on_task) if on_task is not None else None
+        work = self._engine.by_hand.call(
+            server, call, keep=True, on_progress=self._each(on_progress), on_task=news
+        )
+        return await self._call(work)
+
+    async def repeat_call(
+        self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
+    ) -> RepeatReport:
+        """Call a tool many times over. Cancelling ends it; the latest report stands. Raises UserError."""
+        return await self._call(self._engine.by_hand.repeat(server, call, plan, self.on_window(on_report)))
+
+    async def watch_tool(
+        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Call a tool every so often and tell what changed, until the server is lost: gives the reason.
+
+        Cancelling ends it. Raises UserError.
+        """
+        return await self._call(self._engine.by_hand.watch_tool(server, call, plan, self._each(on_sight)))
+
+    async def watch_resource(
+        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Read a resource every so often, likewise."""
+        return await self._call(self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_sight)))
+
+    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+        """A tool's answer against its outputSchema; None where it has none."""
+        return await self._call(self._engine.by_hand.check_output(answer, output_schema))
+
+    async def ask_calls(self, ask: Callable[[Calls], Coroutine[Any, Any, T]]) -> T:
+        """History, saved calls, variables: `await bridge.ask_calls(lambda calls: calls.saved())`."""
+        return await self._call(ask(self._engine.calls))
+
+    def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
+        """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
+        return lambda value: self._post(partial(callback, value))
 
     async def send_raw(
         self,
@@ -231,6 +282,13 @@ class Bridge(QObject):
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         return await self._call(self._engine.pretty(log, row))
+
+    async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """What a function gives that follows a server's schema: in another process, under a time limit.
+
+        Raises UserError when it is over.
+        """
+        return await self._call(self._engine.work_apart(function, data))
 
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
         """What a function of bytes gives, without holding up the window if they are many."""
@@ -293,6 +351,7 @@ class Bridge(QObject):
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.calls.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 
     def _on_resource_changed(self, server: str, uri: str) -> None:

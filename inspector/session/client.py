@@ -106,10 +106,16 @@ class Client:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         as_task: bool = False,
+        meta: JSONObject | None = None,
     ) -> Concluded:
-        """Call a tool; gives the answer as it came, a result or an error. It may have become a task."""
+        """Call a tool; gives the answer as it came, a result or an error. It may have become a task.
+
+        `meta` goes into `_meta`, and stands where the era would put something else; not the progress token.
+        """
         self._require("tools/call")
         params: JSONObject = {"name": name, "arguments": arguments}
+        if meta:
+            params["_meta"] = meta
         if as_task:
             params = self._design_for_calls().augment(params)
 

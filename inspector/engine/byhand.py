@@ -1,0 +1,224 @@
+"""What a person does with one tool or resource by hand: call it, call it often, watch it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from inspector.base.errors import LensError, UserError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.variables import Variables, expand_object
+from inspector.engine import outputcheck, watching
+from inspector.engine.outcomes import answered, conclude_task, failed
+from inspector.engine.outputcheck import OutputCheck, OutputState
+from inspector.engine.repeating import RepeatPlan, RepeatReport, repeat
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.engine.watching import Sighting, WatchPlan, watch
+from inspector.protocol.tasks import Task
+from inspector.session.waiting import OnProgress
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.records import Status as TrafficStatus
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+OnTask: TypeAlias = Callable[[Task], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as a person wrote it.
+
+    `timeout` in seconds, None for the server's own; `meta` goes into `_meta`. With `variables`, `${name}`
+    in the arguments is expanded when it is sent; the history keeps what was written.
+    """
+
+    tool: str
+    arguments: JSONObject = field(default_factory=dict)
+    timeout: float | None = None
+    meta: JSONObject = field(default_factory=dict)
+    as_task: bool = False
+    variables: Variables | None = None
+
+    def sent_arguments(self) -> JSONObject:
+        """Raises UserError, naming variables without a value."""
+        return self.arguments if self.variables is None else expand_object(self.arguments, self.variables)
+
+
+class ByHand:
+    """On the engine's loop. Every way in which a call can end is an outcome; cancel the caller to cancel."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # -------------------------------------------------------------- one call
+
+    async def call(
+        self,
+        server: str,
+        call: ToolCall,
+        *,
+        keep: bool = False,
+        on_progress: OnProgress | None = None,
+        on_task: OnTask | None = None,
+    ) -> CallOutcome:
+        """Call a tool. `keep` writes it into the history; `on_task` hears how its task stands, if any."""
+        started = self._engine.clock.monotonic_ns()
+        try:
+            sent = call.sent_arguments()
+        except UserError as exc:
+            return failed(exc, 0)
+        try:
+            outcome = await self._outcome(server, replace(call, arguments=sent), on_progress, on_task)
+        except asyncio.CancelledError:
+            self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
+            raise
+        self._keep(server, call, outcome.kind, outcome.elapsed_ns, keep)
+        return outcome
+
+    async def _outcome(
+        self, server: str, call: ToolCall, on_progress: OnProgress | None, on_task: OnTask | None
+    ) -> CallOutcome:
+        engine, started = self._engine, self._engine.clock.monotonic_ns()
+        client = engine.client(server)
+        try:
+            done = await client.call_tool(
+                call.tool,
+                call.arguments,
+                timeout=call.timeout,
+                on_progress=on_progress,
+                as_task=call.as_task,
+                meta=call.meta,
+            )
+            if done.task is not None:
+                if on_task is not None:
+                    on_task(done.task)
+                async with self._cancelling(server, done.task):
+                    finishing = client.finish_task(done.task, on_task)
+                    return await conclude_task(finishing, done, done.task, engine.clock, started)
+        except LensError as exc:
+            return failed(exc, self._since(started))
+        outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
+        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
+        is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
+        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+
+    @asynccontextmanager
+    async def _cancelling(self, server: str, task: Task) -> AsyncIterator[None]:
+        """Who cancels a call means the task that it became, too: the server is told, if it can be."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._engine.spawn(f"cancel task of {server}", self._cancel_task(server, task))
+            raise
+
+    async def _cancel_task(self, server: str, task: Task) -> None:
+        with contextlib.suppress(LensError):  # the traffic shows it
+            await self._engine.client(server).cancel_task(task.id)
+
+    def _keep(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int, keep: bool) -> None:
+        if keep:
+            self._engine.calls.history.add(
+                server,
+                call.tool,
+                call.arguments,
+                outcome=kind.value,
+                elapsed_ns=elapsed_ns,
+                at_ns=self._engine.clock.wall_ns(),
+            )
+
+    # -------------------------------------------------------------- many
+
+    async def repeat(
+        self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
+    ) -> RepeatReport:
+        """Make a call many times over (`repeating.repeat`). Variables are expanded once. Raises UserError."""
+        ready = replace(call, arguments=call.sent_arguments(), variables=None)
+        one = partial(self.call, server, ready)
+        return await repeat(one, plan, self._engine.clock, on_report, lambda: self._is_connected(server))
+
+    # -------------------------------------------------------------- watching
+
+    async def watch_tool(
+        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Call a tool every so often and tell what changed; gives the reason when the server is lost.
+
+        Variables are expanded once. Raises UserError for what cannot be begun.
+        """
+        ready = replace(call, arguments=call.sent_arguments(), variables=None)
+        return await self._watch(server, plan, partial(self.call, server, ready), on_sight)
+
+    async def watch_resource(
+        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Read a resource every so often, likewise."""
+        return await self._watch(server, plan, partial(self._engine.read_resource, server, uri), on_sight)
+
+    async def _watch(
+        self,
+        server: str,
+        plan: WatchPlan,
+        look: Callable[[], watching.Looking],
+        on_sight: Callable[[Sighting], None],
+    ) -> str:
+        async def compare(before: CallOutcome, after: CallOutcome) -> Diff:
+            packed = watching.pack(before.answer, after.answer, plan.ignoring)
+            return await self._engine.work(watching.compare_packed, packed)
+
+        async with self._loss_of(server) as lost:
+            return await watch(look, compare, plan, on_sight, lost, self._engine.clock)
+
+    @asynccontextmanager
+    async def _loss_of(self, server: str) -> AsyncIterator[asyncio.Future[str]]:
+        """Done, with the reason, as soon as the server is not connected any more."""
+        lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_changed(view: ServerView) -> None:
+            if view.name == server and view.status is not ServerStatus.CONNECTED and not lost.done():
+                lost.set_result(f"The server is {view.status.value}. {view.reason}".strip())
+
+        def on_removed(name: str) -> None:
+            if name == server and not lost.done():
+                lost.set_result("The server was removed.")
+
+        self._engine.server_changed.connect(on_changed)
+        self._engine.server_removed.connect(on_removed)
+        try:
+            on_changed(self._view(server))
+            yield lost
+        finally:
+            self._engine.server_changed.disconnect(on_changed)
+            self._engine.server_removed.disconnect(on_removed)
+
+    # -------------------------------------------------------------- results
+
+    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+        """Is the answer what the tool's outputSchema promises? In another process, under a time limit."""
+        if output_schema is None:
+            return await self._engine.work(outputcheck.check_packed, outputcheck.pack(answer, None))
+        try:
+            packed = outputcheck.pack(answer, output_schema)
+            return await self._engine.work_apart(outputcheck.check_packed, packed)
+        except UserError as exc:
+            return OutputCheck(OutputState.UNCHECKED, reason=exc.summary)
+        except RecursionError:
+            return OutputCheck(OutputState.UNCHECKED, reason="The output schema is nested too deeply.")
+
+    # --------------------------------------------------------------
+
+    def _view(self, server: str) -> ServerView:
+        return self._engine.view(server)
+
+    def _is_connected(self, server: str) -> bool:
+        with contextlib.suppress(UserError):
+            return self._view(server).status is ServerStatus.CONNECTED
+        return False
+
+    def _since(self, started: int) -> int:
+        return self._engine.clock.monotonic_ns() - started

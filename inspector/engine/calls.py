@@ -1,0 +1,174 @@
+"""Calls as the application keeps them: the history, saved calls in several folders, variables.
+
+Everything that reads or writes files runs on threads beside the engine's loop. All raise ConfigError where
+something cannot be written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.signals import Signal
+from inspector.config.callhistory import CallHistory, ToolHistory
+from inspector.config.callprefs import CallPrefs, CallPrefsFile
+from inspector.config.savedcalls import LoadedCalls, SavedCall, SavedCallFolder
+from inspector.config.variables import Variables, VariablesFile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFolder:
+    """One folder of saved calls. `is_own` is the one in our own data; others were added by the person."""
+
+    path: Path
+    is_own: bool
+    loaded: LoadedCalls
+
+
+class Calls:
+    """`history` and `saved` are folders of our own; without one nothing of that kind is kept.
+
+    Signals:
+        problem_found: Something is wrong with a file; carries a sentence. On any thread.
+    """
+
+    def __init__(
+        self, history: Path | None = None, saved: Path | None = None, preferences: Path | None = None
+    ) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self.history = CallHistory(history)
+        self.history.problem_found.connect(self.problem_found.emit)
+        self._own = saved
+        self._preferences = CallPrefsFile(preferences) if preferences is not None else None
+        self._prefs = CallPrefs()
+        self._shown: tuple[SavedFolder, ...] = ()
+
+    async def begin(self) -> None:
+        """Read what the person chose; what is wrong in the file is told."""
+        if self._preferences is None:
+            return
+        prefs, problems = await asyncio.to_thread(self._preferences.load)
+        self._take(prefs)
+        for problem in problems:
+            self.problem_found.emit(problem)
+
+    async def end(self) -> None:
+        """Write what is left of the history."""
+        await asyncio.to_thread(self.history.close)
+
+    # -------------------------------------------------------------- what was chosen
+
+    async def prefs(self) -> CallPrefs:
+        return self._prefs
+
+    async def set_prefs(self, prefs: CallPrefs) -> None:
+        """Turning the history off keeps what is there; `forget_all` deletes it."""
+        if self._preferences is not None:
+            await asyncio.to_thread(self._preferences.save, prefs)
+        self._take(prefs)
+
+    def _take(self, prefs: CallPrefs) -> None:
+        self._prefs = prefs
+        self.history.is_on = prefs.keep_history
+        self.history.keep_secrets = prefs.keep_secrets
+
+    # -------------------------------------------------------------- history
+
+    async def history_of(self, server: str, tool: str) -> ToolHistory:
+        return await asyncio.to_thread(self.history.of, server, tool)
+
+    async def remember(self, server: str, tool: str, arguments: JSONObject) -> None:
+        """What stands in the form, called or not."""
+        self.history.set_last(server, tool, arguments)
+
+    async def forget(self, server: str, tool: str) -> None:
+        await asyncio.to_thread(self.history.forget, server, tool)
+
+    async def forget_all(self) -> None:
+        await asyncio.to_thread(self.history.forget_all)
+
+    # -------------------------------------------------------------- saved calls
+
+    async def saved(self) -> tuple[SavedFolder, ...]:
+        """All saved calls, our own folder first. What could not be used is in each folder's `problems`."""
+        self._shown = await asyncio.to_thread(self._load)
+        return self._shown
+
+    async def changed(self) -> tuple[SavedFolder, ...] | None:
+        """All saved calls if somebody changed a file since they were read; else None. Cheap to ask."""
+        return await self.saved() if await asyncio.to_thread(self._has_changed) else None
+
+    async def save(
+        self, call: SavedCall, folder: Path | None = None, *, overwrite: bool = False
+    ) -> SavedCall:
+        """Into this folder: else its own, else ours. Gives the call as it is there now."""
+        place = self._folder(folder or call.folder)
+        return await asyncio.to_thread(lambda: place.save(call, overwrite=overwrite))
+
+    async def rename(self, call: SavedCall, name: str) -> SavedCall:
+        return await asyncio.to_thread(self._folder(call.folder).rename, call, name)
+
+    async def delete(self, call: SavedCall) -> None:
+        await asyncio.to_thread(self._folder(call.folder).delete, call)
+
+    async def folders(self) -> tuple[Path, ...]:
+        return tuple(self._paths())
+
+    def _load(self) -> tuple[SavedFolder, ...]:
+        return tuple(
+            SavedFolder(path, path == self._own, self._folder(path).load()) for path in self._paths()
+        )
+
+    def _has_changed(self) -> bool:
+        if [folder.path for folder in self._shown] != self._paths():
+            return True
+        return any(self._folder(one.path).has_changed(one.loaded.snapshot) for one in self._shown)
+
+    def _paths(self) -> list[Path]:
+        added = [Path(text).expanduser() for text in self._prefs.folders]
+        own = [self._own] if self._own is not None else []
+        return list(dict.fromkeys([*own, *(path for path in added if path.is_absolute())]))
+
+    def _folder(self, path: Path | None) -> SavedCallFolder:
+        """Only folders that the person chose are touched."""
+        path = path or self._own
+        if path is None or path not in self._paths():
+            raise ConfigError("There is no folder for saved calls.", "Add one in the preferences.")
+        return SavedCallFolder(path, is_private=path == self._own)
+
+    # -------------------------------------------------------------- variables
+
+    async def variables(self, folder: Path | None = None) -> Variables:
+        """What `${name}` may stand for in a call of this folder: its own variables, and what the person
+        allowed of the environment. Variables of other folders are none of its business."""
+        return Variables(await self.variable_values(folder), self._environment())
+
+    async def variable_values(self, folder: Path | None = None) -> dict[str, JSON]:
+        """Those in the folder's files; what is wrong there is told."""
+        place = folder or self._own
+        if place is None:
+            return {}
+        values, problems = await asyncio.to_thread(VariablesFile(place).load)
+        for problem in problems:
+            self.problem_found.emit(problem)
+        return values
+
+    async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
+        await self._with_variables(folder, lambda file: file.set(name, value))
+
+    async def remove_variable(self, name: str, folder: Path | None = None) -> None:
+        await self._with_variables(folder, lambda file: file.remove(name))
+
+    async def _with_variables(self, folder: Path | None, work: Callable[[VariablesFile], T]) -> T:
+        return await asyncio.to_thread(work, VariablesFile(self._folder(folder).path))
+
+    def _environment(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in self._prefs.environment if name in os.environ}

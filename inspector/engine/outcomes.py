@@ -1,0 +1,79 @@
+"""How something that was asked of a server ended, in every way that it can."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+
+from inspector.base.clock import Clock
+from inspector.base.errors import LensError, RequestCancelled, RpcError, UserError
+from inspector.base.jsonvalue import JSONObject, JSONProblem, to_wire
+from inspector.base.plaintext import visible
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
+from inspector.protocol.tasks import Task
+from inspector.session.rounds import Concluded
+
+
+async def conclude(asking: Coroutine[Any, Any, Concluded], clock: Clock) -> CallOutcome:
+    """Await an answer; what is raised instead of one is an outcome too."""
+    started = clock.monotonic_ns()
+    try:
+        exchange = (await asking).exchange
+    except LensError as exc:
+        return failed(exc, clock.monotonic_ns() - started)
+    return answered(exchange.answer, exchange.row, clock.monotonic_ns() - started)
+
+
+def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
+    """No answer came."""
+    next_step = error.next_step if isinstance(error, UserError) else ""
+    summary = error.summary if isinstance(error, UserError) else str(error)
+    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, summary=summary, next_step=next_step)
+
+
+def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
+    """An answer came: a result, an error, or what cannot be read."""
+    kind, summary = OutcomeKind.RESULT, ""
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
+        elif answer.parsed is None and answer.problem:
+            answer.body()  # something is wrong with it, and it was not read at arrival: can it be at all?
+    except JSONProblem as exc:
+        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
+    return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)
+
+
+# ------------------------------------------------------------------ calls that became tasks
+
+
+async def conclude_task(
+    finishing: Coroutine[Any, Any, JSONObject], done: Concluded, task: Task, clock: Clock, started: int
+) -> CallOutcome:
+    """Await the outcome of the task that a call became.
+
+    It has the shape of an answer to the call itself. One of the two designs sends it as a part of the
+    task's state, so the message is put together here (`is_composed`); what was sent is in the traffic.
+    """
+    id = done.exchange.request.id
+    outcome = CallOutcome(OutcomeKind.RESULT, 0, row=done.exchange.row, task_id=task.id)
+    try:
+        result = await finishing
+    except RpcError as exc:
+        error: JSONObject = {"code": exc.code, "message": exc.message, "data": exc.data}
+        outcome = replace(outcome, answer=_composed(id, "error", error), is_composed=True)
+        summary = f"{visible(exc.message)} ({exc.code})"
+        outcome = replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
+    except RequestCancelled as exc:
+        outcome = replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
+    else:
+        kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
+        outcome = replace(outcome, kind=kind, answer=_composed(id, "result", result), is_composed=True)
+    return replace(outcome, elapsed_ns=clock.monotonic_ns() - started)
+
+
+def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:
+    return to_wire({"jsonrpc": "2.0", "id": id, member: value})

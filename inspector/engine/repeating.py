@@ -1,0 +1,150 @@
+"""A call made many times over: one after another or several at once, with figures on how it went."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import insort
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.engine.views import CallOutcome, OutcomeKind
+
+MOST_TIMES = 100_000
+MOST_IN_FLIGHT = 64
+_ANSWERED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatPlan:
+    """How often, how many at once, and whether the first call that gives no result ends it."""
+
+    times: int = 10
+    in_flight: int = 1
+    stops_on_error: bool = True
+
+    def check(self) -> None:
+        """Raises UserError."""
+        if not 1 <= self.times <= MOST_TIMES:
+            raise UserError(f"A call can be made 1 to {MOST_TIMES:,} times.", "Choose a number between.")
+        if not 1 <= self.in_flight <= MOST_IN_FLIGHT:
+            raise UserError(f"1 to {MOST_IN_FLIGHT} calls can be on their way.", "Choose a number between.")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatReport:
+    """How it stands. Times are those of calls that were answered; 0 when none was."""
+
+    wanted: int
+    done: int = 0
+    kinds: tuple[tuple[OutcomeKind, int], ...] = ()
+    least_ns: int = 0
+    median_ns: int = 0
+    p95_ns: int = 0
+    most_ns: int = 0
+    elapsed_ns: int = 0  # of all of it
+    first_error: CallOutcome | None = None
+    latest: CallOutcome | None = None
+    is_over: bool = False
+    stopped: str = ""  # why it ended early, as a sentence
+
+    @property
+    def errors(self) -> int:
+        """Calls that gave no result, or one that says isError."""
+        return sum(count for kind, count in self.kinds if kind is not OutcomeKind.RESULT)
+
+    @property
+    def per_second(self) -> float:
+        return self.done / (self.elapsed_ns / 1e9) if self.elapsed_ns else 0.0
+
+
+async def repeat(
+    call: Callable[[], Awaitable[CallOutcome]],
+    plan: RepeatPlan,
+    clock: Clock,
+    on_report: Callable[[RepeatReport], None],
+    is_there: Callable[[], bool] = lambda: True,
+) -> RepeatReport:
+    """Make the calls; `on_report` hears after each. Ends early when the server is not there any more.
+
+    Cancelling the caller cancels the calls on their way; what was last reported stands then.
+    Raises UserError for a plan that cannot be followed.
+    """
+    plan.check()
+    tally = _Tally(plan, clock)
+
+    async def work() -> None:
+        while tally.takes_another():
+            tally.add(await call())
+            if not is_there():
+                tally.stop("The server is no longer connected.")
+            on_report(tally.report())
+            await asyncio.sleep(0)  # calls that fail at once must not keep everybody else from their turn
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(plan.in_flight, plan.times)):
+            group.create_task(work())
+    report = tally.report(is_over=True)
+    on_report(report)
+    return report
+
+
+class _Tally:
+    """Times are kept in order, so that a report costs nothing that grows."""
+
+    def __init__(self, plan: RepeatPlan, clock: Clock) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._begun_at = clock.monotonic_ns()
+        self._begun = 0
+        self._done = 0
+        self._times: list[int] = []
+        self._kinds: Counter[OutcomeKind] = Counter()
+        self._first_error: CallOutcome | None = None
+        self._latest: CallOutcome | None = None
+        self._stopped = ""
+
+    def takes_another(self) -> bool:
+        if self._stopped or self._begun == self._plan.times:
+            return False
+        self._begun += 1
+        return True
+
+    def stop(self, reason: str) -> None:
+        self._stopped = self._stopped or reason
+
+    def add(self, outcome: CallOutcome) -> None:
+        self._done += 1
+        self._kinds[outcome.kind] += 1
+        self._latest = outcome
+        if outcome.kind in _ANSWERED:
+            insort(self._times, outcome.elapsed_ns)
+        if outcome.kind is not OutcomeKind.RESULT:
+            self._first_error = self._first_error or outcome
+            if self._plan.stops_on_error:
+                self.stop(f"Call {self._done:,} gave no result.")
+
+    def report(self, *, is_over: bool = False) -> RepeatReport:
+        return RepeatReport(
+            self._plan.times,
+            self._done,
+            tuple(self._kinds.most_common()),
+            self._percentile(0),
+            self._percentile(50),
+            self._percentile(95),
+            self._percentile(100),
+            self._clock.monotonic_ns() - self._begun_at,
+            self._first_error,
+            self._latest,
+            is_over,
+            self._stopped if self._done < self._plan.times else "",
+        )
+
+    def _percentile(self, percent: int) -> int:
+        """By nearest rank: a time that really was."""
+        if not self._times:
+            return 0
+        rank = -(-percent * len(self._times) // 100)
+        return self._times[max(rank, 1) - 1]
