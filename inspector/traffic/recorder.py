@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from inspector.base.clock import Clock
-from inspector.base.jsonvalue import JSONProblem
+from inspector.base.jsonvalue import JSONProblem, shorten
 from inspector.protocol.correlate import Correlator, Match
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
 from inspector.traffic.httprecorder import HttpRecorder
@@ -30,7 +30,10 @@ _SUBJECTS = {
 _IN, _OUT, _OPEN = Direction.IN, Direction.OUT, Match.OPEN
 _REQUEST, _RESULT, _ERROR, _BATCH = Kind.REQUEST, Kind.RESULT, Kind.ERROR, Kind.BATCH
 
-_LONGEST_SUBJECT = 300
+# Of what stays in memory when the bytes of a row are let go: a server may call things whatever it likes.
+_LONGEST_NAME = 300  # of a method and a subject
+_LONGEST_ID = 1000
+_SHOWN_OF_ID = 80
 _PEEK = 64 * 1024
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
@@ -122,7 +125,7 @@ class Recorder:
         kind, id, problem, asked, match = message.kind, message.id, message.problem, None, None
         if id is not None and (kind is _RESULT or kind is _ERROR):
             match, asked = self._open[_opposite(direction)].answer(id)
-            problem = problem or ("" if match is _OPEN else f"{match.value} (id {id!r})")
+            problem = problem or ("" if match is _OPEN else f"{match.value} (id {_shown(id)})")
         row = self._log.append(
             self._server,
             kind,
@@ -130,9 +133,9 @@ class Recorder:
             at,
             wall,
             message.raw,
-            message.method if asked is None else self._log.method(asked),
+            message.method[:_LONGEST_NAME] if asked is None else self._log.method(asked),
             _subject(message) if asked is None else self._log.subject(asked),
-            id,
+            id[:_LONGEST_ID] if type(id) is str else id,
             problem,
             size,
             self._revision,
@@ -159,6 +162,11 @@ class Recorder:
                 self._operations.item(row, item, direction, asked)
 
 
+def _shown(id: RequestId) -> str:
+    """With its type: 7 is not '7'."""
+    return shorten(repr(id), _SHOWN_OF_ID)
+
+
 def _opposite(direction: Direction) -> Direction:
     return _OUT if direction is _IN else _IN
 
@@ -170,7 +178,7 @@ def _subject(message: Message) -> str:
         return ""
     params = message.parsed.get("params")
     value = params.get(member) if isinstance(params, dict) else None
-    return value[:_LONGEST_SUBJECT] if isinstance(value, str) else ""
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _status(answer: Message) -> Status:

@@ -110,6 +110,15 @@ def test_answers_that_belong_to_nothing_say_so_and_change_nothing(tape: Taped) -
     assert [row.partner for row in tape.rows] == [1, 0, None, None]
 
 
+def test_long_names_of_a_server_do_not_stay_in_memory(tape: Taped) -> None:
+    long = "x" * 100_000
+    tape.receive(message(id=long, result={}), message(method=long), message(id=10**4000, result={}))
+    assert sum(len(tape.log.words.text(number)) for number in range(len(tape.log.words))) < 10_000
+    assert tape.rows[0].problem.startswith("answers no request that was sent (id 'xxx")
+    assert len(str(tape.rows[0].id)) < 10_000
+    assert long in tape.rows[0].raw.decode()
+
+
 def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.recorder.given_up(1)
