@@ -139,8 +139,7 @@ class ByHand:
     ) -> RepeatReport:
         """Make a call many times over (`repeating.repeat`). Variables are expanded once. Raises UserError."""
         ready = replace(call, arguments=call.sent_arguments(), variables=None)
-        one = partial(self.call, server, ready)
-        return await repeat(one, plan, self._engine.clock, on_report, lambda: self._is_connected(server))
+        return await repeat(partial(self.call, server, ready), plan, self._engine.clock, on_report)
 
     # -------------------------------------------------------------- watching
 
@@ -190,7 +189,7 @@ class ByHand:
         self._engine.server_changed.connect(on_changed)
         self._engine.server_removed.connect(on_removed)
         try:
-            on_changed(self._view(server))
+            on_changed(self._engine.view(server))
             yield lost
         finally:
             self._engine.server_changed.disconnect(on_changed)
@@ -211,14 +210,6 @@ class ByHand:
             return OutputCheck(OutputState.UNCHECKED, reason="The output schema is nested too deeply.")
 
     # --------------------------------------------------------------
-
-    def _view(self, server: str) -> ServerView:
-        return self._engine.view(server)
-
-    def _is_connected(self, server: str) -> bool:
-        with contextlib.suppress(UserError):
-            return self._view(server).status is ServerStatus.CONNECTED
-        return False
 
     def _since(self, started: int) -> int:
         return self._engine.clock.monotonic_ns() - started

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.base.clock import Clock
-from inspector.base.errors import LensError, RequestCancelled, RpcError, UserError
+from inspector.base.errors import ConnectionLost, LensError, RequestCancelled, RpcError, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem, to_wire
 from inspector.base.plaintext import visible
 from inspector.engine.views import CallOutcome, OutcomeKind
@@ -30,7 +30,8 @@ def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
     """No answer came."""
     next_step = error.next_step if isinstance(error, UserError) else ""
     summary = error.summary if isinstance(error, UserError) else str(error)
-    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, summary=summary, next_step=next_step)
+    is_lost = type(error) is ConnectionLost  # its kinds are about one request: others may fare better
+    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, next_step, is_lost=is_lost)
 
 
 def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:

@@ -65,9 +65,8 @@ async def repeat(
     plan: RepeatPlan,
     clock: Clock,
     on_report: Callable[[RepeatReport], None],
-    is_there: Callable[[], bool] = lambda: True,
 ) -> RepeatReport:
-    """Make the calls; `on_report` hears after each. Ends early when the server is not there any more.
+    """Make the calls; `on_report` hears after each. Ends early when the connection is lost.
 
     Cancelling the caller cancels the calls on their way; what was last reported stands then.
     Raises UserError for a plan that cannot be followed.
@@ -78,8 +77,6 @@ async def repeat(
     async def work() -> None:
         while tally.takes_another():
             tally.add(await call())
-            if not is_there():
-                tally.stop("The server is no longer connected.")
             on_report(tally.report())
             await asyncio.sleep(0)  # calls that fail at once must not keep everybody else from their turn
 
@@ -112,9 +109,6 @@ class _Tally:
         self._begun += 1
         return True
 
-    def stop(self, reason: str) -> None:
-        self._stopped = self._stopped or reason
-
     def add(self, outcome: CallOutcome) -> None:
         self._done += 1
         self._kinds[outcome.kind] += 1
@@ -123,8 +117,12 @@ class _Tally:
             insort(self._times, outcome.elapsed_ns)
         if outcome.kind is not OutcomeKind.RESULT:
             self._first_error = self._first_error or outcome
-            if self._plan.stops_on_error:
-                self.stop(f"Call {self._done:,} gave no result.")
+            self._stopped = self._stopped or self._reason_to_stop(outcome)
+
+    def _reason_to_stop(self, error: CallOutcome) -> str:
+        if error.is_lost:
+            return error.summary
+        return f"Call {self._done:,} gave no result." if self._plan.stops_on_error else ""
 
     def report(self, *, is_over: bool = False) -> RepeatReport:
         return RepeatReport(

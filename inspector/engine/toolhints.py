@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.revisions import R4
+from inspector.protocol.tasks import tasks_of
 from inspector.protocol.types import Tool
 
 
@@ -54,3 +58,22 @@ class ToolHints:
     @property
     def is_open_world(self) -> bool:
         return self.open_world is not False
+
+
+class TaskChoice(Enum):
+    """May a call of a tool be run as a task?"""
+
+    NO = "no"
+    MAY = "may"
+    MUST = "must"  # the tool refuses other calls
+
+
+def task_choice(tool: Tool, agreement: Agreement | None) -> TaskChoice:
+    """What this server offers for this tool. In the extension the server decides, call by call."""
+    design = tasks_of(agreement.revision) if agreement is not None else None
+    if agreement is None or design is None or not design.is_offered(agreement.capabilities):
+        return TaskChoice.NO
+    if agreement.revision != R4:
+        return TaskChoice.MAY
+    choices = {"optional": TaskChoice.MAY, "required": TaskChoice.MUST}
+    return choices.get(tool.task_support, TaskChoice.NO)

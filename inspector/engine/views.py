@@ -55,7 +55,7 @@ class CallOutcome:
     """How a call ended. `answer` holds the frame as it came, when one came.
 
     The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
-    frame was put together from that.
+    frame was put together from that. `is_lost`: it failed because there is no connection (any more).
     """
 
     kind: OutcomeKind
@@ -66,6 +66,7 @@ class CallOutcome:
     next_step: str = ""
     task_id: str = ""
     is_composed: bool = False
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

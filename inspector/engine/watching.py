@@ -77,8 +77,8 @@ async def watch(
     while not lost.done():
         due, at = loop.time() + plan.interval, clock.wall_ns()
         outcome = await look()
-        if lost.done():
-            break  # it failed because of that
+        if lost.done() or outcome.is_lost:
+            return lost.result() if lost.done() else outcome.summary
         latest = await _sighting(latest, outcome, at, compare)
         on_sight(latest)
         await asyncio.wait([lost], timeout=max(0.0, due - loop.time()))

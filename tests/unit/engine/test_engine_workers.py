@@ -36,6 +36,11 @@ async def test_a_big_frame_is_done_elsewhere_and_gives_the_same(worker: Worker) 
     assert worker.pid not in (None, os.getpid())
 
 
+async def test_work_that_may_take_for_ever_is_done_elsewhere_however_small(worker: Worker) -> None:
+    assert await worker.run(pretty_text, b"[1]", apart=True) == pretty_text(b"[1]")
+    assert worker.pid not in (None, os.getpid())
+
+
 async def test_one_process_does_one_thing_after_the_other(worker: Worker) -> None:
     sizes = await asyncio.gather(*(worker.run(len, b"x" * (AT_ONCE + extra)) for extra in range(1, 6)))
     assert sizes == [AT_ONCE + extra for extra in range(1, 6)]

@@ -1,0 +1,354 @@
+"""Calls by hand through a real engine: what goes over the wire, what is kept, what the files hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.callprefs import CallPrefs
+from inspector.config.savedcalls import SavedCall
+from inspector.config.variables import Variables
+from inspector.engine.byhand import ToolCall
+from inspector.engine.callmeta import is_reserved, meta_remarks
+from inspector.engine.calls import Calls
+from inspector.engine.outputcheck import OutputState
+from inspector.engine.repeating import RepeatPlan, RepeatReport
+from inspector.engine.toolhints import TaskChoice, task_choice
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.engine.watching import Sighting, WatchPlan
+from inspector.engine.workers import Worker
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.tasks import Task
+from inspector.protocol.types import Tool
+from tests.helpers.fakes import LoopTime
+from tests.unit.engine.test_eras import Post
+
+TASKS = "io.modelcontextprotocol/tasks"
+CORE: JSONObject = {"requests": {"tools": {"call": {}}}, "cancel": {}}
+
+
+class Desk(Post):
+    """The engine's server on a wire in memory, with folders of its own for what is kept."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        super().__init__(monkeypatch)
+        self.engine.calls = Calls(folder / "history", folder / "calls", folder / "preferences.json")
+        self.hand = self.engine.by_hand
+
+    def start(self, call: ToolCall, **options: Any) -> asyncio.Task[CallOutcome]:
+        return asyncio.get_running_loop().create_task(self.hand.call("srv", call, **options))
+
+    async def request(self) -> tuple[JSON, JSONObject]:
+        """The id and the params of our next request."""
+        message = await self.wire.next()
+        params = message.get("params")
+        assert isinstance(params, dict)
+        return message["id"], params
+
+    async def answer(self, **result: JSON) -> JSONObject:
+        id, params = await self.request()
+        self.wire.say(id=id, result=result)
+        return params
+
+
+@pytest.fixture
+async def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Desk]:
+    desk = Desk(monkeypatch, tmp_path)
+    yield desk
+    await desk.engine.close()
+
+
+# ------------------------------------------------------------------ one call
+
+
+async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(desk: Desk) -> None:
+    await desk.connect(tools={})
+    call = ToolCall("x", {"n": "${n}", "t": "a ${n}"}, variables=Variables({"n": 7}))
+    calling = desk.start(call, keep=True)
+    params = await desk.answer(content=[])
+    assert params["arguments"] == {"n": 7, "t": "a 7"}
+    assert (await calling).kind is OutcomeKind.RESULT
+    kept = await desk.engine.calls.history_of("srv", "x")
+    assert kept.last_arguments() == {"n": "${n}", "t": "a ${n}"}
+    assert [one.outcome for one in kept.calls] == ["result"]
+
+
+async def test_an_unknown_variable_is_an_outcome_and_nothing_is_sent(desk: Desk) -> None:
+    await desk.connect(tools={})
+    outcome = await desk.hand.call("srv", ToolCall("x", {"n": "${no}"}, variables=Variables()), keep=True)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "${no} has no value" in outcome.summary
+    assert desk.wire.sends_nothing()
+    assert (await desk.engine.calls.history_of("srv", "x")).calls == ()
+
+
+async def test_without_variables_a_dollar_is_a_dollar(desk: Desk) -> None:
+    await desk.connect(tools={})
+    calling = desk.start(ToolCall("x", {"n": "${n}"}))
+    assert (await desk.answer(content=[]))["arguments"] == {"n": "${n}"}
+    await calling
+    assert (await desk.engine.calls.history_of("srv", "x")).calls == ()
+
+
+async def test_meta_is_sent_and_the_progress_token_stays_ours(desk: Desk) -> None:
+    await desk.connect(tools={})
+    meta: JSONObject = {"com.example/trace": 1, "progressToken": "theirs"}
+    calling = desk.start(ToolCall("x", meta=meta), on_progress=lambda event: None)
+    id, params = await desk.request()
+    desk.wire.say(id=id, result={"content": []})
+    await calling
+    sent = params["_meta"]
+    assert isinstance(sent, dict)
+    assert (sent["com.example/trace"], sent["progressToken"]) == (1, id)
+    assert sent["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+
+
+async def test_a_call_has_a_limit_of_its_own(desk: Desk) -> None:
+    await desk.connect(tools={})
+    time = LoopTime()
+    calling = desk.start(ToolCall("x", timeout=2.0), keep=True)
+    await desk.request()
+    await time.advance(2.1)
+    outcome = await calling
+    assert (outcome.kind, "within" in outcome.summary) == (OutcomeKind.FAILED, True)
+    kept = await desk.engine.calls.history_of("srv", "x")
+    assert [one.outcome for one in kept.calls] == ["failed"]
+
+
+async def test_a_cancelled_call_is_in_the_history(desk: Desk) -> None:
+    await desk.connect(tools={})
+    calling = desk.start(ToolCall("x"), keep=True)
+    await desk.request()
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    kept = await desk.engine.calls.history_of("srv", "x")
+    assert [one.outcome for one in kept.calls] == ["cancelled"]
+
+
+def test_keys_of_meta_that_may_upset_something_are_remarked() -> None:
+    fine: JSONObject = {"trace": 1, "com.example/x": 2, "com.example/": 3, "a.b-c/d_e.f": 4}
+    assert meta_remarks(fine) == ()
+    odd: JSONObject = {"io.modelcontextprotocol/x": 1, "progressToken": 2, "white space": 3, "-/x": 4, "": 5}
+    words = ("is reserved", "our own", "no valid key", "no valid key", "no valid key")
+    assert all(word in remark for word, remark in zip(words, meta_remarks(odd), strict=True))
+    assert all(map(is_reserved, ["mcp/x", "tools.mcp.com/x", "io.modelcontextprotocol/x"]))
+    assert not is_reserved("mcp")
+
+
+# ------------------------------------------------------------------ tasks
+
+
+async def test_a_call_as_a_task_ends_with_the_outcome_of_the_task(desk: Desk) -> None:
+    await desk.connect(tools={}, extensions={TASKS: {}})
+    time, news = LoopTime(), list[Task]()
+    calling = desk.start(ToolCall("x", as_task=True), on_task=news.append)
+    await desk.answer(resultType="task", taskId="t", status="working")
+    await time.advance(0)
+    await time.advance(1.1)
+    result: JSONObject = {"content": [{"type": "text", "text": "42"}], "isError": True}
+    await desk.answer(taskId="t", status="completed", result=result)
+    outcome = await calling
+    assert (outcome.kind, outcome.task_id, outcome.is_composed) == (OutcomeKind.TOOL_ERROR, "t", True)
+    assert read(outcome.answer).result == result
+    assert [one.status.value for one in news] == ["working", "completed"]
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"),
+    [
+        ({"status": "failed", "error": {"code": -5, "message": "no"}}, OutcomeKind.RPC_ERROR),
+        ({"status": "cancelled"}, OutcomeKind.CANCELLED),
+    ],
+)
+async def test_a_task_that_fails_or_is_cancelled_says_so(
+    desk: Desk, end: JSONObject, kind: OutcomeKind
+) -> None:
+    await desk.connect(tools={}, extensions={TASKS: {}})
+    time = LoopTime()
+    calling = desk.start(ToolCall("x", as_task=True))
+    await desk.answer(resultType="task", taskId="t", status="working")
+    await time.advance(0)
+    await time.advance(1.1)
+    await desk.answer(taskId="t", **end)
+    outcome = await calling
+    assert (outcome.kind, bool(outcome.summary)) == (kind, True)
+
+
+async def test_cancelling_a_call_cancels_its_task(desk: Desk) -> None:
+    await desk.connect(tools={}, extensions={TASKS: {}})
+    calling = desk.start(ToolCall("x", as_task=True))
+    await desk.answer(resultType="task", taskId="t", status="working")
+    time = LoopTime()
+    await time.advance(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    message = await desk.wire.next()
+    assert message["method"] == "tasks/cancel"
+
+
+async def test_a_server_without_tasks_is_not_asked_for_one(desk: Desk) -> None:
+    await desk.connect(tools={})
+    outcome = await desk.hand.call("srv", ToolCall("x", as_task=True))
+    assert outcome.kind is OutcomeKind.FAILED
+    assert desk.wire.sends_nothing()
+
+
+@pytest.mark.parametrize(
+    ("offered", "support", "choice"),
+    [
+        ({}, "required", TaskChoice.NO),
+        (CORE, "required", TaskChoice.MUST),
+        (CORE, "optional", TaskChoice.MAY),
+        (CORE, "", TaskChoice.NO),
+    ],
+)
+async def test_what_may_run_as_a_task_follows_from_server_and_tool(
+    desk: Desk, offered: JSONObject, support: str, choice: TaskChoice
+) -> None:
+    desk.is_stateless = False
+    await desk.connect(tools={}, tasks=offered)
+    tool = Tool.read({"name": "x", "execution": {"taskSupport": support}})
+    assert task_choice(tool, desk.engine.view("srv").agreement) is choice
+    assert task_choice(tool, None) is TaskChoice.NO
+
+
+async def test_in_the_extension_any_tool_may(desk: Desk) -> None:
+    await desk.connect(tools={}, extensions={TASKS: {}})
+    assert task_choice(Tool.read({"name": "x"}), desk.engine.view("srv").agreement) is TaskChoice.MAY
+
+
+# ------------------------------------------------------------------ many, and watched
+
+
+async def test_a_call_is_made_many_times_and_ends_when_the_server_goes(desk: Desk) -> None:
+    await desk.connect(tools={})
+    reports: list[RepeatReport] = []
+    plan = RepeatPlan(times=5, stops_on_error=False)
+    work = desk.hand.repeat("srv", ToolCall("x", {"n": 1}), plan, reports.append)
+    running = asyncio.get_running_loop().create_task(work)
+    for _ in range(2):
+        assert (await desk.answer(content=[]))["arguments"] == {"n": 1}
+    await desk.request()
+    desk.wire.end()
+    report = await running
+    assert (report.done, report.errors) == (3, 1)
+    assert report.stopped == "The server exited with code 9."
+
+
+async def test_a_resource_is_watched_until_the_server_goes(desk: Desk) -> None:
+    await desk.connect(resources={})
+    time, seen = LoopTime(), list[Sighting]()
+    work = desk.hand.watch_resource("srv", "a:b", WatchPlan(), seen.append)
+    watching = asyncio.get_running_loop().create_task(work)
+    for text in ("one", "two"):
+        await desk.answer(contents=[{"uri": "a:b", "text": text}])
+        await time.advance(0)
+        await time.advance(5.1)
+    desk.wire.end("The server exited with code 9.")
+    reason = await watching
+    assert [one.has_changed for one in seen] == [False, True]
+    assert "The server exited with code 9." in reason
+
+
+async def test_a_watch_of_a_server_that_is_not_connected_ends_at_once(desk: Desk) -> None:
+    await desk.connect(tools={})
+    await desk.engine.disconnect("srv")
+    assert "stopped" in await desk.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
+    unknown = ToolCall("x", {"n": "${no}"}, variables=Variables())
+    with pytest.raises(UserError, match="has no value"):
+        await desk.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)
+
+
+# ------------------------------------------------------------------ results
+
+
+async def test_results_are_checked_against_the_schema_in_another_process(
+    desk: Desk,
+) -> None:
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"n":"x"},"content":[]}}'
+    schema: JSONObject = {"properties": {"n": {"type": "integer"}}}
+    found = await desk.hand.check_output(answer, schema)
+    assert (found.state, found.differences[0].pointer) == (OutputState.DIFFERS, "/n")
+    assert (await desk.hand.check_output(answer, None)).state is OutputState.NOT_DECLARED
+    deep: JSON = {}
+    for _ in range(20_000):
+        deep = {"not": deep}
+    assert (await desk.hand.check_output(answer, deep)).state is OutputState.UNCHECKED
+
+
+async def test_a_schema_that_takes_for_ever_is_given_up_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk.engine, "_checker", Worker(1.0, "Checking against the schema"))
+    twice: JSONObject = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    schema: JSONObject = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "string"}}}
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":5,"content":[]}}'
+    found = await desk.hand.check_output(answer, schema)
+    assert (found.state, found.reason) == (
+        OutputState.UNCHECKED,
+        "Checking against the schema took more than 1 s.",
+    )
+
+
+# ------------------------------------------------------------------ files
+
+
+async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
+    desk: Desk, tmp_path: Path
+) -> None:
+    calls, project = desk.engine.calls, tmp_path / "project"
+    await calls.begin()
+    with pytest.raises(ConfigError, match="no folder for saved calls"):
+        await calls.save(SavedCall("a", "x"), project)
+    await calls.set_prefs(CallPrefs(folders=(str(project), "relative/is/left/out")))
+    own = await calls.save(SavedCall("mine", "x"))
+    theirs = await calls.save(SavedCall("theirs", "x"), project)
+    folders = await calls.saved()
+    assert [(one.path.name, one.is_own) for one in folders] == [("calls", True), ("project", False)]
+    assert [call.name for one in folders for call in one.loaded.calls] == ["mine", "theirs"]
+    assert await calls.changed() is None
+    await calls.delete(theirs)
+    renamed = await calls.rename(own, "ours")
+    changed = await calls.changed()
+    assert changed is not None
+    assert [call for one in changed for call in one.loaded.calls] == [renamed]
+
+
+async def test_variables_belong_to_their_folder_and_the_environment_is_asked_for(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LENS_TEST", "e")
+    calls, project = desk.engine.calls, tmp_path / "project"
+    await calls.set_prefs(CallPrefs(folders=(str(project),)))
+    await calls.set_variable("token", "mine")
+    await calls.set_variable("page", 1, project)
+    assert (await calls.variables(project)) == Variables({"page": 1}, {})
+    await calls.set_prefs(CallPrefs(environment=("LENS_TEST", "LENS_NOT_SET")))
+    assert (await calls.variables()) == Variables({"token": "mine"}, {"LENS_TEST": "e"})
+    await calls.remove_variable("token")
+    assert (await calls.variable_values()) == {}
+
+
+async def test_what_was_chosen_is_followed_and_a_broken_file_is_told(desk: Desk, tmp_path: Path) -> None:
+    calls = desk.engine.calls
+    await calls.set_prefs(CallPrefs(keep_history=False))
+    await calls.remember("srv", "x", {"n": 1})
+    assert (await calls.history_of("srv", "x")).last_text == ""
+    await calls.set_prefs(CallPrefs())
+    await calls.remember("srv", "x", {"n": 1})
+    assert (await calls.history_of("srv", "x")).last_arguments() == {"n": 1}
+    await calls.forget_all()
+    assert (await calls.history_of("srv", "x")).last_text == ""
+    problems: list[str] = []
+    calls.problem_found.connect(problems.append)
+    (tmp_path / "preferences.json").write_text("{")
+    await calls.begin()
+    assert len(problems) == 1
