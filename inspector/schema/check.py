@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.numbers import write_number
 from inspector.base.units import plural
 from inspector.schema.active import effective, picked
 from inspector.schema.choose import is_kind_of
-from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Picked, Unreadable
+from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Unreadable
 from inspector.schema.equality import equal
 from inspector.schema.fields import (
     BooleanField,
@@ -28,13 +27,13 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.jsontext import write, write_line
+from inspector.schema.jsontext import write
 from inspector.schema.numbers import as_decimal, is_multiple, is_whole
 from inspector.schema.values import EMPTY_PLACE, REPEATED_KEY, FieldError, FormError, child, finish
+from inspector.schema.wording import MOST_CHOICES_NAMED, one_of, shown
 
 MISSING = "is required, but not set"
 UNKNOWN_KEY = "is not a key that the schema allows"
-_MOST_CHOICES_NAMED = 6
 
 
 def check(field: Field, draft: Draft, pointer: str = "") -> list[FieldError]:
@@ -68,8 +67,8 @@ def _union_errors(field: UnionField, draft: Draft, pointer: str) -> Iterator[Fie
     if chosen is draft or is_kind_of(variant.field, draft):
         yield from _errors(variant.field, chosen.draft, pointer)
     else:
-        titles = ", ".join(variant.title for variant in field.variants[:_MOST_CHOICES_NAMED])
-        yield FieldError(pointer, f"must be one of: {titles}; got {_shown(draft)}")
+        titles = ", ".join(variant.title for variant in field.variants[:MOST_CHOICES_NAMED])
+        yield FieldError(pointer, f"must be one of: {titles}; got {shown(draft)}")
 
 
 def _object_errors(field: ObjectField, draft: dict[str, Draft], pointer: str) -> Iterator[FieldError]:
@@ -171,18 +170,18 @@ def _leaf_problems(field: Field, value: Draft) -> Iterator[str]:
         case NumberField():
             yield from _number_problems(field, value)
         case BooleanField() if not isinstance(value, bool):
-            yield f"must be true or false, got {_shown(value)}"
+            yield f"must be true or false, got {shown(value)}"
         case ChoiceField() if not any(equal(value, choice) for choice in field.choices):
-            yield f"must be {_one_of(field.choices)}, got {_shown(value)}"
+            yield f"must be {one_of(field.choices)}, got {shown(value)}"
         case ListField() | TupleField():
-            yield f"must be a list, got {_shown(value)}"
+            yield f"must be a list, got {shown(value)}"
         case ObjectField() | MapField():
-            yield f"must be an object, got {_shown(value)}"
+            yield f"must be an object, got {shown(value)}"
 
 
 def _text_problems(field: TextField, value: Draft) -> Iterator[str]:
     if not isinstance(value, str):
-        yield f"must be text, got {_shown(value)}"
+        yield f"must be text, got {shown(value)}"
         return
     length = len(value)
     if field.min_length is not None and length < field.min_length:
@@ -194,38 +193,18 @@ def _text_problems(field: TextField, value: Draft) -> Iterator[str]:
 def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
     wanted = "a whole number" if isinstance(field, IntegerField) else "a number"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        yield f"must be {wanted}, got {_shown(value)}"
+        yield f"must be {wanted}, got {shown(value)}"
         return
     if isinstance(field, IntegerField) and not is_whole(value):
-        yield f"must be {wanted}, got {_shown(value)}"
+        yield f"must be {wanted}, got {shown(value)}"
     exact = as_decimal(value)
     if field.minimum is not None and exact < as_decimal(field.minimum):
-        yield f"must be at least {write_number(field.minimum)}, got {_shown(value)}"
+        yield f"must be at least {write_number(field.minimum)}, got {shown(value)}"
     if field.maximum is not None and exact > as_decimal(field.maximum):
-        yield f"must be at most {write_number(field.maximum)}, got {_shown(value)}"
+        yield f"must be at most {write_number(field.maximum)}, got {shown(value)}"
     if field.exclusive_minimum is not None and exact <= as_decimal(field.exclusive_minimum):
-        yield f"must be more than {write_number(field.exclusive_minimum)}, got {_shown(value)}"
+        yield f"must be more than {write_number(field.exclusive_minimum)}, got {shown(value)}"
     if field.exclusive_maximum is not None and exact >= as_decimal(field.exclusive_maximum):
-        yield f"must be less than {write_number(field.exclusive_maximum)}, got {_shown(value)}"
+        yield f"must be less than {write_number(field.exclusive_maximum)}, got {shown(value)}"
     if field.multiple_of is not None and not is_multiple(value, field.multiple_of):
-        yield f"must be a multiple of {write_number(field.multiple_of)}, got {_shown(value)}"
-
-
-def _one_of(choices: tuple[JSON, ...]) -> str:
-    named = ", ".join(_shown(choice) for choice in choices[:_MOST_CHOICES_NAMED])
-    if len(choices) == 1:
-        return named
-    more = len(choices) - _MOST_CHOICES_NAMED
-    return f"one of {named}" + (f" or {more:,} more" if more > 0 else "")
-
-
-def _shown(value: Draft) -> str:
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, dict | Pairs):
-        return "an object"
-    if isinstance(value, Picked):
-        return _shown(value.draft)
-    if isinstance(value, str):
-        return f"'{shorten(value, 60)}'"
-    return shorten(write_line(value), 60)  # type: ignore[arg-type]
+        yield f"must be a multiple of {write_number(field.multiple_of)}, got {shown(value)}"

@@ -7,16 +7,25 @@ engine cannot run (it looks ahead, or back) goes to the other one, which gives u
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import jsonschema_rs
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 _MOST_STEPS = 100_000
 _LONGEST_TEXT = 10_000
-_PATTERN_SIZE = 1 << 20
-LINEAR = jsonschema_rs.RegexOptions(size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE)
-BACKTRACKING = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=_MOST_STEPS, size_limit=_PATTERN_SIZE, dfa_size_limit=_PATTERN_SIZE
-)
+_LARGEST = 1 << 20  # bytes of a compiled pattern
+
+
+def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
+    """How patterns are to be run: in linear time; and the way for those that cannot be run so."""
+    import jsonschema_rs  # 15 MB, and most forms have no pattern among their keys
+
+    linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST, dfa_size_limit=_LARGEST)
+    bounded = jsonschema_rs.FancyRegexOptions(
+        backtrack_limit=_MOST_STEPS, size_limit=_LARGEST, dfa_size_limit=_LARGEST
+    )
+    return linear, bounded
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -32,7 +41,9 @@ def matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _validator(pattern: str) -> jsonschema_rs.Validator | None:
-    for options in (LINEAR, BACKTRACKING):
+    import jsonschema_rs
+
+    for options in engines():
         try:
             return jsonschema_rs.Draft202012Validator(
                 {"pattern": pattern}, pattern_options=options, offline=True

@@ -59,6 +59,12 @@ def branch_variants(
     return tuple(variants), discriminator
 
 
+def titles_of(branches: Sequence[JSON], document: Document) -> list[str]:
+    """A title for each branch of a union, as a form names it."""
+    parts = [flatten(branch, document) for branch in branches]
+    return _titles(branches, parts, _discriminator(parts))
+
+
 def is_about_presence(union: Alternatives) -> bool:
     """Whether the branches say only which members must be there: `anyOf: [{required: …}, …]`."""
     return all(isinstance(part, dict) and part.keys() <= _ABOUT_PRESENCE for part in union.branches)

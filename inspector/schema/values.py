@@ -100,6 +100,8 @@ def draft_of(field: Field, value: JSON) -> Draft:
     What does not fit the fields stays JSON: a list where an object should be is for a raw JSON editor.
     """
     match field:
+        case UnionField(nullable=True) if value is None:
+            return None  # a state of the field, as for any other one
         case UnionField():
             variant = choose(field, value)
             return Picked(variant, draft_of(field.variants[variant].field, value))
