@@ -63,6 +63,8 @@ _PAGE = (
     8192  # a big body is a chain of pages: larger ones make it shorter, smaller ones write less at a trickle
 )
 _MOST_BLOBS = 64  # in one statement
+_BIG_BYTES = 4 * 1024 * 1024  # more than this is written in slices
+_SLICE = 1024 * 1024
 
 # What reading a damaged file can raise: SQLite's message may itself be made of its bytes, and be no text.
 UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
@@ -209,7 +211,18 @@ def put_segments(connection: sqlite3.Connection, segments: Sequence[tuple[int, i
 
 
 def put_chunks(connection: sqlite3.Connection, chunks: Sequence[tuple[int, bytes]]) -> None:
-    _put_blobs(connection, "chunk", chunks)
+    _put_blobs(connection, "chunk", [chunk for chunk in chunks if len(chunk[1]) <= _BIG_BYTES])
+    for number, data in chunks:
+        if len(data) > _BIG_BYTES:
+            _put_in_slices(connection, number, data)
+
+
+def _put_in_slices(connection: sqlite3.Connection, number: int, data: bytes) -> None:
+    """A statement copies what it is given, and no other thread goes on meanwhile: 60 ms for 50 MB."""
+    connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, zeroblob(?))", (number, len(data)))
+    with connection.blobopen("chunk", "bytes", number) as blob, memoryview(data) as view:
+        for start in range(0, len(data), _SLICE):
+            blob.write(view[start : start + _SLICE])
 
 
 def put_other_ids(connection: sqlite3.Connection, rows: Sequence[int], ids: Sequence[int | str]) -> None:
