@@ -26,7 +26,8 @@ def is_within(column: array[int], low: int, high: int) -> bool:
     # Bytes below 128 at the top of each number: none is negative.
     if not is_bounded and (not is_signed or packed[_TOP_BYTE::8].isascii()):
         return True
-    return _is_surely_within(packed, width, low, min(high, _FAR)) or (
+    least = low if is_signed else 0
+    return _is_surely_within(packed, width, least, min(high, _FAR)) or (
         min(column) >= low and max(column) <= high
     )
 
