@@ -15,7 +15,8 @@ def require_request_of_ours(log: TrafficLog, row: int) -> None:
     if is_there and log.kind(row) == RecordKind.REQUEST and log.direction(row) == Direction.OUT:
         return
     raise UserError(
-        f"Row {row} of the traffic is no request of ours.", "Only a request that was sent can be sent again."
+        f"Row {row + 1} of the traffic is no request of ours.",
+        "Only a request that was sent can be sent again.",
     )
 
 

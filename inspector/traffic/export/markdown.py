@@ -126,7 +126,8 @@ class _Report:
         log = self._log
         kind = RecordKind(log.kind(row))
         what = self._masking.text(f"{log.method(row)} {log.subject(row)}".strip())
-        words = [f"## {row} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
+        # Counted from 1, as in the table and in filters.
+        words = [f"## {row + 1} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
         words += [code(one_line(what))] if what else []
         taken = log.duration_ns(row)
         status = _STATES.get(log.status(row), "") if kind is RecordKind.REQUEST else ""

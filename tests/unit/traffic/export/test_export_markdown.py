@@ -39,7 +39,7 @@ def test_no_text_ends_its_code_span(text: str) -> None:
 
 def test_a_request_is_told_with_its_answer() -> None:
     text = report(http_log())
-    heading = text.index("## 1 → request `tools/call echo` (ok, ")
+    heading = text.index("## 2 → request `tools/call echo` (ok, ")
     answer = text.index("Answer at ", heading)
     assert text.index('"content"', answer) < text.index("## ", answer)
     assert "HTTP `POST https://example.org/mcp?tenant=a` → 200" in text
