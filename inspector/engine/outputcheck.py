@@ -7,19 +7,17 @@ The schema and the result are both the server's, and a schema can be made to be 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import islice
 
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.jsonrpc import Kind, read
+from inspector.schema.validate import validate
 
 MOST_DIFFERENCES = 100
 TIME_LIMIT = 5.0
 _LONGEST_MESSAGE = 300
-_BACKTRACK_LIMIT = 100_000
 
 
 class OutputState(Enum):
@@ -30,12 +28,13 @@ class OutputState(Enum):
     DIFFERS = "differs from the output schema"
     MISSING = "structured content is missing"
     NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result at all
-    UNCHECKED = "not checked"  # `reason` says why
+    UNCHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`pointer` is a JSON pointer into the structured content; "" is all of it."""
+    """`pointer` is a JSON pointer into the structured content; "" is all of it. `message` says what the
+    value there must be or lacks: the end of a sentence that begins with its place."""
 
     pointer: str
     message: str
@@ -43,7 +42,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """`remarks` are about what is allowed and still not as it should be, each a sentence."""
+    """`reason` says why something was not checked, all of it or a part. `remarks` are about what is allowed
+    and still not as it should be. Each is a sentence."""
 
     state: OutputState
     differences: tuple[Difference, ...] = ()
@@ -76,33 +76,21 @@ def check_output(answer: bytes, output_schema: JSON) -> OutputCheck:
     if not has_content:
         is_error = result.get("isError") is True
         return OutputCheck(OutputState.NOT_EXPECTED if is_error else OutputState.MISSING)
-    try:
-        found = list(islice(_differences(output_schema, result["structuredContent"]), MOST_DIFFERENCES + 1))
-    except (ValueError, RecursionError, OverflowError) as exc:
-        reason = f"The output schema cannot be used: {_first_line(str(exc))}"
-        return OutputCheck(OutputState.UNCHECKED, reason=reason, remarks=remarks)
-    state = OutputState.DIFFERS if found else OutputState.FITS
-    return OutputCheck(state, tuple(found[:MOST_DIFFERENCES]), len(found) > MOST_DIFFERENCES, remarks=remarks)
-
-
-def _differences(schema: JSON, value: JSON) -> Iterator[Difference]:
-    import jsonschema_rs  # 15 MB that only the worker process needs
-
-    validator = jsonschema_rs.validator_for(
-        schema,  # type: ignore[arg-type]  # what is no schema is refused with a ValueError
-        offline=True,
-        pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_LIMIT),
+    verdict = validate(output_schema, result["structuredContent"])
+    found = [Difference(error.pointer, _cut(error.problem)) for error in verdict.errors]
+    if not found and verdict.unchecked:
+        return OutputCheck(OutputState.UNCHECKED, reason=verdict.unchecked, remarks=remarks)
+    return OutputCheck(
+        OutputState.DIFFERS if found else OutputState.FITS,
+        tuple(found[:MOST_DIFFERENCES]),
+        len(found) > MOST_DIFFERENCES,
+        verdict.unchecked,
+        remarks,
     )
-    for error in validator.iter_errors(value):
-        yield Difference(_pointer(error.instance_path), _first_line(error.message))
 
 
-def _pointer(path: list[str | int]) -> str:
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
-
-
-def _first_line(text: str) -> str:
-    return shorten(one_line(text[: 2 * _LONGEST_MESSAGE].partition("\n")[0]), _LONGEST_MESSAGE)
+def _cut(text: str) -> str:
+    return shorten(one_line(text[: 2 * _LONGEST_MESSAGE]), _LONGEST_MESSAGE)
 
 
 def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:

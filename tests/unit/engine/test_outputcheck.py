@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from inspector.base.jsonvalue import JSON, JSONObject, compact
 from inspector.engine.outputcheck import (
     MOST_DIFFERENCES,
-    Difference,
     OutputCheck,
     OutputState,
     check_output,
@@ -41,11 +40,9 @@ def test_what_was_promised_fits() -> None:
 def test_each_difference_is_named_at_its_place() -> None:
     found = check(mirrored({"n": 1.5, "a/b": ["x", 5]}))
     assert found.state is OutputState.DIFFERS
-    assert found.differences == (
-        Difference("/n", '1.5 is not of type "integer"'),
-        Difference("/a~1b/1", '5 is not of type "string"'),
-    )
-    assert check(mirrored({})).differences[0].pointer == ""
+    assert [one.pointer for one in found.differences] == ["/n", "/a~1b/1"]
+    assert found.differences[0].message == "must be a whole number, got 1.5"
+    assert [one.pointer for one in check(mirrored({})).differences] == ["/n"]
 
 
 def test_many_differences_are_cut_and_a_long_message_too() -> None:
@@ -78,11 +75,11 @@ def test_a_text_that_says_something_else_than_the_structured_content_is_remarked
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        ({"$ref": "http://127.0.0.1:9/x"}, "Retrieval is disabled"),
-        ({"$ref": "#/$defs/none"}, "does not exist"),
+        ({"$ref": "http://127.0.0.1:9/x"}, "http://127.0.0.1:9/x"),
+        ({"$ref": "#/$defs/none"}, "#/$defs/none"),
         ({"type": "nonsense"}, "nonsense"),
         ({"pattern": "("}, "regex"),
-        ([], "not of types"),
+        ([], "schema"),
     ],
 )
 def test_a_schema_that_cannot_be_used_says_why_and_nothing_is_fetched(schema: JSON, reason: str) -> None:
