@@ -70,8 +70,12 @@ class Watched:
             panel = opened.panel
             shown.set_result((panel, Painted(panel.table.viewport(), lambda: panel.model.rowCount() > 0)))
 
+        def on_problem(words: str) -> None:
+            if not shown.done():
+                shown.set_exception(SystemExit(words))
+
         app.window.captures.opened.connect(on_opened)
-        app.bridge.problem_found.connect(lambda words: shown.set_exception(SystemExit(words)))
+        app.bridge.problem_found.connect(on_problem)
         app.window.captures.open([path])
         panel, painted = await shown
         await painted.wait()
