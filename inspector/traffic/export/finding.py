@@ -35,7 +35,7 @@ _LONGEST_NAME = 64
 # What stands between a name and its value, and how the value then ends.
 _ASSIGNED = re.compile(
     rb"([\w.-]{1,64})(?:"
-    rb'(?P<json>"\s{0,64}:\s{0,64}")|'
+    rb'(?P<json>"\s{0,64}(?:,\s{0,64}"value"\s{0,64})?:\s{0,64}")|'  # also {"name": …, "value": …}
     rb"(?P<repr>'\s{0,8}:\s{0,8}')|"
     rb"(?P<equals>=[\"']?)|"
     rb"(?P<colon>\s{0,8}:[ \t]{0,8}[\"']?)|"

@@ -45,6 +45,8 @@ def values(found: SecretsFound) -> set[str]:
     ("body", "secrets"),
     [
         (b'{"api_key":"abc"}', {"abc"}),
+        (b'{"env":[{"name":"API_KEY","value":"abc"},{"name":"TZ","value":"UTC"}]}', {"abc"}),
+        (b'{"headers":[{"name": "Authorization", "value": "Bearer abc"}]}', {"abc"}),
         (b'{"accessToken" : "a\\"b\\u002bc"}', {'a"b+c'}),
         (b'{"headers":{"Authorization":"Bearer abc"}}', {"abc"}),
         (b'{"text":"{\\"client_secret\\":\\"in a string\\"}"}', {"in a string"}),
@@ -75,6 +77,7 @@ def test_a_secret_is_found_where_it_stands(body: bytes, secrets: set[str]) -> No
         b'{"token_endpoint":"https://as/token","token_type":"Bearer"}',
         b'{"inputSchema":{"properties":{"password":{"type":"string"}}}}',
         b'{"primaryKey":"id","key":"colour"}',
+        b'{"required":["token","password"],"value":"a name"}',
         b'{"token":"${TOKEN}","password":"***","secret":""}',
         b"run task-abcdefghijklmnopqrstuvwxyz",
         b"state=open code=7",
