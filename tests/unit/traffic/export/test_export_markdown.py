@@ -68,7 +68,7 @@ def test_hostile_names_do_not_format_the_report() -> None:
     log.publish()
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(report(log))
     headings = [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open"]
-    assert [heading.split()[0] for heading in headings] == ["MCP", "0"]
+    assert [heading.split()[0] for heading in headings] == ["MCP", "1"]
     assert sum(token.type == "td_open" for token in tokens) == 6
 
 
