@@ -228,3 +228,28 @@ def test_chip_tells_what_else_narrows_and_goes_when_clicked(bar: FilterBar, qtbo
     assert chip.isVisible()
     with qtbot.waitSignal(bar.chip_closed):
         chip.click()
+
+
+def test_mistake_is_told_elsewhere_once_the_person_has_left_it(bar: FilterBar, qtbot: QtBot) -> None:
+    told: list[str] = []
+    bar.field.complaint_left.connect(told.append)
+    QTest.keyClicks(bar.field, "good")
+    bar.field.settle()
+    QTest.keyClicks(bar.field, "!")
+    bar.field.settle()
+    assert told == [], "while it is written, the line says it itself"
+    bar.field.clearFocus()
+    assert told == ["Column 5: That is no word."]
+    bar.take_back()
+    assert (bar.field.text(), told[-1]) == ("good", "")
+
+
+def test_mistake_is_told_when_the_suggestions_that_covered_it_are_closed(bar: FilterBar) -> None:
+    for key in (Qt.Key.Key_Escape, Qt.Key.Key_Return):
+        bar.set_text("")
+        QTest.keyClicks(bar.field, "! m")
+        bar.field.settle()
+        assert bar.field.suggestions()
+        press(bar, key)
+        notes = [label for label in bar.field.findChildren(PlainLabel) if label.isVisible()]
+        assert [note.text() for note in notes] == ["Column 1: That is no word."]

@@ -91,6 +91,11 @@ class FilterBar(QWidget):
         """Texts by their names."""
         self._saved = filters
 
+    def take_back(self) -> None:
+        """Give up a text that is wrong: the one in force stands in the line again."""
+        self.field.setText(self._applied)
+        self.field.settle()
+
     def ask_for_name(self) -> None:
         """Save what is in the bar: ask under which name."""
         from inspector.qt.widgets.notepopup import NotePopup

@@ -30,6 +30,9 @@ class Complaint:
     column: int
     sentence: str
 
+    def in_words(self) -> str:
+        return f"Column {self.column + 1}: {self.sentence}"
+
 
 class FilterField(SearchField):
     """`complete` is asked for suggestions as the person types; it gets the text and the cursor's column.
@@ -38,16 +41,20 @@ class FilterField(SearchField):
         text_settled: As of any search field.
         stop_requested: The person does not want to wait for the rest of what is shown as progress.
         down_pressed: The down key, where no suggestions are open.
+        complaint_left: The person left a text that is wrong; carries what is wrong with it. Empty when they
+            are back, or it is right: then the field says it itself.
     """
 
     stop_requested = Signal()
     down_pressed = Signal()
+    complaint_left = Signal(str)
 
     def __init__(self, theme: Theme, placeholder: str, complete: Completer) -> None:
         super().__init__(theme, placeholder)
         self._theme = theme
         self._complete = complete
         self._complaint: Complaint | None = None
+        self._told_left = ""
         self._progress: float | None = None
         self._list: SuggestionList | None = None
         self._note: PlainLabel | None = None
@@ -74,6 +81,7 @@ class FilterField(SearchField):
         self.setToolTip(plain_tooltip(complaint.sentence) if complaint is not None else "")
         self.setAccessibleDescription(complaint.sentence if complaint is not None else "")
         self._show_note()
+        self._tell_left()
         self.update()
 
     def set_progress(self, share: float | None) -> None:
@@ -120,6 +128,7 @@ class FilterField(SearchField):
             self._list.step(_STEPS[key])
         elif key == Qt.Key.Key_Escape:
             self._list.hide()
+            self._show_note()  # the list had its place
         elif key == Qt.Key.Key_Tab:
             self._accept(current or self._list.suggestions[0])
         elif key in _ENTER and current is not None:
@@ -127,6 +136,7 @@ class FilterField(SearchField):
         else:
             if key in _ENTER:
                 self._list.hide()
+                self._show_note()
             return False
         return True
 
@@ -134,10 +144,12 @@ class FilterField(SearchField):
         super().focusOutEvent(event)
         self._close_list()
         self._hide_note()
+        self._tell_left()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self._show_note()
+        self._tell_left()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._close_list()
@@ -187,11 +199,18 @@ class FilterField(SearchField):
             self._note.setWindowFlags(Qt.WindowType.ToolTip)
             self._note.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
             self._note.setMargin(SPACE_1 + 2)
-        self._note.setText(f"Column {self._complaint.column + 1}: {self._complaint.sentence}")
+        self._note.setText(self._complaint.in_words())
         self._note.setStyleSheet(floating_sheet(self._theme) + f"color: {self._theme.color('error').name()};")
         self._note.adjustSize()
         self._note.move(self._below(self._complaint.column))
         self._note.show()
+
+    def _tell_left(self) -> None:
+        is_left = self._complaint is not None and not self.hasFocus()
+        words = self._complaint.in_words() if is_left and self._complaint is not None else ""
+        if words != self._told_left:
+            self._told_left = words
+            self.complaint_left.emit(words)
 
     def _hide_note(self) -> None:
         if self._note is not None:

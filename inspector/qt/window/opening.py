@@ -53,7 +53,7 @@ class Opening(QObject):
         panel.compare_requested.connect(partial(self._on_compare_requested, panel))
         panel.actions_here[_SET_LEFT].triggered.connect(partial(self._on_left_set, panel))
         panel.actions_here[_COMPARE_LEFT].triggered.connect(partial(self._on_compare_with_left, panel))
-        panel.table.selectionModel().currentRowChanged.connect(lambda *rows: self._update(panel))
+        panel.current_changed.connect(partial(self._update, panel))
         self._update(panel)
 
     def watch_workspace(self, workspace: Workspace) -> None:
@@ -112,7 +112,7 @@ class Opening(QObject):
             self.open_compare(self._side(panel, first), self._side(panel, second))
 
     def _on_left_set(self, panel: TrafficPanel) -> None:
-        row = panel.table.current_number()
+        row = panel.current_number()
         if row is not None:
             self._left = self._side(panel, row)
             panel.strips.say("left side", f"Row {row + 1:,} is the left side of the next comparison.")
@@ -121,7 +121,7 @@ class Opening(QObject):
             self._update(each)
 
     def _on_compare_with_left(self, panel: TrafficPanel) -> None:
-        row = panel.table.current_number()
+        row = panel.current_number()
         if row is None or self._left is None:
             return
         for each in self._panels:
@@ -130,7 +130,7 @@ class Opening(QObject):
         self.open_compare(self._left, self._side(panel, row))
 
     def _update(self, panel: TrafficPanel) -> None:
-        row = panel.table.current_number()
+        row = panel.current_number()
         panel.actions_here[_SET_LEFT].setEnabled(row is not None)
         panel.actions_here[_COMPARE_LEFT].setEnabled(row is not None and self._left is not None)
 

@@ -40,7 +40,10 @@ _OF_FRAMES = frozenset(
 _OF_OPERATIONS = (_OF_FRAMES | {Column.ROUNDS}) - {Column.DIRECTION, Column.ID}
 # A message must be readable: with less room for it than this, what tells least goes first.
 _LEAST_FOR_MESSAGE = 180
-_EXPENDABLE = (Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE)
+_EXPENDABLE = (
+    *(Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE),
+    *(Column.ROUNDS, Column.DURATION, Column.TIME),
+)
 
 
 class ColumnKeeper(QObject):

@@ -62,6 +62,7 @@ class DetailView(QWidget):
         self._stand: tuple[object, ...] = ()
         self._filled: set[int] = set()
         self._misses_http = False
+        self._tab_of_frames: int | None = None  # in front before operations were listed
         self._findings: Findings | None = None
         self._found: list[Finding] = []
         self._head = DetailHead(theme)
@@ -103,6 +104,16 @@ class DetailView(QWidget):
         self._findings = findings
         if self._number is not None:
             self._show_all(self._number)
+
+    def set_by_operation(self, by_operation: bool) -> None:
+        """Rows stand for operations: what belongs to the chosen one comes to the front, until they do not."""
+        if by_operation and self._tab_of_frames is None:
+            self._tab_of_frames = self.tabs.currentIndex()
+            self.tabs.setCurrentIndex(Tab.LINKED)
+        elif not by_operation and self._tab_of_frames is not None:
+            if self.tabs.currentIndex() == Tab.LINKED:
+                self.tabs.setCurrentIndex(self._tab_of_frames)
+            self._tab_of_frames = None
 
     def show_row(self, number: int | None) -> None:
         if number == self._number:

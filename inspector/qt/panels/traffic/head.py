@@ -1,4 +1,7 @@
-"""The head of a traffic panel: title, count, filter, views, buttons; in two rows where one is too narrow."""
+"""The head of a traffic panel: title, count, filter, views, buttons.
+
+In two rows where one is too narrow; and where the names of the views do not fit either, they are in a menu.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.filterbar import FilterBar
@@ -16,6 +19,7 @@ from inspector.qt.widgets.segments import Segments
 VIEWS = ("Frames", "Operations", "Timeline", "Statistics")
 # A filter wants to be read: with less room than this for it, it gets a row of its own.
 _LEAST_FOR_FILTER = 300
+_LEAST_FOR_TITLE = 96
 
 
 class TrafficHead(QWidget):
@@ -26,6 +30,7 @@ class TrafficHead(QWidget):
         theme: Theme,
         title: str,
         bar: FilterBar,
+        views: Sequence[QAction],
         actions: Sequence[QAction],
         parent: QWidget | None = None,
     ) -> None:
@@ -34,11 +39,13 @@ class TrafficHead(QWidget):
         self._bar = bar
         self._title, self._detail = Heading(theme, title), Muted(theme)
         self.views = Segments(theme, VIEWS)
+        self._views_menu = _menu_button(theme, views)
         self.scope = QComboBox()
         self.scope.setAccessibleName("Whose traffic")
         self.scope.addItems(["All servers", "This server"])
         # As wide as it may ever be, so that the filter does not move while rows are counted.
-        self._detail.setFixedWidth(self._detail.fontMetrics().horizontalAdvance("000,000 of 000,000"))
+        self._detail_width = self._detail.fontMetrics().horizontalAdvance("000,000 of 000,000")
+        self._detail.setMaximumWidth(self._detail_width)
         self._tools = self._make_tools(actions)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
@@ -49,6 +56,8 @@ class TrafficHead(QWidget):
         self._grid.addWidget(self._detail, 0, 1)
         self._grid.addWidget(self._tools, 0, 3)
         self._is_narrow: bool | None = None
+        self._is_tight: bool | None = None
+        self._set_tight(False)
         self._arrange(is_narrow=False)
         theme.changed.connect(self.update)
 
@@ -56,11 +65,19 @@ class TrafficHead(QWidget):
         """A few words beside the title: `12 of 250`."""
         self._detail.setText(text)
 
+    def show_view(self, index: int) -> None:
+        """Which of the views is in front."""
+        self.views.choose(index)
+        self._views_menu.setText(VIEWS[index])
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        parts = (self._title, self._detail, self._tools)
-        taken = sum(part.sizeHint().width() for part in parts) + 4 * SPACE_3
-        self._arrange(is_narrow=event.size().width() - taken < _LEAST_FOR_FILTER)
+        width, tools = event.size().width(), self._tools_width()
+        title = min(self._title.sizeHint().width(), _LEAST_FOR_TITLE)
+        room = width - title - self._detail_width - 4 * SPACE_3
+        self._set_tight(room < tools)
+        taken = self._title.sizeHint().width() + self._detail_width + tools + 4 * SPACE_3
+        self._arrange(is_narrow=width - taken < _LEAST_FOR_FILTER)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -69,6 +86,20 @@ class TrafficHead(QWidget):
     def minimumSizeHint(self) -> QSize:
         # So narrow as the tools alone: the rest gives way before the dock cannot be made smaller.
         return QSize(240, super().minimumSizeHint().height())
+
+    def _tools_width(self) -> int:
+        """With the names of all views, whether they are shown now or not."""
+        shown, other = self.views, self._views_menu
+        hint = self._tools.sizeHint().width()
+        return hint + shown.sizeHint().width() - other.sizeHint().width() if self._is_tight else hint
+
+    def _set_tight(self, is_tight: bool) -> None:
+        if is_tight == self._is_tight:
+            return
+        self._is_tight = is_tight
+        self.views.setHidden(is_tight)
+        self._views_menu.setHidden(not is_tight)
+        self._detail.setMinimumWidth(0 if is_tight else self._detail_width)
 
     def _arrange(self, *, is_narrow: bool) -> None:
         if is_narrow == self._is_narrow:
@@ -88,17 +119,36 @@ class TrafficHead(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_1)
         row.addWidget(self.views)
+        row.addWidget(self._views_menu)
         row.addSpacing(SPACE_1)
         row.addWidget(self.scope)
         for action in actions:
-            row.addWidget(_button(action))
+            row.addWidget(_button(action, tools))
         return tools
 
 
-def _button(action: QAction) -> QToolButton:
+def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
     button = QToolButton()
+    theme.dress(button, "chevron-down", "muted")
+    button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron behind the word
+    menu = QMenu(button)
+    menu.addActions(list(actions))
+    button.setMenu(menu)
+    button.setText(VIEWS[0])
+    button.setToolTip("View")
+    button.setAccessibleName("View")
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _button(action: QAction, parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
     button.setDefaultAction(action)
     button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAccessibleName(action.iconText())
+    # Qt hides the action in menus and tool bars only.
+    action.visibleChanged.connect(lambda: button.setHidden(not action.isVisible()))
     return button

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON
-from inspector.base.units import plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
@@ -22,7 +21,8 @@ from inspector.qt.panels.traffic.filtering import FilterLanguage
 from inspector.qt.panels.traffic.head import TrafficHead
 from inspector.qt.panels.traffic.narrowing import Narrowing
 from inspector.qt.panels.traffic.rowcommands import RowCommands
-from inspector.qt.panels.traffic.standing import count_words, open_or_explain
+from inspector.qt.panels.traffic.split import DetailSplit
+from inspector.qt.panels.traffic.standing import Standing
 from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.panels.traffic.views import View, Views
 from inspector.qt.theme import Theme
@@ -49,12 +49,14 @@ class TrafficPanel(QWidget):
         compare_requested: Show what differs between two rows; carries them.
         help_requested: Show how filters are written.
         rules_requested: Let the person change the colour rules.
+        current_changed: Another row is chosen (`current_number`), or none.
     """
 
     resend_requested = Signal(int)
     compare_requested = Signal(object)
     help_requested = Signal()
     rules_requested = Signal()
+    current_changed = Signal()
 
     def __init__(
         self,
@@ -80,19 +82,22 @@ class TrafficPanel(QWidget):
         self._tints = RowTints(source.log, theme, self.language.matcher)
         self.model = TrafficModel(source.log, theme)
         self.model.tint = self._tints.color
-        self.table = TrafficTable(self.model, theme, memory)
+        self.table = TrafficTable(self.model, theme, memory, can_follow=source.is_live)
         self.filter_bar = FilterBar(theme, _PLACEHOLDER, self.language.complete, self.language.check)
         self.search = self.filter_bar.field
-        self.head = TrafficHead(theme, source.title, self.filter_bar, [self._actions[id] for id in _BUTTONS])
+        views, buttons = ([self._actions[id] for id in ids] for ids in (_VIEWS, _BUTTONS))
+        self.head = TrafficHead(theme, source.title, self.filter_bar, views, buttons)
         self.scope = self.head.scope
         self.strips = Strips(theme)
         self._show_hidden = QAction("Show it", self)
-        self._look_on = QAction("Look on", self)
         self._gate = Gate(theme, self.table)
+        self._standing = Standing(
+            source, self.model, self.head, self.filter_bar, self.strips, self._gate, self._actions
+        )
         self.views = Views(self._gate, source, self.model.search, theme)
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._place_of_detail = EmptyState(theme)
-        self._rows = RowCommands(source.log, self.table, self._actions, theme)
+        self._split = DetailSplit(self.views, self._place_of_detail)
+        self._rows = RowCommands(source.log, self.table, self.current_number, self._actions, theme)
         self._narrowing = Narrowing(
             self.model,
             self.language,
@@ -111,14 +116,11 @@ class TrafficPanel(QWidget):
         """Made for the first row that is chosen: its viewers take 50 ms of the window's start to build."""
         from inspector.qt.panels.traffic.detail import DetailView
 
-        sizes = self._splitter.sizes()
         view = DetailView(self.source, self._bridge, self.theme)
         view.filter_requested.connect(self.filter_on)
         view.row_requested.connect(self.go_to)
-        self._splitter.replaceWidget(1, view)
-        self._place_of_detail.deleteLater()
-        view.show()
-        self._splitter.setSizes(sizes)
+        view.set_by_operation(self.model.cells.is_by_operation)
+        self._split.put_detail(view)
         return view
 
     @property
@@ -139,19 +141,23 @@ class TrafficPanel(QWidget):
         """Go to a row of the log. False when it is not shown."""
         return self.table.show_number(number)
 
+    def current_number(self) -> int | None:
+        """The chosen row of the log: the one whose detail is shown, also when no row of the table is it."""
+        return self.detail.number if self._has_detail else None
+
     def go_to(self, number: int) -> None:
         """Go to a row of the log; when it is not shown, say so and offer to show it."""
         self.strips.take_back("hidden")
-        if not self.views.is_table:
+        if not self.views.is_table or self._is_step_of_current(number) or self.choose(number):
             self._show_row(number)
-        elif not self.choose(number):
+        else:
             self._wanted_number = number
             words = f"Row {number + 1:,} is not among those that are shown: {self._narrowing.what_hides()}."
             self.strips.say("hidden", words, self._show_hidden)
 
     def go_to_partner(self) -> None:
         """From a request to its answer, or back."""
-        number = self.table.current_number()
+        number = self.current_number()
         partner = self.source.log.partner(number) if number is not None else None
         if partner is not None:
             self.go_to(partner)
@@ -163,10 +169,12 @@ class TrafficPanel(QWidget):
     def show_view(self, view: int) -> None:
         """Frames, operations, timeline or statistics."""
         self.views.show_view(View(view))
-        self.head.views.choose(view)
+        self.head.show_view(view)
         for each, id in zip(View, _VIEWS, strict=True):
             self._actions[id].setChecked(each == view)
         self._keep_current(lambda: self.model.set_by_operation(view == View.OPERATIONS))
+        if self._has_detail:
+            self.detail.set_by_operation(view == View.OPERATIONS)
         self.table.columns.fit()
 
     # -------------------------------------------------------------- building
@@ -174,16 +182,12 @@ class TrafficPanel(QWidget):
     def _lay_out(self) -> None:
         sentence = "Choose a row to see its message and its bytes."
         self._place_of_detail.show_empty("traffic", "No message chosen", sentence)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.views)
-        self._splitter.addWidget(self._place_of_detail)
-        self._splitter.setSizes([880, 520])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.head)
         column.addWidget(self.strips)
-        column.addWidget(self._splitter, 1)
+        column.addWidget(self._split, 1)
         # Only here: elsewhere the same keys copy what is selected in a text.
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -201,12 +205,12 @@ class TrafficPanel(QWidget):
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
         self.table.menu_requested.connect(self._on_menu_requested)
+        self.table.activated.connect(self._on_row_activated)
         self.head.views.chosen.connect(self.show_view)
         self.views.row_chosen.connect(self.go_to)
         self.views.range_chosen.connect(self.set_range)
         self.views.filter_requested.connect(self._on_filter_requested)
         self._show_hidden.triggered.connect(self._on_show_hidden)
-        self._look_on.triggered.connect(search.go_on)
         self._connect_bar()
         self._connect_rows()
         self._connect_actions()
@@ -217,6 +221,7 @@ class TrafficPanel(QWidget):
         bar.saving_requested.connect(self.choices.save_filter)
         bar.help_requested.connect(self.help_requested)
         bar.field.stop_requested.connect(self.model.search.stop)
+        bar.field.complaint_left.connect(self._standing.tell_complaint)
 
     def _connect_rows(self) -> None:
         self._rows.remarked.connect(self._on_remarked)
@@ -225,20 +230,12 @@ class TrafficPanel(QWidget):
         self._narrowing.problem_found.connect(self._bridge.problem_found)
         self._rows.resend_requested.connect(self.resend_requested)
         self._rows.compare_requested.connect(self.compare_requested)
-        self._rows.copied_masked.connect(self._on_copied_masked)
+        self._rows.copied_masked.connect(self._standing.tell_masked_copy)
 
     def _on_filter_requested(self, text: str) -> None:
         """The rows behind a line of the statistics."""
         self.filter_bar.set_text(text)
         self.show_view(View.FRAMES)
-
-    def _on_copied_masked(self, words: str, copy_whole: Callable[[], object]) -> None:
-        whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
-        whole.triggered.connect(copy_whole)
-        for action in (whole, dismiss):
-            action.triggered.connect(lambda: self.strips.take_back("copied"))
-        self.strips.take_back("copied")
-        self.strips.say("copied", words, whole, "ok", dismiss)
 
     def _connect_actions(self) -> None:
         slots: dict[str, Callable[[], object]] = {
@@ -267,7 +264,7 @@ class TrafficPanel(QWidget):
         self._actions["traffic.frames"].setChecked(True)
         if not self.source.is_live:  # when the panel has been built and shown: that takes its time, too
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
-        self._tell()
+        self._standing.tell()
 
     # -------------------------------------------------------------- rows come
 
@@ -275,7 +272,7 @@ class TrafficPanel(QWidget):
         self.table.begin_change()
         self.model.extend(length)
         self.table.end_change()
-        self._tell_pause()
+        self._standing.tell_pause()
         if self._has_detail:
             self.detail.refresh()
 
@@ -285,23 +282,13 @@ class TrafficPanel(QWidget):
         self.search.set_progress(search.share if search.is_searching else None)
         if self.table.is_following and search.is_searching:
             self.table.scrollToBottom()
-        self._tell()
+        self._standing.tell()
 
     def _on_pause_toggled(self, paused: bool) -> None:
         self.table.begin_change()
         self.model.set_paused(paused)
         self.table.end_change()
-        self._tell_pause()
-
-    def _tell_pause(self) -> None:
-        action = self._actions["traffic.pause"]
-        action.setText("Resume" if action.isChecked() else "Pause")
-        if not action.isChecked():
-            self.strips.take_back("pause")
-            return
-        new = self.model.new_while_paused
-        words = f"Paused, {new:,} new." if new else "Paused."
-        self.strips.say("pause", f"{words} Everything is recorded all the same.", action)
+        self._standing.tell_pause()
 
     # -------------------------------------------------------------- which rows
 
@@ -312,12 +299,12 @@ class TrafficPanel(QWidget):
     def _on_clear(self) -> None:
         self.model.clear_view()
         self._show_row(None)
-        self._tell()
+        self._standing.tell()
 
     def _on_only_operation(self) -> None:
         from inspector.qt.panels.traffic.rowmenu import terms_of
 
-        number = self.table.current_number()
+        number = self.current_number()
         if number is not None and self.source.log.operation(number) is not None:
             self.show_view(View.FRAMES)
             self._narrow(terms_of(self.source.log, number, Column.OPERATION)[0], False)
@@ -325,19 +312,18 @@ class TrafficPanel(QWidget):
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
         self.strips.take_back("hidden")
-        number = self.detail.number if self._has_detail else None
-        self._hidden_number = number
+        self._hidden_number = self.current_number()
         self.table.begin_change()
         change()
         self._choose_hidden_again()
         self.table.end_change()
-        self._tell()
+        self._standing.tell()
 
     def _choose_hidden_again(self) -> None:
         """A filter that is still looking may find the chosen row later."""
         if self._hidden_number is None:
             return
-        row = self.model.find_row(self._hidden_number)
+        row = self.model.find_row(self._shown_as(self._hidden_number))
         if row is not None:
             self._hidden_number = None
             index = self.model.index(row, Column.MESSAGE)
@@ -345,17 +331,34 @@ class TrafficPanel(QWidget):
             if not self.table.is_following:
                 self.table.scrollTo(index)
 
+    def _shown_as(self, number: int) -> int:
+        """The row that stands for another one: that of its operation, where operations are listed."""
+        operation = self.source.log.operation(number) if self.model.cells.is_by_operation else None
+        return number if operation is None else operation
+
+    def _is_step_of_current(self, number: int) -> bool:
+        """Does it belong to the operation that is chosen in the list of them?"""
+        shown_as = self._shown_as(number)
+        return shown_as != number and shown_as == self.table.current_number()
+
     # -------------------------------------------------------------- the chosen row
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         self._show_row(self.model.number(current.row()) if current.isValid() else None)
 
     def _show_row(self, number: int | None) -> None:
-        self._rows.update()
         if number is not None:
             self.views.show_row(number)
         if number is not None or self._has_detail:
             self.detail.show_row(number)
+        self._split.set_has_row(number is not None)
+        self._rows.update()
+        self.current_changed.emit()
+
+    def _on_row_activated(self) -> None:
+        """Enter or a double click on an operation opens it: all its messages."""
+        if self.model.cells.is_by_operation:
+            self._on_only_operation()
 
     def _on_menu_requested(self, index: QModelIndex, place: QPoint) -> None:
         from inspector.qt.panels.traffic.rowmenu import make_menu, terms_of
@@ -381,36 +384,11 @@ class TrafficPanel(QWidget):
         self._narrowing.let_in(number, RecordKind(self.source.log.kind(number)))
         self.choose(number)
 
-    # -------------------------------------------------------------- what is said
-
     def _on_choices_changed(self) -> None:
         self.filter_bar.set_history(self.choices.history)
         self.filter_bar.set_saved(self.choices.filters)
         self._tints.set_rules(self.choices.rules)
         self.table.viewport().update()
-
-    def _tell(self) -> None:
-        """How many there are; and when there are none, why not, and what to do."""
-        self.head.set_detail(count_words(self.model))
-        self._actions["traffic.show_cleared"].setEnabled(self.model.is_cleared)
-        self._tell_cleared()
-        self._tell_stopped()
-        open_or_explain(self._gate, self.model, self.source, self._actions)
-
-    def _tell_stopped(self) -> None:
-        search = self.model.search
-        if search.is_stopped:
-            words = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
-            self.strips.say("stopped", words, self._look_on, "muted")
-        else:
-            self.strips.take_back("stopped")
-
-    def _tell_cleared(self) -> None:
-        if self.model.is_cleared and self.model.rowCount():
-            words = f"{plural(self.model.cleared_count, 'earlier row')} cleared from the view."
-            self.strips.say("cleared", words, self._actions["traffic.show_cleared"], "muted")
-        else:
-            self.strips.take_back("cleared")
 
 
 def _without_state(slot: Callable[[], object], checked: bool = False) -> None:

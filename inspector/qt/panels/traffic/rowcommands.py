@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 
 from inspector.base.errors import UserError
@@ -27,6 +27,8 @@ _BIGGEST_COPY = 1024 * 1024
 class RowCommands(QObject):
     """Connects the actions that are about rows, and says which can be used.
 
+    `current` gives the row whose detail is shown: not every view has a table in which it could be chosen.
+
     Signals:
         remarked: Marks or comments changed; carries the rows.
         wanted: Go to this row.
@@ -44,11 +46,17 @@ class RowCommands(QObject):
     copied_masked = Signal(str, object)
 
     def __init__(
-        self, log: TrafficLog, table: TrafficTable, actions: dict[str, QAction], theme: Theme
+        self,
+        log: TrafficLog,
+        table: TrafficTable,
+        current: Callable[[], int | None],
+        actions: dict[str, QAction],
+        theme: Theme,
     ) -> None:
         super().__init__(table)
         self._log = log
         self._table = table
+        self._current = current
         self._actions = actions
         self._theme = theme
         slots: dict[str, Callable[[], object]] = {
@@ -71,7 +79,7 @@ class RowCommands(QObject):
 
     def update(self) -> None:
         """Another row is chosen, or the marks changed."""
-        number = self._table.current_number()
+        number = self._current()
         has_row, chosen = number is not None, len(self._table.selectionModel().selectedRows())
         is_ours = number is not None and self._is_request_of_ours(number)
         has_operation = number is not None and self._log.operation(number) is not None
@@ -107,15 +115,19 @@ class RowCommands(QObject):
         """Ask for one in a small window at the row."""
         from inspector.qt.widgets.notepopup import NotePopup
 
-        number = self._table.current_number()
+        number = self._current()
         if number is None:
             return
         popup = NotePopup(
             self._theme, f"Comment on row {number + 1:,}", self._log.remark(number).comment, self._table
         )
         popup.kept.connect(lambda text: self.set_comment(number, text))
-        place = self._table.visualRect(self._table.currentIndex()).bottomLeft()
-        popup.open_at(self._table.viewport().mapToGlobal(place))
+        popup.open_at(self._table.viewport().mapToGlobal(self._place_of(number)))
+
+    def _place_of(self, number: int) -> QPoint:
+        """Below a row of the table, or at its head when another view has chosen the row."""
+        is_here = number == self._table.current_number()
+        return self._table.visualRect(self._table.currentIndex()).bottomLeft() if is_here else QPoint()
 
     def set_comment(self, number: int, text: str) -> None:
         self._log.set_remark(number, replace(self._log.remark(number), comment=text))
@@ -127,7 +139,7 @@ class RowCommands(QObject):
 
     def _go_to_mark(self, step: int) -> None:
         """The next remark that there is, round the end."""
-        rows, here = self._log.remarked(), self._table.current_number()
+        rows, here = self._log.remarked(), self._current()
         if not rows:
             return
         if here is None:
@@ -146,7 +158,7 @@ class RowCommands(QObject):
 
     def _copy_as(self, shape: str) -> None:
         """Secrets are masked: such a text is pasted into chats and issues. It can be copied whole after."""
-        number = self._table.current_number()
+        number = self._current()
         if number is None:
             return
         if self._size_of_exchange(number) > _BIGGEST_COPY:
@@ -183,7 +195,7 @@ class RowCommands(QObject):
         return Masking(find_secrets(self._log, self._exchange_of(number)))
 
     def _resend(self) -> None:
-        number = self._table.current_number()
+        number = self._current()
         if number is not None and self._is_request_of_ours(number):
             self.resend_requested.emit(number)
 
@@ -192,5 +204,5 @@ class RowCommands(QObject):
         return self._log.kind(number) in kinds and self._log.direction(number) == Direction.OUT
 
     def _chosen(self) -> list[int]:
-        number = self._table.current_number()
-        return self._table.selected_numbers() or ([number] if number is not None else [])
+        number, selected = self._current(), self._table.selected_numbers()
+        return selected if number in selected else [] if number is None else [number]

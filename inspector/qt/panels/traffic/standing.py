@@ -2,12 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from inspector.base.units import plural
 from inspector.qt.models.source import TrafficSource
 from inspector.qt.models.traffic import TrafficModel
+from inspector.qt.panels.traffic.head import TrafficHead
+from inspector.qt.widgets.filterbar import FilterBar
 from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.strips import Strips
+
+
+class Standing(QObject):
+    """Says it where it is looked for: a count in the head, states in strips, why it is empty in the table."""
+
+    def __init__(
+        self,
+        source: TrafficSource,
+        model: TrafficModel,
+        head: TrafficHead,
+        bar: FilterBar,
+        strips: Strips,
+        gate: Gate,
+        actions: dict[str, QAction],
+    ) -> None:
+        super().__init__(head)
+        self._source = source
+        self._model = model
+        self._head = head
+        self._bar = bar
+        self._strips = strips
+        self._gate = gate
+        self._actions = actions
+        self._look_on = QAction("Look on", self)
+        self._look_on.triggered.connect(model.search.go_on)
+        self._take_back = QAction("Take it back", self)
+        self._take_back.triggered.connect(bar.take_back)
+
+    def tell(self) -> None:
+        """How many rows there are; and when there are none, why not, and what to do."""
+        self._head.set_detail(count_words(self._model))
+        self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
+        self._tell_cleared()
+        self._tell_stopped()
+        open_or_explain(self._gate, self._model, self._source, self._actions)
+
+    def tell_pause(self) -> None:
+        """That the table stands still, and what it misses."""
+        action = self._actions["traffic.pause"]
+        action.setText("Resume" if action.isChecked() else "Pause")
+        if not action.isChecked():
+            self._strips.take_back("pause")
+            return
+        new = self._model.new_while_paused
+        words = f"Paused, {new:,} new." if new else "Paused."
+        self._strips.say("pause", f"{words} Everything is recorded all the same.", action)
+
+    def tell_complaint(self, words: str) -> None:
+        """What is wrong with a filter that the person has left; nothing ends it.
+
+        While they write, the line says it itself: a strip would come and go under their hands.
+        """
+        self._strips.take_back("complaint")
+        if words:
+            before = "The filter before it still holds." if self._bar.applied else "Nothing is filtered."
+            self._strips.say("complaint", f"{words} {before}", self._take_back, "error")
+
+    def tell_masked_copy(self, words: str, copy_whole: Callable[[], object]) -> None:
+        """Something was copied without its secrets; it can be copied with them."""
+        whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
+        whole.triggered.connect(copy_whole)
+        for action in (whole, dismiss):
+            action.triggered.connect(lambda: self._strips.take_back("copied"))
+        self._strips.take_back("copied")
+        self._strips.say("copied", words, whole, "ok", dismiss)
+
+    def _tell_stopped(self) -> None:
+        search = self._model.search
+        if search.is_stopped:
+            words = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
+            self._strips.say("stopped", words, self._look_on, "muted")
+        else:
+            self._strips.take_back("stopped")
+
+    def _tell_cleared(self) -> None:
+        if self._model.is_cleared and self._model.rowCount():
+            words = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
+            self._strips.say("cleared", words, self._actions["traffic.show_cleared"], "muted")
+        else:
+            self._strips.take_back("cleared")
 
 
 def count_words(model: TrafficModel) -> str:

@@ -6,6 +6,7 @@ from PySide6.QtCore import (
     QEvent,
     QItemSelection,
     QItemSelectionModel,
+    QKeyCombination,
     QModelIndex,
     QObject,
     QPoint,
@@ -21,9 +22,11 @@ from inspector.qt.panels.traffic.columns import ColumnKeeper
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.itemviews import dress_table
 
+_TO_END = QKeyCombination(Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_End)
+
 
 class TrafficTable(QTableView):
-    """Rows of a `TrafficModel`.
+    """Rows of a `TrafficModel`. One that `can_follow` is of a log that grows: an opened capture has no news.
 
     Signals:
         following_changed: The person scrolled away from the end, or came back to it.
@@ -36,10 +39,17 @@ class TrafficTable(QTableView):
     mark_clicked = Signal(int)
 
     def __init__(
-        self, model: TrafficModel, theme: Theme, memory: QSettings | None, parent: QWidget | None = None
+        self,
+        model: TrafficModel,
+        theme: Theme,
+        memory: QSettings | None,
+        *,
+        can_follow: bool = True,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._traffic = model
+        self._can_follow = can_follow
         self._is_following = False
         self._is_moving = False
         self._new_below = 0
@@ -76,6 +86,7 @@ class TrafficTable(QTableView):
         return self._new_below
 
     def set_following(self, follow: bool) -> None:
+        follow &= self._can_follow
         if follow != self._is_following:
             self._is_following = follow
             self._set_new_below(0)
@@ -132,7 +143,7 @@ class TrafficTable(QTableView):
         if event.key() == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
             if (number := self.current_number()) is not None:
                 self.mark_clicked.emit(number)
-        elif event.key() == Qt.Key.Key_End and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+        elif self._can_follow and event.keyCombination() == _TO_END:
             self.set_following(True)
         else:
             super().keyPressEvent(event)
@@ -151,7 +162,7 @@ class TrafficTable(QTableView):
             self.set_following(value >= self.verticalScrollBar().maximum() - 2)
 
     def _on_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
-        if not self._is_following and last == self._traffic.rowCount() - 1:
+        if self._can_follow and not self._is_following and last == self._traffic.rowCount() - 1:
             self._set_new_below(self._new_below + self._traffic.new_among(first, last))
 
     def _on_reset(self) -> None:

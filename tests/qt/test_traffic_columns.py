@@ -1,0 +1,103 @@
+"""The columns of the traffic table: which, how wide, sorted by; in a narrow panel too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, QSettings, Qt
+from PySide6.QtTest import QTest
+
+from inspector.qt.models.traffic import Column
+from tests.qt.lens_driver import Lens, scripted
+from tests.qt.traffic_eyes import chosen, column, fill
+
+
+def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    lens.window.resize(1000, 700)
+    lens.until(lambda: panel.table.isColumnHidden(Column.ID))
+    assert panel.table.isColumnHidden(Column.SERVER)
+    assert panel.table.columnWidth(Column.MESSAGE) >= 150
+    lens.window.resize(1800, 900)
+    lens.until(lambda: not panel.table.isColumnHidden(Column.ID))
+    assert not panel.table.isColumnHidden(Column.SERVER)
+
+
+def test_column_that_was_put_in_by_hand_stays_in_a_narrow_table_and_in_the_next_window(
+    make_lens: Callable[[], Lens],
+) -> None:
+    first = make_lens()
+
+    def choose() -> None:
+        columns = first.window.traffic.table.columns
+        columns.set_shown(Column.ID, True)
+        columns.set_shown(Column.REVISION, True)
+        columns.set_shown(Column.TIME, False)
+        header = first.window.traffic.table.horizontalHeader()
+        header.moveSection(header.visualIndex(Column.STATUS), 0)
+        header.resizeSection(Column.STATUS, 123)
+        first.window.resize(700, 700)
+        first.settle()
+
+    first.play(choose)
+    second = make_lens()
+
+    def look() -> None:
+        table = second.window.traffic.table
+        second.connect(scripted())  # with rows, the table is there and has its width
+        second.until(lambda: table.isColumnHidden(Column.SERVER))
+        assert not table.isColumnHidden(Column.ID)
+        assert not table.isColumnHidden(Column.REVISION)
+        assert table.isColumnHidden(Column.TIME)
+        assert table.horizontalHeader().visualIndex(Column.STATUS) == 0
+        assert table.columnWidth(Column.STATUS) == 123
+        table.columns.reset()
+        assert not table.isColumnHidden(Column.TIME)
+        assert table.horizontalHeader().visualIndex(Column.STATUS) == Column.STATUS
+
+    second.play(look)
+
+
+def test_layout_of_columns_that_is_rubbish_does_no_harm(make_lens: Callable[[], Lens]) -> None:
+    folder = make_lens().folder
+    rubbish = json.dumps({"order": ["NONE", 7], "shown": {"X": 1}, "widths": {"TIME": -5, "ID": "wide"}})
+    settings = QSettings(str(folder / "layout.ini"), QSettings.Format.IniFormat)
+    settings.setValue("traffic/columns", rubbish)
+    settings.sync()
+    lens = make_lens()
+
+    def look() -> None:
+        assert lens.window.traffic.table.columnWidth(Column.TIME) == 104
+
+    lens.play(look)
+
+
+def test_click_on_a_head_sorts_up_then_down_then_as_they_came(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.call("echo", {"text": "hi"})
+    lens.settle()
+    arrival = column(panel, Column.NUMBER)
+    header = panel.table.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(Column.MESSAGE) + 20, 8)
+    up = sorted(map(str, column(panel, Column.MESSAGE)))
+    for expected in (up, up[::-1]):
+        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert column(panel, Column.MESSAGE) == expected
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert column(panel, Column.NUMBER) == arrival
+
+
+def test_chosen_rows_stay_chosen_when_the_table_is_sorted(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    first, second = panel.model.number(1), panel.model.number(4)
+    panel.choose(first)
+    flags = QItemSelectionModel.SelectionFlag
+    panel.table.selectionModel().select(panel.model.index(4, 0), flags.Select | flags.Rows)
+    for _ in range(3):
+        panel.table.columns.cycle_sorting(Column.SIZE)
+        assert (chosen(panel), panel.table.selected_numbers()) == (first, [first, second])
+        assert panel.detail.number == first
