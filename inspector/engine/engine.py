@@ -179,13 +179,15 @@ class Engine:
 
     async def close(self) -> None:
         """Disconnect everything and end every process that we started."""
-        await self._tasks.close()
-        await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
-        await self._worker.close()
-        await self._checker.close()
-        await self.calls.end()
-        self._guard.close()
-        await self.captures.end()
+        try:
+            await self._tasks.close()
+            await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
+            await self._worker.close()
+            await self._checker.close()
+            await self.calls.end()
+            self._guard.close()
+        finally:  # or the next start would offer a capture that nothing happened to
+            await self.captures.end()
 
     # -------------------------------------------------------------- asking servers
 

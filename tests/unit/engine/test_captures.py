@@ -12,12 +12,14 @@ import pytest
 from inspector.base.errors import ConfigError, UserError
 from inspector.config.preferences import KeepCaptures, Preferences
 from inspector.engine.captures import Captures
+from inspector.engine.engine import Engine
 from inspector.engine.exports import ExportFormat
 from inspector.traffic.capture import open_capture
 from inspector.traffic.export.masking import Masking
 from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Remark
+from inspector.transport.tasks import TaskScope
 from tests.helpers.randomlogs import same
 
 
@@ -44,6 +46,25 @@ async def test_a_run_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) ->
     opened = await captures.open(kept.path)
     assert [opened.log.raw(row) for row in range(50)] == [log.raw(row) for row in range(50)]
     await captures.close(opened)
+
+
+async def test_the_capture_is_closed_also_when_something_else_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_tasks: TaskScope) -> None:
+        raise OSError("a bug")
+
+    log = TrafficLog()
+    engine = Engine(log=log, captures=Captures(log, tmp_path / "captures"))
+    await engine.captures.begin()
+    _append(log, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskScope, "close", fail)
+        with pytest.raises(OSError, match="a bug"):
+            await engine.close()
+    (kept,) = await engine.captures.kept()
+    assert (kept.rows, kept.is_running) == (1, False)
+    await engine.close()
 
 
 async def test_a_copy_is_saved_while_recording_goes_on(tmp_path: Path) -> None:
