@@ -1,0 +1,301 @@
+"""A form of named texts: the arguments of a prompt, the variables of a URI template.
+
+Their values are strings, or lists of them. Not sent, empty and filled are three different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.completedline import CompletedLine
+from inspector.qt.widgets.labels import Muted, PlainLabel
+
+Value: TypeAlias = "str | list[str]"
+
+MOST_ROWS = 200
+_LIST_LINES = 3
+_LEAST_HEIGHT = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One row. `hint` is ours, `title` and `description` are the server's."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    is_required: bool = False
+    takes_list: bool = False
+    hint: str = ""
+
+
+class NamedValues(QScrollArea):
+    """Shows a row for each name.
+
+    Signals:
+        changed: A value is another one.
+        completions_wanted: For a value as far as it is typed; carries the name and the text.
+        completions_not_wanted: Nobody waits for them any more; carries the name.
+    """
+
+    changed = Signal()
+    completions_wanted = Signal(str, str)
+    completions_not_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.rows: dict[str, NamedRow] = {}
+        self._shape: tuple[tuple[Named, ...], bool] | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.inside = QWidget()
+        self._column = QVBoxLayout(self.inside)
+        self._column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._column.setSpacing(SPACE_3)
+        self._none = Muted(theme, wrap=True)
+        self._column.addWidget(self._none)
+        self._column.addStretch(1)
+        self.setWidget(self.inside)
+        self.inside.installEventFilter(self)
+
+    def set_rows(self, rows: Sequence[Named], nothing: str, *, completes: bool) -> None:
+        """Ask for other values. `nothing` is said when there are none to ask for.
+
+        What was typed for a name stays, if that name is asked for again.
+        """
+        shape = (tuple(rows), completes)
+        if shape == self._shape:
+            return
+        self._shape = shape
+        kept = self.texts()
+        focused = next((name for name, row in self.rows.items() if row.has_focus()), "")
+        for row in self.rows.values():
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = {named.name: self._make_row(named, completes) for named in rows[:MOST_ROWS]}
+        rest = len(rows) - MOST_ROWS
+        left_out = f"{plural(rest, 'more argument')} can only be sent as a raw message."
+        self._none.setText(nothing if not rows else left_out)
+        self._none.setVisible(not rows or rest > 0)
+        for place, row in enumerate(self.rows.values()):
+            self._column.insertWidget(place, row)
+            row.show()
+        self.set_texts(kept)
+        if focused in self.rows:
+            self.rows[focused].setFocus()
+
+    def texts(self) -> dict[str, str | None]:
+        """What is typed, by name: None where nothing is sent."""
+        return {name: row.text() for name, row in self.rows.items()}
+
+    def set_texts(self, texts: Mapping[str, str | None]) -> None:
+        for name, text in texts.items():
+            if name in self.rows:
+                self.rows[name].set_text(text)
+
+    def values(self) -> dict[str, Value]:
+        """Those that are sent."""
+        found = {name: row.value() for name, row in self.rows.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def strings(self) -> dict[str, str]:
+        """Those that are sent, a list as its lines."""
+        return {name: text for name, text in self.texts().items() if text is not None}
+
+    def missing(self) -> list[str]:
+        """Names that are required and have no value; they are marked."""
+        found = [name for name, row in self.rows.items() if row.named.is_required and row.text() is None]
+        for name, row in self.rows.items():
+            row.set_complaint("Needed: the prompt requires it." if name in found else "")
+        if found:
+            self.rows[found[0]].setFocus()
+            self.ensureWidgetVisible(self.rows[found[0]])
+        return found
+
+    def show_completions(self, name: str, values: Sequence[str]) -> None:
+        """They came, for a name."""
+        if name in self.rows and self.rows[name].line is not None:
+            self.rows[name].show_completions(values)
+
+    def set_note(self, name: str, words: str) -> None:
+        """Something to know about a row; none to take it away."""
+        if name in self.rows:
+            self.rows[name].set_note(words)
+
+    def sizeHint(self) -> QSize:
+        """So much that nothing would have to be scrolled."""
+        return QSize(super().sizeHint().width(), self.inside.sizeHint().height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), _LEAST_HEIGHT))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.inside and event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()  # a note came or went
+        return super().eventFilter(watched, event)
+
+    def _make_row(self, named: Named, completes: bool) -> NamedRow:
+        row = NamedRow(self._theme, named, completes=completes)
+        row.changed.connect(self.changed)
+        row.completions_wanted.connect(lambda text: self.completions_wanted.emit(named.name, text))
+        row.completions_not_wanted.connect(lambda: self.completions_not_wanted.emit(named.name))
+        return row
+
+
+class NamedRow(QWidget):
+    """A name, its value, and a button that tells an empty text from none.
+
+    Signals:
+        changed, completions_wanted, completions_not_wanted: As of the form.
+    """
+
+    changed = Signal()
+    completions_wanted = Signal(str)
+    completions_not_wanted = Signal()
+
+    def __init__(self, theme: Theme, named: Named, *, completes: bool) -> None:
+        super().__init__()
+        self.named = named
+        self._theme = theme
+        self.line: CompletedLine | None = None
+        self.lines: QPlainTextEdit | None = None
+        self._note = Muted(theme, wrap=True)
+        self._complaint = PlainLabel(theme, tone="error", wrap=True)
+        self._complaint.hide()
+        self._note.hide()
+        self.empty = QToolButton()
+        self.empty.setText("“”")
+        self.empty.setCheckable(True)
+        self.empty.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.empty.setToolTip("Send an empty text; otherwise nothing is sent while the field is empty")
+        self.empty.setAccessibleName(f"Send {one_line(named.name)} as an empty text")
+        editor = self._make_lines() if named.takes_list else self._make_line(completes)
+        self._lay_out(editor)
+        self.setFocusProxy(editor)
+        self.empty.toggled.connect(self._on_empty_toggled)
+
+    # -------------------------------------------------------------- values
+
+    def text(self) -> str | None:
+        """As it is typed; None when nothing is sent."""
+        typed = self._typed()
+        return typed if typed or self.empty.isChecked() else None
+
+    def value(self) -> Value | None:
+        text = self.text()
+        return text.split("\n") if self.lines is not None and text is not None else text
+
+    def set_text(self, text: str | None) -> None:
+        if self.line is not None:
+            self.line.setText(text or "")
+        elif self.lines is not None:
+            self.lines.setPlainText(text or "")
+        self.empty.setChecked(text == "")
+
+    def has_focus(self) -> bool:
+        editor = self.line or self.lines
+        return editor is not None and editor.hasFocus()
+
+    def set_complaint(self, words: str) -> None:
+        self._complaint.setText(words)
+        self._complaint.setVisible(bool(words))
+        editor = self.line or self.lines
+        assert editor is not None
+        editor.setProperty("state", "error" if words else "")
+        editor.style().polish(editor)
+        editor.setAccessibleDescription(words)
+
+    def set_note(self, words: str) -> None:
+        self._note.setText(words)
+        self._note.setVisible(bool(words))
+
+    def show_completions(self, values: Sequence[str]) -> None:
+        if self.line is not None:
+            self.line.show_completions(values)
+
+    def _typed(self) -> str:
+        if self.line is not None:
+            return self.line.text()
+        return self.lines.toPlainText() if self.lines is not None else ""
+
+    # --------------------------------------------------------------
+
+    def _make_line(self, completes: bool) -> CompletedLine:
+        self.line = CompletedLine(self._theme)
+        self.line.completes = completes
+        self.line.setAccessibleName(one_line(self.named.name))
+        self.line.setPlaceholderText("required" if self.named.is_required else "not sent")
+        self.line.textChanged.connect(self._on_changed)
+        self.line.completions_wanted.connect(self.completions_wanted)
+        self.line.completions_not_wanted.connect(self.completions_not_wanted)
+        return self.line
+
+    def _make_lines(self) -> QPlainTextEdit:
+        lines = self.lines = QPlainTextEdit()
+        lines.setProperty("kind", "input")
+        lines.setFont(self._theme.mono_font())
+        lines.setAccessibleName(one_line(self.named.name))
+        lines.setPlaceholderText("not sent; one value a line")
+        lines.setTabChangesFocus(True)
+        lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LIST_LINES + SPACE_3)
+        lines.textChanged.connect(self._on_changed)
+        return lines
+
+    def _lay_out(self, editor: QWidget) -> None:
+        named = self.named
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_1)
+        head.addWidget(
+            PlainLabel(self._theme, one_line(named.name), mono=True, elide=Qt.TextElideMode.ElideRight)
+        )
+        if named.is_required:
+            head.addWidget(PlainLabel(self._theme, "*", tone="error"))
+        beside = " · ".join(one_line(words) for words in (named.title, named.hint) if words)
+        head.addWidget(Muted(self._theme, beside), 1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_1)
+        row.addWidget(editor, 1)
+        row.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(head)
+        column.addLayout(row)
+        if named.description:
+            column.addWidget(PlainLabel(self._theme, named.description[:600], tone="muted", wrap=True))
+        column.addWidget(self._note)
+        column.addWidget(self._complaint)
+
+    def _on_changed(self) -> None:
+        if self._typed() and self.empty.isChecked():
+            self.empty.setChecked(False)
+        self.empty.setEnabled(not self._typed())
+        if not self._complaint.isHidden():
+            self.set_complaint("")
+        self.changed.emit()
+
+    def _on_empty_toggled(self, is_on: bool) -> None:
+        if self.line is not None:
+            unsent = "required" if self.named.is_required else "not sent"
+            self.line.setPlaceholderText("an empty text" if is_on else unsent)
+        self._on_changed()

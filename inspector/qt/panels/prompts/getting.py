@@ -1,0 +1,218 @@
+"""One prompt: what it says about itself, its arguments, and what getting it gave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.types import Malformed, Prompt
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.completing import Completing
+from inspector.qt.forms.namedvalues import Named, NamedValues
+from inspector.qt.panels.prompts.result import PromptResult
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.rawedit import is_submit
+
+_LONGEST_DESCRIPTION = 600
+_SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_LEAST_WIDTH = 180
+_MOST_KEPT = 100  # outcomes of other prompts
+
+
+class PromptView(QWidget):
+    """Arguments on the left, messages on the right. One request at a time.
+
+    Signals:
+        readiness_changed: `can_get` may be another now.
+    """
+
+    readiness_changed = Signal()
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._prompt: Prompt | None = None
+        self._typed: dict[str, dict[str, str | None]] = {}
+        self._outcomes: dict[str, CallOutcome] = {}
+        self._is_connected = False
+        self.completes = False
+        self._task: asyncio.Task[None] | None = None
+        self._title = Heading(theme)
+        self._name = Muted(theme)
+        self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.alert = Alert(theme)
+        self.form = NamedValues(theme)
+        self._completing = Completing(bridge, server, self.form)
+        self.result = PromptResult(bridge, theme)
+        self._cancel_action = QAction("Cancel", self)
+        self._cancel_action.triggered.connect(self.cancel)
+        self._lay_out()
+
+    @property
+    def prompt(self) -> Prompt | None:
+        return self._prompt
+
+    @property
+    def can_get(self) -> bool:
+        return self._prompt is not None and self._is_connected and self._task is None
+
+    def set_connected(self, connected: bool) -> None:
+        self._is_connected = connected
+        self.readiness_changed.emit()
+
+    def set_prompt(self, prompt: Prompt) -> None:
+        """Go to a prompt, its arguments and its latest messages. Those of the one before are kept."""
+        is_other = self._prompt is None or self._prompt.name != prompt.name
+        self._keep_typed()
+        self._prompt = prompt
+        self._show_words(prompt.title or prompt.name, prompt.name if prompt.title else "", prompt.description)
+        self._show_form(prompt)
+        if is_other:
+            self._show_latest(prompt)
+        self.readiness_changed.emit()
+
+    def set_malformed(self, item: Malformed) -> None:
+        """An entry of the list that cannot be asked for: show why, and what was sent."""
+        self._keep_typed()
+        self._prompt = None
+        self._show_words("Not usable", "", f"{item.reason}.")
+        self.form.set_rows([], "", completes=False)
+        self.result.show_malformed(item.value)
+        self.readiness_changed.emit()
+
+    # -------------------------------------------------------------- getting
+
+    def get(self, *, anyway: bool = False) -> None:
+        """Get the prompt. Without a required argument nothing is sent, unless it is to be `anyway`."""
+        if not self.can_get or self._prompt is None:
+            return
+        if self.form.missing() and not anyway:
+            return
+        arguments = self.form.strings()
+        self._task = self._bridge.start(f"get {self._prompt.name}", self._get(self._prompt, arguments), self)
+        self.result.show_waiting(self._cancel_action)
+        self.readiness_changed.emit()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _get(self, prompt: Prompt, arguments: dict[str, str]) -> None:
+        started = time.monotonic_ns()
+        try:
+            outcome = await self._bridge.get_prompt(self._server, prompt.name, arguments)
+        except asyncio.CancelledError:
+            await self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
+            raise
+        await self._finish(prompt, outcome)
+
+    async def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
+        """An outcome belongs to its prompt: it is shown there, now or when the person comes back to it."""
+        self._task = None
+        self._outcomes.pop(prompt.name, None)
+        self._outcomes[prompt.name] = outcome
+        while len(self._outcomes) > _MOST_KEPT:
+            del self._outcomes[next(iter(self._outcomes))]
+        self.readiness_changed.emit()
+        if self._prompt is not None and self._prompt.name == prompt.name:
+            await self.result.show_outcome(outcome)
+
+    # --------------------------------------------------------------
+
+    def _show_latest(self, prompt: Prompt) -> None:
+        outcome = self._outcomes.get(prompt.name)
+        if outcome is None:
+            self.result.show_nothing()
+        else:
+            self._bridge.start(f"show {prompt.name}", self.result.show_outcome(outcome), self)
+
+    def _show_words(self, title: str, name: str, description: str) -> None:
+        self._title.setText(one_line(title))
+        self._name.setText(one_line(name))
+        self._name.setVisible(bool(name))
+        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self._description.setVisible(bool(description.strip()))
+        self.alert.close_all()
+
+    def _show_form(self, prompt: Prompt) -> None:
+        self._completing.set_ref({"type": "ref/prompt", "name": prompt.name})
+        arguments = prompt.arguments
+        rows = [Named(each.name, each.title, each.description, each.is_required) for each in arguments]
+        self.form.set_rows(rows, "This prompt takes no arguments.", completes=self.completes)
+        self.form.set_texts(self._typed.get(prompt.name, dict.fromkeys(self.form.rows)))
+        listed = prompt.source.get("arguments")
+        unusable = (len(listed) if isinstance(listed, list) else 0) - len(arguments)
+        if unusable > 0:
+            words = f"{unusable:,} of its arguments cannot be used: they have no name."
+            self.alert.say("arguments", words, "Send the prompt as a raw message to try them.")
+
+    def _keep_typed(self) -> None:
+        if self._prompt is not None:
+            self._typed[self._prompt.name] = self.form.texts()
+
+    def event(self, event: QEvent) -> bool:
+        # The window has other commands on these keys: here they are for getting the prompt.
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _gets(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if _gets(event):
+            self.get(anyway=not is_submit(event))
+        else:
+            super().keyPressEvent(event)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(SPACE_1)
+        head = QVBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
+        head.setSpacing(SPACE_1)
+        title = QHBoxLayout()
+        title.setSpacing(SPACE_2)
+        title.addWidget(self._title)
+        title.addWidget(self._name, 1)
+        head.addLayout(title)
+        head.addWidget(self._description)
+        column.addLayout(head)
+        column.addWidget(self.alert)
+        column.addWidget(self.form, 1)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        buttons.setSpacing(SPACE_2)
+        buttons.addWidget(ActionButton(self._actions["prompt.get"], "primary"))
+        buttons.addStretch(1)
+        column.addLayout(buttons)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.result)
+        left.setMinimumWidth(_LEAST_WIDTH)
+        splitter.setSizes([360, 540])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+
+def _gets(event: QKeyEvent) -> bool:
+    """Ctrl+Return, or with Shift for sending what is incomplete."""
+    modifier = Qt.KeyboardModifier
+    modifiers = event.modifiers() & ~(modifier.KeypadModifier | modifier.ShiftModifier)
+    return event.key() in _SUBMITTING and modifiers == modifier.ControlModifier

@@ -1,0 +1,259 @@
+"""The left side: resources as a list or a tree, templates apart, one search over both."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QListView,
+    QSplitter,
+    QStackedWidget,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.units import plural
+from inspector.protocol.types import Listing, Resource, ResourceTemplate
+from inspector.qt.models.listnews import ListNews
+from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
+from inspector.qt.models.resources import RESOURCES, TEMPLATES
+from inspector.qt.models.resourcetree import ResourceTreeModel
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.itemviews import dress_list, dress_tree
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.markedrows import MarkedRows
+from inspector.qt.widgets.searchfield import SearchField
+from inspector.qt.widgets.segments import Segments
+from inspector.qt.widgets.toolbar import PanelHeader
+
+_LIST, _TREE = 0, 1
+_MOST_OPENED = 300  # resources that a search shows with all their folders open
+
+
+class ResourceLists(QWidget):
+    """Two lists of which one has the chosen item.
+
+    Signals:
+        chosen: The person went to an item; carries it.
+        activated: They want to read it, with Return or a double click.
+        uri_typed: They typed a URI that is in no list, and pressed Return; carries it.
+    """
+
+    chosen = Signal(object)
+    activated = Signal(object)
+    uri_typed = Signal(str)
+
+    def __init__(self, theme: Theme, refresh: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._current: Item | None = None
+        self._is_moving = False
+        self.resources = OfferedModel(RESOURCES)
+        self.templates = OfferedModel(TEMPLATES)
+        self.tree_model = ResourceTreeModel(self.resources)
+        self.search = SearchField(theme, "Search resources")
+        self.shape = Segments(theme, ("List", "Tree"))
+        self.shape.setAccessibleName("How resources are listed")
+        self.list, self.tree, self.template_list = QListView(), QTreeView(), QListView()
+        self._views = QStackedWidget()
+        self._nothing = Muted(theme, wrap=True)
+        self._header = PanelHeader(theme, "Resources")
+        self._template_header = PanelHeader(theme, "Templates")
+        self._lower = QWidget()
+        self._dress()
+        self._lay_out(refresh)
+        self._connect()
+
+    # -------------------------------------------------------------- what others ask
+
+    @property
+    def total(self) -> int:
+        return self.resources.total + self.templates.total
+
+    def set_resources(self, listing: Listing[Resource]) -> ListNews:
+        return self.resources.set_items(listing.items, listing.malformed)
+
+    def set_templates(self, listing: Listing[ResourceTemplate]) -> ListNews:
+        news = self.templates.set_items(listing.items, listing.malformed)
+        self._lower.setVisible(bool(self.templates.total))
+        return news
+
+    def renewed(self) -> Item | None:
+        """The chosen item as the lists have it now; None when they have it no longer."""
+        match self._current:
+            case Resource():
+                return self.resources.find(self._current.uri)
+            case ResourceTemplate():
+                return self.templates.find(self._current.uri_template)
+        return None
+
+    def choose(self, item: Item | None) -> None:
+        """Go to an item without a signal; one that is in no list is on no row."""
+        self._current = item
+        self._is_moving = True
+        in_resources = isinstance(item, Resource)
+        row = self.resources.row_of(item.uri) if isinstance(item, Resource) else None
+        self.list.setCurrentIndex(self.resources.index(row) if row is not None else QModelIndex())
+        if self.shape.index() == _TREE:
+            index = self.tree_model.index_of(item.uri) if isinstance(item, Resource) else QModelIndex()
+            self.tree.setCurrentIndex(index)
+        row = self.templates.row_of(item.uri_template) if isinstance(item, ResourceTemplate) else None
+        self.template_list.setCurrentIndex(
+            self.templates.index(row) if row is not None and not in_resources else QModelIndex()
+        )
+        self._is_moving = False
+
+    def first(self) -> Item | None:
+        return self.resources.item(0) or self.templates.item(0)
+
+    def toggle_tree(self) -> None:
+        self.shape.choose(_LIST if self.shape.index() == _TREE else _TREE)
+        self._on_shape_chosen()
+
+    # --------------------------------------------------------------
+
+    def _dress(self) -> None:
+        for view, model, name in (
+            (self.list, self.resources, "Resources"),
+            (self.template_list, self.templates, "Resource templates"),
+        ):
+            view.setModel(model)
+            view.setAccessibleName(name)
+            dress_list(view, self._theme)
+        self.tree.setModel(self.tree_model)
+        self.tree.setAccessibleName("Resources by URI")
+        self.tree.setHeaderHidden(True)
+        dress_tree(self.tree, self._theme)
+        self.tree.setFont(self._theme.mono_font(0.95))
+        for each in (self.list, self.tree, self.template_list):
+            each.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, each))
+
+    def _lay_out(self, refresh: QAction) -> None:
+        self._header.add_action(refresh)
+        self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._nothing.hide()
+        self._views.addWidget(self.list)
+        self._views.addWidget(self.tree)
+        upper = QWidget()
+        column = _column(upper)
+        column.addWidget(self._header)
+        boxed = QHBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        boxed.setSpacing(SPACE_2)
+        boxed.addWidget(self.search, 1)
+        boxed.addWidget(self.shape)
+        column.addLayout(boxed)
+        column.addWidget(self._nothing)
+        column.addWidget(self._views, 1)
+        lower = _column(self._lower)
+        lower.addWidget(self._template_header)
+        lower.addWidget(self.template_list, 1)
+        self._lower.hide()
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(upper)
+        splitter.addWidget(self._lower)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([420, 160])
+        _column(self).addWidget(splitter)
+
+    def _connect(self) -> None:
+        self.search.text_settled.connect(self._on_words_settled)
+        self.search.returnPressed.connect(self._on_return)
+        self.shape.chosen.connect(self._on_shape_chosen)
+        self.resources.searched.connect(self._on_searched)
+        self.templates.searched.connect(self._on_searched)
+        self.resources.dataChanged.connect(self.tree.viewport().update)
+        self.list.selectionModel().currentChanged.connect(self._on_list_moved)
+        self.tree.selectionModel().currentChanged.connect(self._on_tree_moved)
+        self.template_list.selectionModel().currentChanged.connect(self._on_template_moved)
+        self.list.activated.connect(lambda index: self._activate(self.resources.item(index.row())))
+        self.tree.activated.connect(lambda index: self._activate(self.tree_model.item(index)))
+        self.template_list.activated.connect(lambda index: self._activate(self.templates.item(index.row())))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
+            (self.tree if self.shape.index() == _TREE else self.list).setFocus()
+        else:
+            super().keyPressEvent(event)
+
+    # -------------------------------------------------------------- searching
+
+    def _on_words_settled(self, words: str) -> None:
+        self.resources.set_words(words.strip())
+        self.templates.set_words(words.strip())
+
+    def _on_return(self) -> None:
+        typed = self.search.text().strip()
+        if ":" in typed and not self.resources.rowCount() and not self.templates.rowCount():
+            self.uri_typed.emit(typed)
+
+    def _on_searched(self) -> None:
+        if self.shape.index() == _TREE:
+            self._rebuild_tree()
+        self._count()
+        self.choose(self._current)
+
+    def _count(self) -> None:
+        for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
+            shown, total = model.rowCount(), model.total
+            header.set_detail(f"{shown:,} of {total:,}" if shown != total else f"{total:,}")
+        found = self.resources.rowCount() + self.templates.rowCount()
+        words = self.resources.words
+        self._nothing.setVisible(bool(words) and not found)
+        is_uri = ":" in words
+        self._nothing.setText("Nothing fits. Press Return to read this URI." if is_uri else "Nothing fits.")
+
+    def count_text(self) -> str:
+        return plural(self.resources.total, "resource")
+
+    # -------------------------------------------------------------- list and tree
+
+    def _on_shape_chosen(self) -> None:
+        is_tree = self.shape.index() == _TREE
+        if is_tree:
+            self._rebuild_tree()
+        self._views.setCurrentIndex(self.shape.index())
+        self.choose(self._current)
+
+    def _rebuild_tree(self) -> None:
+        self.tree_model.rebuild()
+        if self.resources.words and self.resources.rowCount() <= _MOST_OPENED:
+            self.tree.expandAll()
+        elif self.tree_model.rowCount() <= 20:
+            self.tree.expandToDepth(0)
+
+    def _on_list_moved(self, current: QModelIndex) -> None:
+        self._move(self.resources.item(current.row()), current)
+
+    def _on_tree_moved(self, current: QModelIndex) -> None:
+        self._move(self.tree_model.item(current), current)
+
+    def _on_template_moved(self, current: QModelIndex) -> None:
+        self._move(self.templates.item(current.row()), current)
+
+    def _move(self, item: Item | None, index: QModelIndex) -> None:
+        if self._is_moving or item is None or not index.isValid():
+            return
+        self._current = item
+        self._is_moving = True
+        of_templates = index.model() is self.templates
+        other = self._views.currentWidget() if of_templates else self.template_list
+        if isinstance(other, QListView | QTreeView):
+            other.setCurrentIndex(QModelIndex())
+        self._is_moving = False
+        self.chosen.emit(item)
+
+    def _activate(self, item: Item | None) -> None:
+        if item is not None:
+            self.activated.emit(item)
+
+
+def _column(widget: QWidget) -> QVBoxLayout:
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    return column

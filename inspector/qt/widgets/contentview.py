@@ -1,0 +1,253 @@
+"""One thing that a server gave, shown by its kind: text, Markdown, JSON, a table, a picture, bytes.
+
+Everything in it is a stranger's. Nothing is loaded, followed or run; a sound is saved, not played.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import size
+from inspector.engine.contents import Content, ContentKind
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.bytesbody import BytesBody
+from inspector.qt.widgets.csvtable import CsvTable
+from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.jsonview import MAX_COPIED, JsonView
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.markdownview import MarkdownView
+from inspector.qt.widgets.picture import Picture, read_picture
+from inspector.qt.widgets.savebody import BodySaver
+from inspector.qt.widgets.segments import Segments
+
+
+class Form(IntEnum):
+    """A way to look at a content; the number is its place in the switch."""
+
+    RENDERED = 0
+    TABLE = 1
+    PICTURE = 2
+    SOUND = 3
+    PRETTY = 4
+    TEXT = 5
+    BYTES = 6
+
+
+_WORDS = ("Rendered", "Table", "Picture", "Sound", "Pretty", "Text", "Bytes")
+_FORMS: dict[ContentKind, tuple[Form, ...]] = {
+    ContentKind.TEXT: (Form.TEXT,),
+    ContentKind.MARKDOWN: (Form.RENDERED, Form.TEXT),
+    ContentKind.JSON: (Form.PRETTY, Form.TEXT),
+    ContentKind.TABLE: (Form.TABLE, Form.TEXT),
+    ContentKind.PICTURE: (Form.PICTURE, Form.BYTES),
+    ContentKind.SOUND: (Form.SOUND, Form.BYTES),
+    ContentKind.BINARY: (Form.BYTES,),
+    ContentKind.LINK: (Form.PRETTY,),
+    ContentKind.UNKNOWN: (Form.PRETTY, Form.TEXT),
+}
+_ENDINGS = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "audio/wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "application/pdf": "pdf",
+    "application/zip": "zip",
+}
+_KIND_ENDINGS = {
+    ContentKind.MARKDOWN: "md",
+    ContentKind.TABLE: "csv",
+    ContentKind.TEXT: "txt",
+    ContentKind.BINARY: "bin",
+}
+
+
+class ContentView(QWidget):
+    """Give it a `Content`. `copy_action` and `save_action` take all of it.
+
+    `strip`, with the switch and the buttons, may be put elsewhere.
+
+    Signals:
+        uri_requested: The person wants to see what a link leads to; carries its URI.
+    """
+
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._content = Content(ContentKind.TEXT)
+        self.forms = Segments(theme, _WORDS)
+        self.forms.setAccessibleName("How the content is shown")
+        self._facts = Muted(theme)
+        self.strip = QWidget()
+        self.alert = Alert(theme)
+        self.text = JsonView(theme, "Content")
+        self.saver = BodySaver(theme)
+        self._pages = QStackedWidget()
+        self._markdown: MarkdownView | None = None
+        self._table: CsvTable | None = None
+        self._picture: Picture | None = None
+        self._sound: EmptyState | None = None
+        self.copy_action = self._action("copy", "Copy", self.copy)
+        self.save_action = self._action("save", "Save…", self.save)
+        self.open_action = self._action("resource", "Open", self._on_open)
+        self._open_button = ActionButton(self.open_action)
+        self._lay_out()
+        self.forms.chosen.connect(self._on_form_chosen)
+        self.text.save_requested.connect(self.save)
+        self.clear()
+
+    @property
+    def content(self) -> Content:
+        return self._content
+
+    def form(self) -> Form:
+        return Form(self.forms.index())
+
+    def show_content(self, content: Content) -> None:
+        """Show something else, in the form that fits it best."""
+        self._content = content
+        allowed = _FORMS[content.kind]
+        for form in Form:
+            self.forms.button(form).setVisible(form in allowed)
+        self.forms.setVisible(len(allowed) > 1)
+        self._facts.setText(_facts(content))
+        self.copy_action.setEnabled(content.is_text and 0 < len(content.data) <= MAX_COPIED)
+        self.save_action.setEnabled(bool(content.data))
+        self._open_button.setVisible(content.kind is ContentKind.LINK and bool(content.uri))
+        self.alert.close_all()
+        if content.problem:
+            self.alert.say("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
+        self.forms.choose(allowed[0])
+        self._show_form()
+
+    def clear(self) -> None:
+        self.show_content(Content(ContentKind.TEXT))
+
+    def copy(self) -> None:
+        """The whole text, as it came."""
+        QGuiApplication.clipboard().setText(self._content.data.decode(errors="replace"))
+
+    def save(self) -> None:
+        """Ask where, and write all of it. The suggested name is ours: a server's text gets near no path."""
+        self.saver.ask(BytesBody(self._content.data), f"content.{ending(self._content)}")
+
+    # --------------------------------------------------------------
+
+    def _show_form(self) -> None:
+        content, form = self._content, self.form()
+        match form:
+            case Form.RENDERED:
+                self._show(self._markdown_page())
+            case Form.TABLE:
+                self._show(self._table_page())
+            case Form.PICTURE:
+                self._show_picture()
+            case Form.SOUND:
+                self._show(self._sound_page())
+            case Form.PRETTY:
+                self.text.set_body(BytesBody(content.data), "pretty")
+                self._show(self.text)
+            case Form.TEXT:
+                self.text.set_text(content.data, "text")
+                self._show(self.text)
+            case Form.BYTES:
+                self.text.set_bytes(content.data)
+                self._show(self.text)
+
+    def _show(self, page: QWidget) -> None:
+        self._pages.setCurrentWidget(page)
+
+    def _markdown_page(self) -> MarkdownView:
+        if self._markdown is None:
+            self._markdown = MarkdownView(self._theme, "Content, rendered")
+            self._pages.addWidget(self._markdown)
+        self._markdown.set_text(self._content.data.decode(errors="replace"))
+        return self._markdown
+
+    def _table_page(self) -> CsvTable:
+        if self._table is None:
+            self._table = CsvTable(self._theme, "Content, as a table")
+            self._pages.addWidget(self._table)
+        table = self._content.table
+        assert table is not None, "the kind says so"
+        self._table.set_table(table.header, table.rows)
+        if table.note:
+            self.alert.say("table", table.note, "Text has all of it.", tone="wait")
+        return self._table
+
+    def _show_picture(self) -> None:
+        read = read_picture(self._content.data, self._content.mime_type)
+        if read.image is None:
+            self.alert.say("picture", read.words)
+            self.forms.button(Form.PICTURE).setVisible(False)
+            self.forms.choose(Form.BYTES)
+            self._show_form()
+            return
+        if self._picture is None:
+            self._picture = Picture(self._theme)
+            self._picture.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+            self._pages.addWidget(self._picture)
+        self._picture.set_image(read.image, read.words)
+        self._facts.setText(f"{self._content.mime_type} · {read.words}")
+        self._show(self._picture)
+
+    def _sound_page(self) -> EmptyState:
+        if self._sound is None:
+            self._sound = EmptyState(self._theme)
+            self._pages.addWidget(self._sound)
+        words = f"{self._content.mime_type}, {size(len(self._content.data))}. Save it to listen to it."
+        self._sound.show_empty("save", "A sound", words, [self.save_action])
+        return self._sound
+
+    def _on_form_chosen(self, index: int) -> None:
+        self._show_form()
+
+    def _on_open(self) -> None:
+        self.uri_requested.emit(self._content.uri)
+
+    def _action(self, icon: str, words: str, slot: object) -> QAction:
+        action = QAction(words, self)
+        self._theme.dress(action, icon)
+        action.triggered.connect(slot)
+        return action
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self.strip)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.forms)
+        row.addWidget(self._facts, 1)
+        row.addWidget(self._open_button)
+        for action in (self.copy_action, self.save_action):
+            row.addWidget(icon_button(action))
+        self._pages.addWidget(self.text)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.saver)
+
+
+def _facts(content: Content) -> str:
+    name = one_line(content.title or "") if content.kind is ContentKind.LINK else ""
+    words = (content.mime_type or content.kind.value, name, size(len(content.data)))
+    return " · ".join(one_line(word) for word in words if word)
+
+
+def ending(content: Content) -> str:
+    """How a file with it may end, without the dot: one of ours."""
+    return _ENDINGS.get(content.mime_type) or _KIND_ENDINGS.get(content.kind, "json")

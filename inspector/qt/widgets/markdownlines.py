@@ -1,0 +1,247 @@
+"""The plain parts of Markdown, for reading: headings, lists, quotes, code, tables as they are written.
+
+A small reader of our own, because what it reads is a stranger's: its work is linear in the text, it knows no
+HTML, loads no picture and makes nothing that can be clicked. Qt's own reader takes three seconds for 16 KB
+of table rows, and loads what a picture names. Knows no Qt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+
+MOST_PARAGRAPH = 2_000  # characters laid out as one; a longer one goes on in the next
+_MOST_DEPTH = 8
+_MOST_URL = 120
+
+
+class BlockKind(Enum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    QUOTE = "quote"
+    CODE = "code"
+    RULE = "rule"
+
+
+class Style(Flag):
+    PLAIN = 0
+    STRONG = auto()
+    EMPHASIS = auto()
+    CODE = auto()
+    STRUCK = auto()
+    LINK = auto()
+    MUTED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece to lay out. `level` is that of a heading (1 to 6), or the depth of an item or a quote."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    marker: str = ""  # of an item: a bullet, or its number
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    text: str
+    style: Style = Style.PLAIN
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
+_RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$|^ {0,3}(?:\*[ \t]*){3,}$|^ {0,3}(?:_[ \t]*){3,}$")
+_ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)", re.DOTALL)
+_QUOTE = re.compile(r" {0,3}((?:>[ \t]?)+)(.*)", re.DOTALL)
+_TABLE = re.compile(r"[ \t]*\|")
+_CHECKED = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a text, one after the other, made as they are asked for."""
+    return _Reader(text).blocks()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._kind = BlockKind.PARAGRAPH
+        self._level = 0
+        self._marker = ""
+        self._lines: list[str] = []
+
+    def blocks(self) -> Iterator[Block]:
+        fence = ""
+        for line in _lines(self._text):
+            if not line and not fence:
+                if self._lines:  # asked here: there may be a hundred thousand empty ones in a row
+                    yield from self._finish()
+                continue
+            opened = _FENCE.match(line)
+            if fence:
+                if opened and opened[1].startswith(fence):
+                    yield from self._finish()
+                    fence = ""
+                else:
+                    self._lines.append(line)
+            elif opened:
+                yield from self._finish()
+                self._begin(BlockKind.CODE)
+                fence = opened[1]
+            else:
+                yield from self._line(line)
+        yield from self._finish()
+
+    def _line(self, line: str) -> Iterator[Block]:
+        if line.isspace():
+            yield from self._finish()
+        elif heading := _HEADING.match(line):
+            yield from self._finish()
+            yield Block(BlockKind.HEADING, (heading[2] or "").rstrip(" #"), len(heading[1]))
+        elif _RULE.match(line):
+            yield from self._finish()
+            yield Block(BlockKind.RULE, "")
+        elif quote := _QUOTE.match(line):
+            yield from self._continue(BlockKind.QUOTE, min(quote[1].count(">"), _MOST_DEPTH), quote[2])
+        elif item := _ITEM.match(line):
+            yield from self._finish()
+            self._begin(BlockKind.ITEM, min(len(item[1].expandtabs(4)) // 2, _MOST_DEPTH), item[2])
+            self._lines.append(item[3])
+        elif _TABLE.match(line) or (line.startswith(("    ", "\t")) and not self._lines):
+            yield from self._continue(BlockKind.CODE, 0, line)
+        else:
+            yield from self._words(line)
+
+    def _words(self, line: str) -> Iterator[Block]:
+        """A line that goes on with what was begun; code was begun by a table, and ends here."""
+        if self._kind is BlockKind.CODE:
+            yield from self._finish()
+        self._lines.append(line)
+
+    def _continue(self, kind: BlockKind, level: int, text: str) -> Iterator[Block]:
+        if (self._kind, self._level) != (kind, level):
+            yield from self._finish()
+            self._begin(kind, level)
+        self._lines.append(text)
+
+    def _begin(self, kind: BlockKind, level: int = 0, marker: str = "") -> None:
+        self._kind, self._level, self._marker = kind, level, marker
+
+    def _finish(self) -> Iterator[Block]:
+        lines, self._lines = self._lines, []
+        kind, level, marker = self._kind, self._level, self._marker
+        self._begin(BlockKind.PARAGRAPH)
+        if kind is BlockKind.CODE:
+            yield from (Block(kind, piece) for piece in _code_pieces(lines))
+        elif lines:
+            text = _joined(lines)
+            if kind is BlockKind.ITEM:
+                box = _CHECKED.get(text[:4], "")
+                marker, text = box or _bullet(marker), text[4:] if box else text
+            yield from _pieces(Block(kind, text, level, marker))
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end].removesuffix("\r")
+        start = end + 1
+
+
+def _joined(lines: list[str]) -> str:
+    """Lines of one paragraph: a line break counts only after two spaces or a backslash."""
+    words: list[str] = []
+    for line in lines:
+        is_broken = line.endswith(("  ", "\\"))
+        words.append(line.strip().removesuffix("\\") + ("\u2028" if is_broken else " "))
+    return "".join(words).rstrip(" \u2028")
+
+
+def _bullet(marker: str) -> str:
+    return "•" if marker in "-*+" else marker
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    for start in range(0, max(len(block.text), 1), MOST_PARAGRAPH):
+        text = block.text[start : start + MOST_PARAGRAPH]
+        yield Block(block.kind, text, block.level, "" if start else block.marker)
+
+
+def _code_pieces(lines: list[str]) -> Iterator[str]:
+    """Code keeps its lines; a long one is cut into several blocks."""
+    piece: list[str] = []
+    length = 0
+    for line in lines:
+        for start in range(0, max(len(line), 1), MOST_PARAGRAPH):
+            part = line[start : start + MOST_PARAGRAPH]
+            if length + len(part) > MOST_PARAGRAPH and piece:
+                yield "\u2028".join(piece)
+                piece, length = [], 0
+            piece.append(part)
+            length += len(part) + 1
+    if piece:
+        yield "\u2028".join(piece)
+
+
+# ------------------------------------------------------------------ inside a block
+
+# Every repetition has a bound: each place of a text is looked at a bounded number of times.
+_INLINE = re.compile(
+    r"\\(?P<escaped>[\\`*_{}\[\]()#+\-.!~<>|])"
+    r"|(?P<ticks>`{1,3})(?P<code>[^`]{1,500})(?P=ticks)"
+    r"|(?P<bang>!?)\[(?P<words>[^\[\]]{0,300})\]\((?P<url>[^()\s]{0,1000})(?:\s[^()]{0,200})?\)"
+    r"|<(?P<auto>(?:https?|mailto):[^<>\s]{1,1000})>"
+    r"|(?P<strong>\*\*|__)(?=\S)(?P<strongly>[^*_]{1,300})(?<=\S)(?P=strong)"
+    r"|~~(?=\S)(?P<struck>[^~]{1,300})(?<=\S)~~"
+    r"|(?<![*\w])\*(?=[^\s*])(?P<stars>[^*]{1,300})(?<=\S)\*(?!\*)"
+    r"|(?<![_\w])_(?=[^\s_])(?P<lines>[^_]{1,300})(?<=\S)_(?![_\w])"
+)
+
+
+def spans(text: str) -> Iterator[Span]:
+    """What stands in a block, with its styles. Addresses of links and pictures are written out."""
+    end = 0
+    for match in _INLINE.finditer(text):
+        if match.start() > end:
+            yield Span(text[end : match.start()])
+        yield from _styled(match)
+        end = match.end()
+    if end < len(text):
+        yield Span(text[end:])
+
+
+def _styled(match: re.Match[str]) -> Iterator[Span]:
+    group = match.lastgroup
+    if group == "escaped":
+        yield Span(match["escaped"])
+    elif match["code"] is not None:
+        yield Span(match["code"], Style.CODE)
+    elif match["url"] is not None:
+        yield from _link(match["words"], match["url"], is_picture=bool(match["bang"]))
+    elif match["auto"] is not None:
+        yield Span(match["auto"], Style.LINK)
+    elif match["strongly"] is not None:
+        yield Span(match["strongly"], Style.STRONG)
+    elif match["struck"] is not None:
+        yield Span(match["struck"], Style.STRUCK)
+    else:
+        yield Span(match["stars"] or match["lines"] or "", Style.EMPHASIS)
+
+
+def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
+    """What it is called and where it leads: a name alone could promise another place."""
+    shown = url if len(url) <= _MOST_URL else f"{url[: _MOST_URL - 1]}…"
+    if is_picture:
+        yield Span(f"[picture: {words}]" if words else "[picture]", Style.MUTED)
+    elif words and words != url:
+        yield Span(words, Style.LINK)
+    else:
+        yield Span(shown, Style.LINK)
+        return
+    yield Span(f" ({shown})", Style.MUTED)
