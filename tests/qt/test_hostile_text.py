@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.traffic import Column
+from inspector.qt.window.workspace import TABS
 from tests.qt.lens_driver import Lens, faulty, scripted, words_on
 
 MARKUP = "<img src=x><b>bold</b>"
@@ -63,7 +64,7 @@ def assert_visible(text: str) -> None:
 
 
 def look_everywhere(lens: Lens) -> None:
-    for tab in ("overview", "tools", "console"):
+    for tab in TABS:
         lens.window.show_tab(tab)
         lens.settle()
         assert_harmless(lens.window)

@@ -163,8 +163,9 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
 def test_keys_lead_to_the_searches_and_the_tabs(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.activateWindow()
-    press(lens, Qt.Key.Key_3)
-    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+    for place, tab in enumerate(TABS):
+        press(lens, Qt.Key(Qt.Key.Key_1 + place))
+        assert lens.workspace.tabs.currentIndex() == TABS.index(tab)
     press(lens, Qt.Key.Key_T)
     assert lens.workspace.tabs.currentIndex() == TABS.index("tools")
     assert panel.search.hasFocus()

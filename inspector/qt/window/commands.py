@@ -15,6 +15,8 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
+    from inspector.qt.panels.prompts.panel import PromptsPanel
+    from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tools.panel import ToolsPanel
     from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.mainwindow import MainWindow
@@ -48,6 +50,11 @@ class Commands(QObject):
             "server.remove": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
             "tool.search": view is not None,
+            "resource.refresh": view is not None and view.offers("resources"),
+            "resource.search": view is not None,
+            "resource.tree": view is not None,
+            "prompt.refresh": view is not None and view.offers("prompts"),
+            "prompt.search": view is not None,
             "raw.send": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
@@ -64,6 +71,21 @@ class Commands(QObject):
         self._actions["tool.call"].setEnabled(can_call)
         self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
+        self.update_resources()
+
+    def update_resources(self) -> None:
+        """The resource or the prompt in front can be asked for, or no longer."""
+        workspace = self._window.workspace()
+        resources = workspace.made_resources() if workspace is not None else None
+        prompts = workspace.made_prompts() if workspace is not None else None
+        subscribe = self._actions["resource.subscribe"]
+        self._actions["resource.read"].setEnabled(resources is not None and resources.can_read)
+        subscribe.setEnabled(resources is not None and resources.can_subscribe)
+        is_subscribed = resources is not None and resources.is_subscribed
+        subscribe.setText("Unsubscribe" if is_subscribed else "Subscribe")
+        can_get = prompts is not None and prompts.view.can_get
+        self._actions["prompt.get"].setEnabled(can_get)
+        self._actions["prompt.get_anyway"].setEnabled(can_get)
 
     def _hand_on_traffic(self) -> None:
         """A command of the Traffic menu is for the panel in front, which has actions of its own."""
@@ -113,6 +135,15 @@ class Commands(QObject):
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
+            "resource.read": self._in_resources(lambda panel: panel.read()),
+            "resource.subscribe": self._in_resources(lambda panel: panel.toggle_subscription()),
+            "resource.search": self._in_resources(lambda panel: panel.search.setFocus()),
+            "resource.tree": self._in_resources(lambda panel: panel.lists.toggle_tree()),
+            "resource.refresh": self._in_resources(lambda panel: panel.refresh()),
+            "prompt.get": self._in_prompts(lambda panel: panel.view.get()),
+            "prompt.get_anyway": self._in_prompts(lambda panel: panel.view.get(anyway=True)),
+            "prompt.search": self._in_prompts(lambda panel: panel.search.setFocus()),
+            "prompt.refresh": self._in_prompts(lambda panel: panel.refresh()),
             "capture.open": window.captures.choose_and_open,
             "capture.save": window.captures.choose_and_save,
             "capture.export": window.captures.open_export,
@@ -122,6 +153,8 @@ class Commands(QObject):
             "capture.close": lambda: window.captures.close(window.traffic_in_front()),
             "view.overview": lambda: window.show_tab("overview"),
             "view.tools": lambda: window.show_tab("tools"),
+            "view.resources": lambda: window.show_tab("resources"),
+            "view.prompts": lambda: window.show_tab("prompts"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,
@@ -141,6 +174,28 @@ class Commands(QObject):
             if workspace is not None:
                 workspace.show_tab("tools")
                 act(workspace.tools)
+
+        return run
+
+    def _in_resources(self, act: Callable[[ResourcesPanel], object]) -> Callable[[], None]:
+        """Likewise for the Resources panel."""
+
+        def run() -> None:
+            workspace = self._window.workspace()
+            if workspace is not None:
+                workspace.show_tab("resources")
+                act(workspace.resources)
+
+        return run
+
+    def _in_prompts(self, act: Callable[[PromptsPanel], object]) -> Callable[[], None]:
+        """Likewise for the Prompts panel."""
+
+        def run() -> None:
+            workspace = self._window.workspace()
+            if workspace is not None:
+                workspace.show_tab("prompts")
+                act(workspace.prompts)
 
         return run
 

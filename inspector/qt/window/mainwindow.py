@@ -286,6 +286,7 @@ class MainWindow(QMainWindow):
 
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
+            workspace.readiness_changed.connect(self._commands.update_resources)
             self.opening.watch_workspace(workspace)
             self.workspaces[view.name] = workspace
             self._stack.addWidget(workspace)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
@@ -19,7 +21,11 @@ from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.badge import Badge, StateDot
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
-TABS = ("overview", "tools", "console", "raw")
+if TYPE_CHECKING:
+    from inspector.qt.panels.prompts.panel import PromptsPanel
+    from inspector.qt.panels.resources.panel import ResourcesPanel
+
+TABS = ("overview", "tools", "resources", "prompts", "raw", "console")
 
 
 class Workspace(QWidget):
@@ -27,9 +33,11 @@ class Workspace(QWidget):
 
     Signals:
         tab_changed: The person went to another tab.
+        readiness_changed: What can be done with a resource or a prompt may be another now.
     """
 
     tab_changed = Signal()
+    readiness_changed = Signal()
 
     def __init__(
         self, bridge: Bridge, view: ServerView, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -38,6 +46,10 @@ class Workspace(QWidget):
         self.view = view
         self.overview = OverviewPanel(actions, theme)
         self.tools = ToolsPanel(bridge, view.name, actions, theme)
+        self._bridge, self._actions, self._theme = bridge, actions, theme
+        self._resources: ResourcesPanel | None = None
+        self._prompts: PromptsPanel | None = None
+        self._places = {name: QWidget() for name in ("resources", "prompts")}
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
@@ -49,7 +61,7 @@ class Workspace(QWidget):
         self._disconnect_button = ActionButton(actions["server.disconnect"])
         self.tabs = QTabWidget()
         self._lay_out()
-        self.tabs.currentChanged.connect(self.tab_changed)
+        self.tabs.currentChanged.connect(self._on_tab_changed)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -64,10 +76,62 @@ class Workspace(QWidget):
         self._disconnect_button.setVisible(is_up)
         self.overview.set_view(view)
         self.tools.set_view(view)
+        if self._resources is not None:
+            self._resources.set_view(view)
+        if self._prompts is not None:
+            self._prompts.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
         self.tabs.setCurrentIndex(TABS.index(name))
+
+    @property
+    def resources(self) -> ResourcesPanel:
+        """Made when it is first asked for, like the prompts: many look at tools only."""
+        if self._resources is None:
+            from inspector.qt.panels.resources.panel import ResourcesPanel
+
+            panel = ResourcesPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._resources = panel
+            panel.readiness_changed.connect(self.readiness_changed)
+            self._put("resources", panel)
+            panel.set_view(self.view)
+        return self._resources
+
+    @property
+    def prompts(self) -> PromptsPanel:
+        if self._prompts is None:
+            from inspector.qt.panels.prompts.panel import PromptsPanel
+
+            panel = PromptsPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._prompts = panel
+            panel.view.readiness_changed.connect(self.readiness_changed)
+            panel.view.result.uri_requested.connect(self.open_uri)
+            self._put("prompts", panel)
+            panel.set_view(self.view)
+        return self._prompts
+
+    def made_resources(self) -> ResourcesPanel | None:
+        """The panel, if somebody looked at it already."""
+        return self._resources
+
+    def made_prompts(self) -> PromptsPanel | None:
+        return self._prompts
+
+    def _put(self, place: str, panel: QWidget) -> None:
+        column = QVBoxLayout(self._places[place])
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(panel)
+
+    def _on_tab_changed(self, index: int) -> None:
+        if TABS[index] in self._places:
+            getattr(self, TABS[index])  # to be made
+        self.tab_changed.emit()
+
+    def open_uri(self, uri: str) -> None:
+        """Read a resource that something here links to."""
+        self.show_tab("resources")
+        self.resources.open_uri(uri)
 
     def _lay_out(self) -> None:
         strip = QHBoxLayout()
@@ -80,9 +144,9 @@ class Workspace(QWidget):
         strip.addWidget(self._address, 1)
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
-        panels = (self.overview, self.tools, self.console, self.raw)
-        for words, panel in zip(("Overview", "Tools", "Console", "Raw"), panels, strict=True):
-            self.tabs.addTab(panel, words)
+        panels = (self.overview, self.tools, *self._places.values(), self.raw, self.console)
+        for name, panel in zip(TABS, panels, strict=True):
+            self.tabs.addTab(panel, name.capitalize())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
