@@ -123,7 +123,7 @@ def _of(error: ValidationError, name: str) -> Any:
 
 def _got(error: ValidationError) -> str:
     value = error.instance
-    return f"{value:f}"[:60] if isinstance(value, Decimal) else shown(value)  # type: ignore[arg-type]
+    return str(value)[:60] if isinstance(value, Decimal) else shown(value)  # type: ignore[arg-type]
 
 
 def _type(error: ValidationError) -> str:

@@ -19,7 +19,7 @@ from inspector.schema.fields import (
 from inspector.schema.values import child
 
 _DEEPEST = 8
-_MOST_FIELDS = 20_000
+MOST_FIELDS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def coverage(schema: JSON) -> Coverage:
         return Coverage(1, (("", form.notes[0]),))
     count, fallbacks = 0, []
     left: list[tuple[str, Field, int]] = list(_parts("", form, 0))[::-1]
-    while left and count < _MOST_FIELDS:
+    while left and count < MOST_FIELDS:
         pointer, field, depth = left.pop()
         count += 1
         if isinstance(field, JsonField):

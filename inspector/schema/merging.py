@@ -60,7 +60,7 @@ def both(*parts: JSON) -> JSON:
 
 
 def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
-    order = {**keywords.named(inner, "properties"), **keywords.named(outer, "properties")}
+    order = {**keywords.named(outer, "properties"), **keywords.named(inner, "properties")}
     united: JSONObject = {}
     for name in order:
         part = both(of_name(outer, name), of_name(inner, name))

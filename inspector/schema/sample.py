@@ -6,7 +6,7 @@ known: bounds, lengths, formats, simple patterns. Of an honest schema it is vali
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Decimal, localcontext
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.base.numbers import read_number
@@ -33,6 +33,7 @@ _LEAVES = (TextField, NumberField, BooleanField, ChoiceField)
 _DEEPEST = 12
 _OPTIONAL_DEPTH = 2
 _MOST_ITEMS = 50
+_MOST_DIGITS = 200
 
 
 def example(field: Field) -> JSON:
@@ -136,7 +137,12 @@ def _count(least: int | None, most: int | None, depth: int) -> int:
 
 
 def _number(field: NumberField, number: int) -> JSON:
-    """The smallest that fits, or a small one; the next ones a step further each."""
+    with localcontext(prec=_MOST_DIGITS):  # for bounds beyond what a decimal usually holds
+        return read_number(str(_decimal(field, number))) or 0
+
+
+def _decimal(field: NumberField, number: int) -> Decimal:
+    """The smallest that fits, or a small one; the next ones a step further each, or back."""
     low, high = _bounds(field)
     step = as_decimal(field.multiple_of) if field.multiple_of else Decimal(1)
     if not (field.multiple_of or isinstance(field, IntegerField)) and low is not None and high is not None:
@@ -147,10 +153,10 @@ def _number(field: NumberField, number: int) -> JSON:
         first += step
     if high is not None and (first > high or (first == high and field.exclusive_maximum is not None)):
         first -= step
-    value = first + step * number
-    if high is not None and value >= high:
-        value = first
-    return read_number(f"{value:f}") or 0
+    further, back = first + step * number, first - step * number
+    if high is None or further < high or further == field.maximum:
+        return further
+    return back if low is None or back > low else first
 
 
 def _bounds(field: NumberField) -> tuple[Decimal | None, Decimal | None]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 MOST_ERRORS = 200
+_MOST_DIGITS = 5000
 _TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
 _MOST_REFERENCES_NAMED = 3
 _DRAFT_7_WORDS = ("definitions", "dependencies", "additionalItems")
@@ -169,8 +170,15 @@ def _plain(value: JSON) -> Any:
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, ExactNumber):
-        return Decimal(value.text)
+        return _decimal(value)
     return _text(value) if isinstance(value, str) else value
+
+
+def _decimal(number: ExactNumber) -> Decimal:
+    exact = Decimal(number.text)
+    if abs(exact.adjusted()) > _MOST_DIGITS:  # it would be written out, digit by digit
+        raise ValueError(f"{shorten(number.text, 40)} has more than {_MOST_DIGITS:,} digits.")
+    return exact
 
 
 def _text(text: str) -> str:

@@ -1,0 +1,190 @@
+"""Drafts of maps and tuples, what a field starts as, its example, and what a form covers."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.schema.build import build_field, build_form
+from inspector.schema.check import check
+from inspector.schema.coverage import MOST_FIELDS, Coverage, coverage
+from inspector.schema.drafts import ABSENT, Draft, Pairs, Unreadable
+from inspector.schema.sample import example
+from inspector.schema.start import start
+from inspector.schema.validate import Verdict, validate
+from inspector.schema.values import FormError, draft_of, finish
+
+HEADERS: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}
+POINT: JSONObject = {"prefixItems": [{"type": "number"}, {"type": "number"}], "items": False, "minItems": 2}
+
+
+def problems(schema: JSON, draft: Draft) -> list[str]:
+    return [str(error) for error in check(build_field(schema), draft)]
+
+
+def test_the_rows_of_a_map_become_an_object_in_their_order() -> None:
+    rows = Pairs((("b", "1"), ("", ""), ("a", "2"), ("unset", ABSENT)))
+    value = finish(build_field(HEADERS), rows)
+    assert value == {"b": "1", "": "", "a": "2"}
+    assert isinstance(value, dict)
+    assert list(value) == ["b", "", "a"]
+
+
+def test_a_key_that_is_there_twice_is_reported_and_not_sent() -> None:
+    rows = Pairs((("a", "1"), ("a", "2")))
+    assert problems(HEADERS, rows) == ["a: is there twice: an object has each key once"]
+    with pytest.raises(FormError, match="is there twice"):
+        finish(build_field(HEADERS), rows)
+
+
+def test_a_map_is_checked_by_row_and_as_a_whole() -> None:
+    assert problems(HEADERS, Pairs()) == ["needs at least 1 key, has 0"]
+    assert problems(HEADERS, Pairs((("a", 1),))) == ["a: must be text, got 1"]
+    assert problems({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"y": 1}) == [
+        "y: is not a key that the schema allows"
+    ]
+    assert problems({"propertyNames": {"enum": ["a", "b"]}}, {"c": 1}) == [
+        "c: the key must be one of 'a', 'b', got 'c'"
+    ]
+
+
+def test_the_places_of_a_tuple_do_not_move() -> None:
+    field = build_field({"prefixItems": [{"type": "string"}, {"type": "integer"}]})
+    assert finish(field, ["a", ABSENT]) == ["a"]
+    with pytest.raises(FormError, match="something stands after it"):
+        finish(field, [ABSENT, 1])
+
+
+def test_a_tuple_is_checked_by_place() -> None:
+    assert problems(POINT, [1, "b"]) == ["1: must be a number, got 'b'"]
+    assert problems(POINT, [ABSENT, 1]) == [
+        "0: is empty, but something stands after it: write a value or null",
+        "needs at least 2 items, has 1",
+    ]
+    assert problems(POINT, [1, 2, 3]) == ["2: is one item more than the schema allows"]
+
+
+def test_unreadable_parts_are_found_in_rows_and_places() -> None:
+    field = build_field({"prefixItems": [HEADERS]})
+    with pytest.raises(FormError) as caught:
+        finish(field, [Pairs((("a", Unreadable("{", "no")),))])
+    assert [error.pointer for error in caught.value.errors] == ["/0/a"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "draft"),
+    [
+        ({"type": "string"}, ""),
+        ({"type": "integer"}, ABSENT),
+        ({"type": "integer", "default": 5}, 5),
+        ({"type": "boolean"}, False),
+        ({"enum": ["b", "a"]}, "b"),
+        ({"type": "array", "items": {}}, []),
+        (POINT, [ABSENT, ABSENT]),
+        (HEADERS, Pairs()),
+        ({**HEADERS, "default": {"a": "b"}}, Pairs((("a", "b"),))),
+        ({"properties": {"k": {"const": 1}, "n": {}}, "required": ["k", "n"]}, {"k": 1}),
+        (False, ABSENT),
+    ],
+)
+def test_a_field_starts_as_the_plainest_value(schema: JSON, draft: Draft) -> None:
+    assert start(build_field(schema)) == draft
+
+
+FORMATS = (
+    "date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
+    "uuid", "json-pointer", "relative-json-pointer", "regex", "uri-template", "iri", "idn-email",
+)  # fmt: skip
+PATTERNS = (
+    r"^[A-Z]{2}-\d{4}$", "^(red|green)$", r"^#[0-9a-fA-F]{6}$", r"^\w+@\w+\.[a-z]{2,}$", "abc", "^[^a]+$",
+    r"^\S+$", "^a?b*c+$", r"^[\w.-]+$",
+)  # fmt: skip
+RULES: list[JSON] = [
+    {"type": "string", "minLength": 30, "maxLength": 31},
+    {"type": "string", "maxLength": 2},
+    {"type": "string", "pattern": "^[a-z]+$", "minLength": 8},
+    {"type": "integer", "minimum": 10**40 + 1},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.001},
+    {"type": "number", "maximum": -5.5},
+    {"type": "integer", "exclusiveMaximum": -5, "multipleOf": 7},
+    {"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": True},
+    {"type": "array", "items": {"type": "string"}, "minItems": 3, "uniqueItems": True},
+    {"type": "array", "items": {"type": "string", "format": "email"}, "minItems": 2, "uniqueItems": True},
+    HEADERS,
+    {**POINT, "uniqueItems": True},
+    {"propertyNames": {"pattern": "^k[0-9]$"}, "minProperties": 1, "additionalProperties": {"type": "null"}},
+    {"$ref": "#/$defs/n", "$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}},
+    {"oneOf": [{"properties": {"k": {"const": "a"}}, "required": ["k"]}, {"type": "string"}]},
+    {"properties": {"a": {"const": 1}}, "required": ["a"], "dependentRequired": {"a": ["b"]},
+     "minProperties": 3, "additionalProperties": {"type": "boolean"}},
+    {"type": "string", "examples": ["one", "two"], "default": "three"},
+    {"type": "string", "default": 5},
+]  # fmt: skip
+TEXTS: list[JSON] = [{"type": "string", "format": name} for name in FORMATS]
+TEXTS += [{"type": "string", "pattern": pattern} for pattern in PATTERNS]
+
+
+@pytest.mark.parametrize("schema", [*RULES, *TEXTS])
+def test_an_example_fits_its_schema(schema: JSON) -> None:
+    assert validate(schema, example(build_field(schema))) == Verdict()
+
+
+def test_the_servers_own_examples_come_first_then_its_default() -> None:
+    assert example(build_field({"type": "string", "examples": ["one"], "default": "two"})) == "one"
+    assert example(build_field({"type": "string", "default": "two"})) == "two"
+
+
+def test_a_schema_that_asks_for_itself_without_end_has_an_example_all_the_same() -> None:
+    endless: JSON = {"properties": {"next": {"$ref": "#"}}, "required": ["next"]}
+    assert isinstance(example(build_form(endless)), dict)
+
+
+def test_coverage_names_every_place_that_is_written_as_json() -> None:
+    schema: JSONObject = {
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "array", "items": {"$ref": "http://example.com/x"}},
+            "c": {"anyOf": [{"type": "string"}, {"title": "odd", "type": "colour"}]},
+            "d": {"additionalProperties": False, "patternProperties": {"^x": False}},
+        }
+    }
+    assert coverage(schema) == Coverage(
+        8,
+        (
+            ("/b/*", "The schema refers to http://example.com/x, which is outside of it and never fetched."),
+            ("/c|odd", "'colour' is not a type that JSON Schema knows."),
+            ("/d/^x", "The schema allows no value here (it is false)."),
+        ),
+    )
+    assert coverage({"type": "string"}).fallbacks == (
+        ("", "The schema does not describe an object. Write JSON instead."),
+    )
+
+
+def test_coverage_of_what_never_ends_is_counted_to_a_limit() -> None:
+    many: JSON = {"properties": {f"p{n}": {"$ref": "#"} for n in range(30)}}
+    begun = perf_counter()
+    assert coverage(many).fields == MOST_FIELDS
+    assert perf_counter() - begun < 10
+
+
+def test_a_form_of_two_thousand_objects_is_built_at_once() -> None:
+    inner: JSON = {"properties": {f"q{n}": {"type": "string"} for n in range(10)}}
+    schema: JSON = {"properties": {f"p{n}": inner for n in range(2000)}}
+    begun = perf_counter()
+    form = build_form(schema)
+    assert check(form, {}) == []
+    assert finish(form, draft_of(form, {"p7": {"q1": "x"}})) == {"p7": {"q1": "x"}}
+    assert perf_counter() - begun < 0.1
+
+
+def test_a_schema_of_ten_megabytes_is_built_soon() -> None:
+    schema: JSON = {
+        "properties": {f"p{n}": {"description": "x" * 80, "minLength": 1} for n in range(100_000)}
+    }
+    begun = perf_counter()
+    form = build_form(schema)
+    assert len(form.members) == 4000
+    assert perf_counter() - begun < 1

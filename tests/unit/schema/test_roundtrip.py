@@ -1,0 +1,76 @@
+"""What a form is given comes back from it exactly, for every construct of JSON Schema."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.schema.build import build_field, build_form
+from inspector.schema.check import check
+from inspector.schema.choose import choose
+from inspector.schema.drafts import Draft, Pairs, Picked
+from inspector.schema.fields import UnionField
+from inspector.schema.jsontext import read, write
+from inspector.schema.sample import example
+from inspector.schema.validate import Verdict, validate
+from inspector.schema.values import draft_of, finish
+from tests.unit.schema.generated import TREE, documents, parts, unions
+
+some = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@some
+@given(case=documents())
+def test_a_value_comes_back_from_its_draft_exactly_after_twenty_trips(
+    case: tuple[JSONObject, JSONObject],
+) -> None:
+    schema, value = case
+    assert validate(schema, value) == Verdict()  # else the case says nothing
+    form = build_form(schema)
+    trip: JSON = value
+    for _ in range(20):
+        text = write(finish(form, draft_of(form, trip)))  # type: ignore[arg-type]  # an object is not absent
+        assert text == write(value)
+        trip = read(text)
+
+
+@some
+@given(case=documents())
+def test_a_valid_value_is_not_reported(case: tuple[JSONObject, JSONObject]) -> None:
+    schema, value = case
+    form = build_form(schema)
+    assert check(form, value) == []
+    assert check(form, draft_of(form, value)) == []
+
+
+@some
+@given(case=unions(parts))
+def test_the_variant_that_is_chosen_is_one_that_the_value_is_valid_for(case: tuple[JSONObject, JSON]) -> None:
+    schema, value = case
+    field = build_field({**schema, "$defs": {"tree": TREE}})
+    branches = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]  # type: ignore[union-attr]
+    if isinstance(field, UnionField) and len(branches) > 1 and value is not None:
+        right: JSON = {"allOf": [branches[choose(field, value)]], "$defs": {"tree": TREE}}
+        assert validate(right, value) == Verdict()
+
+
+@some
+@given(case=documents())
+def test_an_example_is_valid(case: tuple[JSONObject, JSONObject]) -> None:
+    schema, _ = case
+    assert validate(schema, example(build_form(schema))) == Verdict()
+
+
+def _markers(draft: Draft) -> set[type]:
+    if isinstance(draft, Picked):
+        return {Picked} | _markers(draft.draft)
+    if isinstance(draft, Pairs):
+        return {Pairs}.union(*(_markers(part) for _, part in draft.rows))
+    if isinstance(draft, dict):
+        return set().union(*map(_markers, draft.values()))
+    return set()
+
+
+def test_a_draft_shows_the_variants_and_rows_that_editors_have() -> None:
+    form = build_form({"properties": {"u": {"type": ["string", "integer"]}, "m": {"type": "object"}}})
+    assert _markers(draft_of(form, {"u": 1, "m": {"k": 1}})) == {Picked, Pairs}

@@ -1,0 +1,187 @@
+"""Unions: their variants have names, the right one is found, and nothing is lost by the choice."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.schema.build import build_field, build_form
+from inspector.schema.check import check
+from inspector.schema.choose import choose
+from inspector.schema.drafts import ABSENT, Draft, Picked
+from inspector.schema.fields import ChoiceField, IntegerField, MapField, ObjectField, TextField, UnionField
+from inspector.schema.jsontext import write
+from inspector.schema.start import start, start_variant
+from inspector.schema.values import draft_of, finish
+
+SHAPES: JSONObject = {
+    "oneOf": [
+        {"$ref": "#/$defs/Circle"},
+        {
+            "title": "A square",
+            "type": "object",
+            "properties": {"kind": {"enum": ["square", "box"]}, "width": {"type": "number"}},
+        },
+    ],
+    "$defs": {
+        "Circle": {
+            "type": "object",
+            "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}},
+            "required": ["kind", "radius"],
+        }
+    },
+}
+
+
+def union_of(schema: JSON) -> UnionField:
+    field = build_field(schema)
+    assert isinstance(field, UnionField)
+    return field
+
+
+def titles(schema: JSON) -> list[str]:
+    return [variant.title for variant in union_of(schema).variants]
+
+
+def test_objects_are_told_apart_by_the_member_with_given_values() -> None:
+    union = union_of(SHAPES)
+    assert union.discriminator == "kind"
+    assert [variant.tags for variant in union.variants] == [("circle",), ("square", "box")]
+    assert choose(union, {"kind": "box", "radius": 1}) == 1
+    assert choose(union, {"kind": "circle", "width": 1}) == 0
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        (SHAPES, ["circle", "A square"]),
+        ({"type": ["string", "integer", "array"]}, ["text", "whole number", "list"]),
+        ({"anyOf": [{"type": "string"}, {"type": "string", "format": "date"}]}, ["text", "text (date)"]),
+        ({"anyOf": [{"type": "string"}, {"type": "string"}]}, ["text", "text (2)"]),
+        ({"anyOf": [{"items": {"type": "string"}}, {"properties": {"a": {}, "b": {}}}]},
+         ["list of text", "object with a, b"]),
+        ({"anyOf": [{"enum": ["a", "b"]}, {"const": None}, {"enum": [5]}]}, ["one of the given values", "5"]),
+        ({"oneOf": [{"$ref": "#/$defs/X"}, True], "$defs": {"X": {}}}, ["X", "Variant 2"]),
+        ({}, ["text", "number", "true or false", "object", "list"]),
+    ],
+)  # fmt: skip
+def test_every_variant_has_a_name_of_its_own(schema: JSON, names: list[str]) -> None:
+    assert titles(schema) == names
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "place"),
+    [
+        ({"type": ["string", "integer"]}, 5, 1),
+        ({"type": ["integer", "boolean"]}, True, 1),
+        ({}, [1], 4),
+        ({}, {"a": 1}, 3),
+        ({"anyOf": [{"type": "integer", "maximum": 5}, {"type": "integer", "minimum": 6}]}, 7, 1),
+        ({"anyOf": [{"pattern": "^[0-9]+$"}, {"pattern": "^[a-z]+$"}]}, "abc", 1),
+        ({"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "integer"}}]}, [1], 1),
+        ({"anyOf": [{"required": ["a"], "properties": {"a": {}}}, {"properties": {"b": {}}}]}, {"b": 1}, 1),
+        ({"anyOf": [{"properties": {"a": {}}}, {"properties": {"a": {}, "b": {}}}]}, {"a": 1, "b": 1}, 1),
+        (SHAPES, {"width": "wide"}, 1),
+        (SHAPES, ABSENT, 0),
+        (SHAPES, None, 0),
+    ],
+)
+def test_the_variant_of_a_value_is_found(schema: JSON, value: Draft, place: int) -> None:
+    assert choose(union_of(schema), value) == place
+
+
+def test_what_was_picked_stays_picked_though_another_variant_fits_better() -> None:
+    union = union_of({"type": ["string", "integer"]})
+    assert choose(union, Picked(0, 5)) == 0
+    assert [error.problem for error in check(union, Picked(0, 5))] == ["must be text, got 5"]
+    assert finish(union, Picked(0, 5)) == 5
+
+
+def test_what_a_variant_does_not_know_is_kept() -> None:
+    union = union_of(SHAPES)
+    value: JSON = {"z": [None], "kind": "circle", "radius": 1, "width": 2}
+    assert write(finish(union, draft_of(union, value))) == write(value)  # type: ignore[arg-type]
+
+
+def test_null_is_a_state_of_the_union_and_not_a_variant() -> None:
+    union = union_of({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]})
+    assert union.nullable
+    assert len(union.variants) == 2
+    assert draft_of(union, None) is None
+    assert check(union, None) == []
+
+
+def test_what_holds_beside_a_union_holds_in_each_variant() -> None:
+    union = union_of(
+        {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"],
+         "oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
+    )  # fmt: skip
+    for variant, name in zip(union.variants, ("a", "b"), strict=True):
+        assert isinstance(variant.field, ObjectField)
+        assert {member.name: member.required for member in variant.field.members} == {"id": True, name: False}
+
+
+def test_two_unions_that_hold_at_once_are_one_inside_the_other() -> None:
+    union = union_of(
+        {"anyOf": [{"type": "string"}, {"type": "integer"}],
+         "allOf": [{"anyOf": [{"title": "short"}, {"title": "long"}, {"minimum": 3}]}]}
+    )  # fmt: skip
+    inner = union.variants[0].field
+    assert isinstance(inner, UnionField)
+    assert isinstance(inner.variants[0].field, TextField)
+
+
+def test_a_union_of_constants_is_a_choice() -> None:
+    field = build_field({"anyOf": [{"const": 1, "title": "one"}, {"enum": [2]}, {"type": "null"}]})
+    assert isinstance(field, ChoiceField)
+    assert (field.choices, field.labels, field.nullable) == ((1, 2), ("one", ""), True)
+
+
+def test_arguments_of_several_shapes_are_a_union_of_the_whole() -> None:
+    form = build_form(SHAPES)
+    assert form.union is not None
+    assert form.members == ()
+    value: JSONObject = {"kind": "circle", "radius": 2, "more": 1}
+    assert finish(form, draft_of(form, value)) == value
+    assert [str(error) for error in check(form, {"kind": "circle"})] == ["radius: is required, but not set"]
+
+
+def test_a_value_that_may_be_anything_has_an_editor_for_each_type() -> None:
+    union = union_of(True)
+    assert union.is_any
+    assert union.nullable
+    inner = union.variants[3].field
+    assert isinstance(inner, MapField)
+    assert isinstance(inner.value, UnionField)
+
+
+def test_a_variant_starts_with_what_names_it() -> None:
+    union = union_of(SHAPES)
+    assert start_variant(union, 0) == Picked(0, {"kind": "circle"})
+    assert start(union_of({"type": ["integer", "string"]})) == Picked(0, ABSENT)
+
+
+def test_a_union_of_unions_without_end_is_chosen_from_in_bounded_time() -> None:
+    expression: JSON = {
+        "anyOf": [
+            {"properties": {f"op{n}": {"$ref": "#"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}}}
+            for n in range(10)
+        ]
+    }
+    value: JSON = {"left": {}, "right": {}}
+    for _ in range(12):
+        value = {"left": value, "right": value}
+    begun = perf_counter()
+    union = union_of(expression)
+    choose(union, value)
+    assert perf_counter() - begun < 2
+
+
+def test_variants_are_fields_like_any_other() -> None:
+    union = union_of({"type": ["string", "integer"], "minimum": 3, "maxLength": 2})
+    text, number = (variant.field for variant in union.variants)
+    assert isinstance(text, TextField)
+    assert isinstance(number, IntegerField)
+    assert (text.max_length, number.minimum) == (2, 3)
