@@ -21,7 +21,7 @@ from inspector.engine.captures import Captures
 from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
-from inspector.engine.resend import make_outcome, require_request_of_ours
+from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.server import Server
 from inspector.engine.views import CallOutcome, RawOutcome, ServerView
 from inspector.engine.workers import Worker
@@ -262,7 +262,7 @@ class Engine:
         connected, or stdio would cut them at a line break (`split` sends each line as a message).
         """
         if resent_of is not None:
-            require_request_of_ours(self.log, resent_of)
+            require_message_of_ours(self.log, resent_of)
         started = self.clock.monotonic_ns()
         sent = await self._server(name).client.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split

@@ -8,15 +8,17 @@ from inspector.session.rawsend import RawReply
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
 
+_CAN_BE_RESENT = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
 
-def require_request_of_ours(log: TrafficLog, row: int) -> None:
-    """Only what we asked can be asked again. Raises UserError."""
+
+def require_message_of_ours(log: TrafficLog, row: int) -> None:
+    """Only what we asked or told can be sent again. Raises UserError."""
     is_there = 0 <= row < len(log)
-    if is_there and log.kind(row) == RecordKind.REQUEST and log.direction(row) == Direction.OUT:
+    if is_there and log.kind(row) in _CAN_BE_RESENT and log.direction(row) == Direction.OUT:
         return
     raise UserError(
-        f"Row {row + 1} of the traffic is no request of ours.",
-        "Only a request that was sent can be sent again.",
+        f"Row {row + 1} of the traffic is no request or notification of ours.",
+        "Only what was sent can be sent again.",
     )
 
 

@@ -141,6 +141,7 @@ _EVENTS: dict[int, Role] = {
     RecordKind.PROCESS: Role.EVENT,
     RecordKind.STATE: Role.EVENT,
     RecordKind.LOCAL: Role.EVENT,
+    RecordKind.LOGIN: Role.EVENT,
 }
 _KINDS: dict[int, Role] = {
     **_EVENTS,

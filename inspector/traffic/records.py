@@ -27,6 +27,7 @@ class RecordKind(IntEnum):
     LOCAL = 19  # an error of ours: nothing that the server sent
     HTTP = 20  # one HTTP exchange; frames that rode on it point to its row
     SSE = 21  # one server-sent event, or a comment in the stream
+    LOGIN = 22  # one step of an OAuth login
 
     @property
     def is_frame(self) -> bool:

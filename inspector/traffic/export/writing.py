@@ -73,6 +73,7 @@ NOUNS = {
     RecordKind.PROCESS: "process event",
     RecordKind.STATE: "connection event",
     RecordKind.LOCAL: "local error",
+    RecordKind.LOGIN: "step of a login",
     RecordKind.SSE: "server-sent event",
     RecordKind.HTTP: "HTTP exchange",
     RecordKind.TEXT: "line of stray output",

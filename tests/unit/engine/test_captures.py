@@ -18,6 +18,9 @@ from inspector.traffic.capture import open_capture
 from inspector.traffic.export.masking import Masking
 from inspector.traffic.export.secrets import SecretsFound
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.choices import KIND_WORDS
+from inspector.traffic.query.grammar import parse
+from inspector.traffic.query.matcher import compile
 from inspector.traffic.records import Direction, RecordKind, Remark
 from inspector.transport.tasks import TaskScope
 from tests.helpers.randomlogs import same
@@ -254,3 +257,20 @@ async def test_an_export_that_cannot_be_written_leaves_the_old_file(tmp_path: Pa
     with pytest.raises(UserError, match="could not be written"):
         await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masking(SecretsFound()), target)
     assert os.listdir(tmp_path) == ["taken"]
+
+
+async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    server = log.add_server("one")
+    for kind in RecordKind:
+        log.append(server, kind, Direction.IN, 0, 0, kind.name.encode())
+    log.publish()
+    await captures.end()
+    opened = await captures.open((await captures.kept())[0].path)
+    for row, kind in enumerate(RecordKind):
+        word = KIND_WORDS[kind]
+        assert list(compile(parse(f'kind="{word}"'), opened.log, now_ns=0).rows(range(len(log)))) == [row]
+        assert opened.log.raw(row) == kind.name.encode()
+    await captures.close(opened)

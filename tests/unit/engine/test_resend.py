@@ -105,11 +105,18 @@ async def test_a_call_of_ours_can_be_sent_again_with_its_own_id(parrot: Lab) -> 
     assert parrot.engine.log.problem(again.answer_row or 0) == ""
 
 
-async def test_only_a_request_of_ours_can_be_sent_again(parrot: Lab) -> None:
+async def test_a_notification_of_ours_can_be_sent_again(parrot: Lab) -> None:
+    notice = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
+    first = await parrot.engine.send_raw("srv", notice)
+    again = await parrot.engine.send_raw("srv", notice, resent_of=first.row)
+    assert parrot.engine.log.resent_of(again.row) == first.row
+
+
+async def test_only_what_we_sent_can_be_sent_again(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     rows = len(parrot.engine.log)
     for row in (outcome.answer_row, 0, rows, -1):
-        with pytest.raises(UserError, match="no request of ours"):
+        with pytest.raises(UserError, match="no request or notification of ours"):
             await parrot.engine.send_raw("srv", ODD, resent_of=row)
     assert len(parrot.engine.log) == rows
 
