@@ -129,6 +129,15 @@ class Server:
         send(method="notifications/tools/list_changed")
         answer(id, "shrunk")
 
+    def _returns(self, id: object, arguments: Params) -> None:
+        """Whatever it is told to."""
+        send(id=id, result=arguments["result"])
+
+    def _counts(self, id: object, arguments: Params) -> None:
+        """Another number at each call."""
+        self.counted = getattr(self, "counted", 0) + 1
+        answer(id, f"Number {self.counted}")
+
     def _big(self, id: object, arguments: Params) -> None:
         answer(id, "x" * 5_000_000)
 

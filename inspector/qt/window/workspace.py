@@ -62,6 +62,7 @@ class Workspace(QWidget):
         self.tabs = QTabWidget()
         self._lay_out()
         self.tabs.currentChanged.connect(self._on_tab_changed)
+        self.tools.call_view.result.uri_requested.connect(self.open_uri)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:

@@ -95,7 +95,8 @@ class CallView(QWidget):
         if outcome is None:
             self.result.show_nothing()
         else:
-            self._bridge.start(f"show {tool.name}", self.result.show_outcome(outcome), self)
+            schema = tool.source.get("outputSchema")
+            self._bridge.start(f"show {tool.name}", self.result.show_outcome(outcome, schema), self)
 
     def set_malformed(self, item: Malformed) -> None:
         """An entry of the list that cannot be called: show why, and what was sent."""
@@ -190,7 +191,7 @@ class CallView(QWidget):
         """An outcome belongs to its tool: it is shown there, now or when the person comes back to it."""
         self._outcomes[tool.name] = outcome
         if self._tool is not None and self._tool.name == tool.name:
-            await self.result.show_outcome(outcome)
+            await self.result.show_outcome(outcome, tool.source.get("outputSchema"))
 
     def _finish(self) -> None:
         self._task = None

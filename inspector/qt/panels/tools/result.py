@@ -1,20 +1,30 @@
-"""What a call gave back: its content, its structured content, and the message as it came."""
+"""What a call gave back: its content, its structured content, what changed, and the message as it came."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
-from inspector.base.units import duration, size
-from inspector.engine.digest import ContentBlock, ResultDigest
+from inspector.base.jsonvalue import JSON
+from inspector.base.units import duration, plural, size
+from inspector.engine.outputcheck import OutputCheck
+from inspector.engine.results import CallResult, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.engine.watching import Sighting
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.panels.tools.changes import ChangesTable
+from inspector.qt.panels.tools.checkwords import check_badge, check_sentence
+from inspector.qt.panels.tools.parts import PartsView
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.bytesbody import BytesBody
 from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.labels import Muted
-from inspector.qt.widgets.savefile import save_bytes
+from inspector.qt.widgets.savebody import BodySaver
 
 _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RESULT: "ok",
@@ -23,6 +33,7 @@ _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.FAILED: "error",
     OutcomeKind.CANCELLED: "muted",
 }
+_WORDS = ("Content", "Structured", "Changes", "Message")
 
 
 class ResultView(QWidget):
@@ -30,129 +41,202 @@ class ResultView(QWidget):
 
     Signals:
         shown: An outcome is on screen; carries it.
+        checked: Its structured content was compared with the output schema; carries the OutputCheck.
+        uri_requested: The person wants to see what a link leads to; carries its URI.
     """
 
     shown = Signal(object)
+    checked = Signal(object)
+    uri_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._answer = b""
-        self._shown_count = 0
+        self._turn = 0
         self.badge = Badge(theme)
+        self.check_badge = Badge(theme)
+        self.change_badge = Badge(theme)
         self._facts = Muted(theme)
-        self.content = JsonView(theme, "Content")
+        self.alert = Alert(theme)
+        self.content = PartsView(theme)
         self.structured = JsonView(theme, "Structured content")
+        self.changes = ChangesTable(theme)
         self.whole = JsonView(theme, "Whole answer")
         self.tabs = QTabWidget()
         self.message = EmptyState(theme)
+        self.saver = BodySaver(theme)
+        self.save_action = QAction("Save the whole answer…", self)
+        theme.dress(self.save_action, "save")
+        self._save_button = icon_button(self.save_action)
         self._pages = QStackedWidget()
         self._lay_out()
+        self._connect()
         self.show_nothing()
-        for view in (self.content, self.structured, self.whole):
-            view.save_requested.connect(self._on_save_requested)
 
     def show_nothing(self) -> None:
         """No call was made yet."""
-        self._shown_count += 1
-        self.badge.set_text("")
-        self._facts.setText("")
+        self._begin(b"")
         self.message.show_empty("play", "No result yet", "Fill in the arguments and call the tool.")
         self._pages.setCurrentWidget(self.message)
 
-    async def show_outcome(self, outcome: CallOutcome) -> None:
+    def show_text(self, text: str) -> None:
+        """Something else than an outcome, as JSON."""
+        self._begin(text.encode(errors="surrogatepass"))
+        self.whole.set_text(text)
+        self._show_tabs([self.whole])
+
+    async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
+        """`output_schema` is what the tool promises about structured content; None for no promise."""
+        turn = self._begin(outcome.answer)
         self._show_status(outcome)
-        self._answer = outcome.answer
         if outcome.kind is OutcomeKind.FAILED:
             self.message.show_failed("No answer", outcome.summary, outcome.next_step)
             self._pages.setCurrentWidget(self.message)
         elif outcome.kind is OutcomeKind.CANCELLED:
-            sentence = "The server was told. An answer that still comes is in Traffic."
+            sentence = outcome.summary or "The server was told. An answer that still comes is in Traffic."
             self.message.show_empty("stop", "Cancelled", sentence)
             self._pages.setCurrentWidget(self.message)
         else:
-            turn = self._shown_count
-            digest = await self._bridge.digest(outcome.answer)
-            if turn != self._shown_count:
+            result = await self._read(outcome)
+            if turn != self._turn:
                 return  # reading it took so long that something newer is shown
-            self._show_digest(outcome, digest)
+            self._show_result(outcome, result)
         self.shown.emit(outcome)
+        if outcome.answer and output_schema is not None:
+            await self._check(outcome, output_schema)
 
-    def show_text(self, text: str) -> None:
-        """Something else than an outcome, as JSON."""
-        self._shown_count += 1
-        self.badge.set_text("")
-        self._facts.setText("")
-        self.whole.set_text(text)
-        self._show_tabs({self.whole: "JSON"})
+    async def show_sighting(self, sighting: Sighting, output_schema: JSON = None) -> None:
+        """One look of a watch: the outcome, and what changed since the look before."""
+        was_on_changes = self.tabs.currentWidget() is self.changes
+        await self.show_outcome(sighting.outcome, output_schema)
+        turn = self._turn
+        self._show_change(sighting)
+        if sighting.diff is None or not sighting.has_changed:
+            return
+        await self.changes.show_diff(sighting.diff)
+        if turn == self._turn:
+            self.tabs.setTabVisible(self.tabs.indexOf(self.changes), True)
+            if was_on_changes:
+                self.tabs.setCurrentWidget(self.changes)
 
     # --------------------------------------------------------------
 
+    def _begin(self, answer: bytes) -> int:
+        self._turn += 1
+        self._answer = answer
+        self.save_action.setEnabled(bool(answer))
+        for badge in (self.badge, self.check_badge, self.change_badge):
+            badge.set_text("")
+        self._facts.setText("")
+        self.alert.close_all()
+        return self._turn
+
+    async def _read(self, outcome: CallOutcome) -> CallResult:
+        if outcome.kind is OutcomeKind.RPC_ERROR:
+            return CallResult()
+        return await self._bridge.work(read_result, outcome.answer)
+
     def _show_status(self, outcome: CallOutcome) -> None:
-        self._shown_count += 1
         self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
         facts = [duration(outcome.elapsed_ns)]
         if outcome.answer:
             facts.append(size(len(outcome.answer)))
+        if outcome.task_id:
+            facts.append("as a task")
         self._facts.setText(" · ".join(facts))
 
-    def _show_digest(self, outcome: CallOutcome, digest: ResultDigest) -> None:
-        tabs = {self.whole: "Message"}
-        if digest.blocks:
-            self.content.set_text(_content_text(digest.blocks), "json" if _is_json(digest.blocks) else "text")
-            tabs[self.content] = "Content"
-        if digest.structured is not None:
-            self.structured.set_text(digest.structured.text)
-            tabs[self.structured] = "Structured"
-        self.whole.set_text(digest.whole.text, "json" if digest.whole.is_json else "text")
+    def _show_result(self, outcome: CallOutcome, result: CallResult) -> None:
+        tabs: list[QWidget] = [self.whole]
+        if result.parts:
+            self.content.show_parts(result.parts)
+            tabs.append(self.content)
+        if result.structured is not None:
+            self.structured.set_body(BytesBody(result.structured.data), "pretty")
+            tabs.append(self.structured)
+        self.whole.set_body(BytesBody(outcome.answer), "pretty")
         self._show_tabs(tabs)
-        if _is_cut(digest):
-            self._facts.setText(f"{self._facts.text()} · only its head is shown; Save… writes it all")
+        if len(result.parts) > 1:
+            self._facts.setText(f"{self._facts.text()} · {plural(len(result.parts), 'part')}")
+        self._explain(outcome, result)
 
-    def _show_tabs(self, tabs: dict[JsonView, str]) -> None:
-        """Show these tabs, with these words, and go to the first of them."""
-        for place, view in enumerate((self.content, self.structured, self.whole)):
-            self.tabs.setTabText(place, tabs.get(view, ""))
+    def _explain(self, outcome: CallOutcome, result: CallResult) -> None:
+        if outcome.kind is OutcomeKind.TOOL_ERROR:
+            self.alert.say("outcome", "The tool ran and reports a failure (isError): its words are below.")
+        elif outcome.kind is OutcomeKind.RPC_ERROR:
+            words = f"Protocol error, the tool gave no result: {outcome.summary}."
+            self.alert.say("outcome", words, tone="error")
+        elif not result.parts and result.structured is None:
+            self.alert.say("outcome", "The result is empty: no content, no structured content.", tone="wait")
+        if outcome.is_composed:
+            words = "This message was put together from the state of the task; Traffic has what was sent."
+            self.alert.say("composed", words, tone="wait")
+
+    def _show_tabs(self, tabs: list[QWidget]) -> None:
+        """Show these tabs, and go to the first of them."""
+        views = (self.content, self.structured, self.changes, self.whole)
+        for place, view in enumerate(views):
             self.tabs.setTabVisible(place, view in tabs)
-        self.tabs.setCurrentIndex(next(place for place in range(3) if self.tabs.isTabVisible(place)))
+        self.tabs.setCurrentIndex(next(place for place, view in enumerate(views) if view in tabs))
         self._pages.setCurrentWidget(self.tabs)
+
+    async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
+        turn = self._turn
+        check = await self._bridge.check_output(outcome.answer, output_schema)
+        if turn == self._turn:
+            self._show_check(check)
+            self.checked.emit(check)
+
+    def _show_check(self, check: OutputCheck) -> None:
+        self.check_badge.set_text(*check_badge(check))
+        if words := check_sentence(check):
+            self.alert.say("check", words)
+        if check.remarks:
+            self.alert.say("remarks", " ".join(check.remarks), tone="wait")
+
+    def _show_change(self, sighting: Sighting) -> None:
+        if sighting.before is None:
+            return
+        if not sighting.has_changed:
+            self.change_badge.set_text("same as before", "muted")
+            return
+        self.change_badge.set_text("changed", "accent")
+        if sighting.diff is None:
+            before = sighting.before.kind.value
+            words = f"It ended as “{sighting.outcome.kind.value}”; the look before ended as “{before}”."
+        else:
+            words = f"Changed since the look before: {sighting.diff.summary()}."
+        self.alert.say("change", words, tone="accent")
+
+    # --------------------------------------------------------------
+
+    def _save(self) -> None:
+        self.saver.ask(BytesBody(self._answer), "answer.json")
+
+    def _connect(self) -> None:
+        self.save_action.triggered.connect(self._save)
+        for view in (self.structured, self.whole):
+            view.save_requested.connect(self._save)
+        self.content.uri_requested.connect(self.uri_requested)
 
     def _lay_out(self) -> None:
         strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_1)
         strip.setSpacing(SPACE_2)
-        strip.addWidget(self.badge)
-        strip.addWidget(self._facts)
-        strip.addStretch(1)
-        for view in (self.content, self.structured, self.whole):
-            self.tabs.addTab(view, "")
+        for badge in (self.badge, self.check_badge, self.change_badge):
+            strip.addWidget(badge)
+        strip.addWidget(self._facts, 1)
+        strip.addWidget(self._save_button)
+        for view, words in zip(
+            (self.content, self.structured, self.changes, self.whole), _WORDS, strict=True
+        ):
+            self.tabs.addTab(view, words)
         self._pages.addWidget(self.message)
         self._pages.addWidget(self.tabs)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(strip)
+        column.addWidget(self.alert)
         column.addWidget(self._pages, 1)
-
-    def _on_save_requested(self) -> None:
-        save_bytes(self, "Save the whole answer", "answer.json", self._answer)
-
-
-def _is_cut(digest: ResultDigest) -> bool:
-    texts = [(block.text, block.length) for block in digest.blocks if block.text]
-    return any(len(text) < length for text, length in (*texts, (digest.whole.text, digest.whole.length)))
-
-
-def _content_text(blocks: tuple[ContentBlock, ...]) -> str:
-    if len(blocks) == 1 and blocks[0].kind == "text":
-        return blocks[0].text
-    return "\n\n".join(f"{_caption(block)}\n{block.text}".strip() for block in blocks)
-
-
-def _caption(block: ContentBlock) -> str:
-    words = [block.kind, block.mime_type, block.uri, size(block.length) if block.data else "", block.problem]
-    return f"── {' · '.join(word for word in words if word)}"
-
-
-def _is_json(blocks: tuple[ContentBlock, ...]) -> bool:
-    return len(blocks) == 1 and blocks[0].text.lstrip()[:1] in ("{", "[")
+        column.addWidget(self.saver)

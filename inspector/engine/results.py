@@ -1,0 +1,104 @@
+"""What a tool gave back, ready to show part by part. Pure functions of bytes.
+
+Unlike `digest.py`, which is for a glance, everything is kept to the last byte: the views page through it and
+save it. Runs in the worker process for big answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, pretty
+from inspector.engine.contents import Content, ContentKind, block_content
+from inspector.engine.flavours import Flavour, flavour_of
+from inspector.engine.tables import read_table
+from inspector.protocol.jsonrpc import read
+
+_KINDS: dict[Flavour, ContentKind] = {
+    "plain": ContentKind.TEXT,
+    "json": ContentKind.JSON,
+    "markdown": ContentKind.MARKDOWN,
+    "csv": ContentKind.TABLE,
+}
+_MOST_GUESSED = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One content block. `type` is what the server calls it; `remarks` are its annotations, in words."""
+
+    type: str
+    content: Content
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """`structured` is the structured content as JSON; None where there is none."""
+
+    parts: tuple[Part, ...] = ()
+    structured: Content | None = None
+
+
+def read_result(raw: bytes) -> CallResult:
+    """The answer to a tools/call. Nothing in it raises; what cannot be used is a part like any other."""
+    try:
+        result = read(raw).result
+    except JSONProblem:  # the message itself is shown, with what is wrong with it
+        return CallResult()
+    return CallResult(_parts(result.get("content")), _structured(result))
+
+
+def _structured(result: JSONObject) -> Content | None:
+    if "structuredContent" not in result:
+        return None
+    try:
+        text = pretty(result["structuredContent"])
+    except RecursionError:  # reading it took less of the stack than writing it
+        return Content(ContentKind.UNKNOWN, b"\xe2\x80\xa6", problem="it is nested too deeply to be shown")
+    return Content(ContentKind.JSON, text.encode(errors="surrogatepass"))
+
+
+def _parts(content: JSON) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        problem = "“content” is not an array"
+        return (Part("", replace(block_content(content), problem=problem)),)
+    return tuple(_part(item) for item in content)
+
+
+def _part(item: JSON) -> Part:
+    content = block_content(item)
+    if not isinstance(item, dict):
+        return Part("", content)
+    kind, text = item.get("type"), item.get("text")
+    if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
+        content = _flavoured(content, text)
+    return Part(kind if isinstance(kind, str) else "", content, tuple(_remarks(item)))
+
+
+def _flavoured(content: Content, text: str) -> Content:
+    """A text in the form that it looks like; a very long one is text."""
+    kind = _KINDS[flavour_of(text)] if len(text) <= _MOST_GUESSED else ContentKind.TEXT
+    table = read_table(text) if kind is ContentKind.TABLE else None
+    if kind is ContentKind.TABLE and table is None:
+        return content
+    return replace(content, kind=kind, table=table)
+
+
+def _remarks(item: JSONObject) -> list[str]:
+    """What the server says about a block besides what is in it. Its claims, bounded."""
+    description = item.get("description")
+    words = [description[:500]] if isinstance(description, str) else []
+    given = item.get("annotations")
+    annotations = given if isinstance(given, dict) else {}
+    audience, priority = annotations.get("audience"), annotations.get("priority")
+    if isinstance(audience, list):
+        words.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
+    if isinstance(priority, int | float) and not isinstance(priority, bool):
+        words.append(f"priority {priority:g}")
+    modified = annotations.get("lastModified")
+    if isinstance(modified, str):
+        words.append(f"changed {modified[:40]}")
+    return [word for word in words if word]

@@ -1,0 +1,45 @@
+"""What is different in a watched result from the look before, line by line or member by member."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
+
+from inspector.qt.models.diffrows import Column, DiffRowsModel
+from inspector.qt.theme import SPACE_6, Theme
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.traffic.compare.diff import Diff
+
+_TOGGLES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
+
+class ChangesTable(QTableView):
+    """Before on the left, now on the right; Return or a click opens what is folded."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = DiffRowsModel(theme)
+        self.setModel(self.rows)
+        self.setAccessibleName("What changed since the look before")
+        dress_table(self, theme)
+        self.setFont(theme.mono_font())
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        header = self.horizontalHeader()
+        header.hide()
+        header.setMinimumSectionSize(SPACE_6)
+        for column in (Column.LEFT, Column.RIGHT):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        self.setColumnWidth(Column.SIGN, SPACE_6 + 4)
+        self.clicked.connect(self._on_clicked)
+
+    async def show_diff(self, diff: Diff) -> None:
+        await self.rows.show(diff)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        index = self.currentIndex()
+        if not (event.key() in _TOGGLES and index.isValid() and self.rows.toggle(index.row())):
+            super().keyPressEvent(event)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.rows.toggle(index.row())

@@ -1,0 +1,100 @@
+"""The content of a result: one part after the other, each shown by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QFrame, QListView, QSplitter, QVBoxLayout, QWidget
+
+from inspector.engine.contents import Content, ContentKind
+from inspector.engine.results import Part
+from inspector.qt.models.parts import NoteRole, PartsModel, ToneRole
+from inspector.qt.theme import SPACE_3, Theme
+from inspector.qt.widgets.contentview import ContentView
+from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.markedrows import MarkedRows
+
+_MOST_ROWS = 6  # of the list, before it scrolls
+
+
+class PartsView(QWidget):
+    """Several parts have a list above, which the arrow keys walk through; one part has the room to itself.
+
+    Signals:
+        uri_requested: The person wants to see what a link leads to; carries its URI.
+    """
+
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.model = PartsModel(self)
+        self.list = QListView()
+        self.view = ContentView(theme)
+        self._remarks = Muted(theme)
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._lay_out()
+        self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.view.uri_requested.connect(self.uri_requested)
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        self.model.set_parts(parts)
+        rows = self.model.rowCount()
+        self.list.setVisible(rows > 1)
+        height = self._theme.row_height() * min(rows, _MOST_ROWS) + 4
+        self._splitter.setSizes([height, max(self.height() - height, 100)])
+        if rows:
+            self.choose(self.model.first_row())
+        else:
+            self._show(None, Content(ContentKind.TEXT))
+
+    def choose(self, row: int) -> None:
+        """Go to a row of the list."""
+        self.list.setCurrentIndex(self.model.index(row))
+
+    def shown_text(self) -> str:
+        """What is on screen, where that is text."""
+        return self.view.text.shown_text()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether less than the whole of the part is shown."""
+        return self.view.text.is_partial
+
+    # --------------------------------------------------------------
+
+    def _on_current_changed(self, current: QModelIndex) -> None:
+        content = self.model.content(current.row())
+        if content is not None:
+            self._show(self.model.part(current.row()), content)
+
+    def _show(self, part: Part | None, content: Content) -> None:
+        self._remarks.setText(" · ".join(part.remarks) if part is not None else "")
+        self._remarks.setVisible(bool(self._remarks.text()))
+        self.view.show_content(content)
+
+    def _lay_out(self) -> None:
+        self.list.setModel(self.model)
+        self.list.setAccessibleName("Parts of the result")
+        dress_list(self.list, self._theme)
+        self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setMinimumHeight(2 * self._theme.row_height())
+        self._remarks.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._remarks)
+        column.addWidget(self.view, 1)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.list)
+        self._splitter.addWidget(below)
+        self._splitter.setStretchFactor(1, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._splitter)
+        self.setFocusProxy(self.list)

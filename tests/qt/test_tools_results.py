@@ -1,0 +1,155 @@
+"""What a call gave back, shown by its kind, and checked against what the tool promised."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+from PySide6.QtGui import QImage
+
+from inspector.engine.outputcheck import OutputCheck, OutputState
+from inspector.qt.panels.tools.result import ResultView
+from inspector.qt.widgets.contentview import Form
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+
+OUTPUT = {
+    "type": "object",
+    "properties": {"high": {"type": "number"}, "city": {"type": "string"}},
+    "required": ["city"],
+}
+
+
+def returning(output_schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"result": {"type": "object"}}}
+    promise = {"outputSchema": output_schema} if output_schema is not None else {}
+    return {"name": "returns", "inputSchema": schema, **promise}
+
+
+def shown(lens: Lens, result: dict[str, Any]) -> ResultView:
+    """Have the tool give this back."""
+    lens.call("returns", {"result": result})
+    return lens.tools.call_view.result
+
+
+def checked(lens: Lens, result: dict[str, Any]) -> tuple[ResultView, OutputCheck]:
+    view = lens.tools.call_view.result
+    with lens.bot.waitSignal(view.checked, timeout=PATIENCE) as signal:
+        shown(lens, result)
+    (check,) = signal.args
+    return view, check
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def png() -> str:
+    image = QImage(20, 10, QImage.Format.Format_RGB32)
+    image.fill(0xFF3366)
+    data = QByteArray()
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, b"PNG")
+    return base64.b64encode(data.data()).decode()
+
+
+def tab_words(view: ResultView) -> list[str]:
+    return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
+
+
+def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    content = [
+        text("plain words"),
+        text("# Head\n\n- one\n- two\n"),
+        text('{"deep": [1, 2]}'),
+        text("name,size,kind\na,1,x\nb,2,y\n"),
+        {"type": "image", "data": png(), "mimeType": "image/png"},
+        {"type": "hologram", "depth": 3},
+    ]
+    view = shown(lens, {"content": content})
+    assert view.content.list.isVisibleTo(view)
+    forms = []
+    for row in range(view.content.model.rowCount()):
+        view.content.choose(row)
+        forms.append(view.content.view.form())
+    assert forms == [
+        Form.TEXT,  # all texts together
+        Form.TEXT,
+        Form.RENDERED,
+        Form.PRETTY,
+        Form.TABLE,
+        Form.PICTURE,
+        Form.PRETTY,
+    ]
+    assert "An unknown kind of content." in words_on(view)
+    assert '"depth": 3' in view.content.shown_text()
+    view.content.choose(0)
+    assert view.content.shown_text().startswith("plain words\n\n# Head")
+    assert "6 parts" in words_on(view)
+
+
+def test_one_part_has_no_list(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {"content": [text("alone")]})
+    assert not view.content.list.isVisibleTo(view)
+    assert view.content.shown_text() == "alone"
+
+
+def test_resource_link_opens_in_the_resources_tab(lens: Lens) -> None:
+    capabilities: dict[str, Any] = {"tools": {}, "resources": {}}
+    lens.connect(scripted(tools=[returning()], capabilities=capabilities))
+    lens.window.show_tab("tools")
+    view = shown(lens, {"content": [{"type": "resource_link", "uri": "demo://readme", "name": "readme"}]})
+    lens.press("Open", view)
+    lens.until(lambda: lens.sent("resources/read"))
+    assert lens.sent("resources/read") == [{"uri": "demo://readme"}]
+    assert lens.workspace.tabs.tabText(lens.workspace.tabs.currentIndex()) == "Resources"
+
+
+def test_structured_content_that_fits_its_schema_says_so(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    value = {"city": "Lisbon", "high": 21.5}
+    view, check = checked(
+        lens, {"content": [text('{"city": "Lisbon", "high": 21.5}')], "structuredContent": value}
+    )
+    assert check.state is OutputState.FITS
+    assert view.check_badge.text == "fits schema"
+    assert tab_words(view) == ["Content", "Structured", "Message"]
+    assert not view.alert.text("check")
+
+
+def test_differences_from_the_output_schema_are_named_at_the_top(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})
+    assert check.state is OutputState.DIFFERS
+    assert view.check_badge.text == "differs from schema"
+    words = view.alert.text("check")
+    assert "in 2 places" in words
+    assert "/high: " in words
+    assert "city" in words
+    assert view.alert.isVisibleTo(view)
+
+
+def test_missing_structured_content_is_told_and_gone_with_the_next_result(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    view, _ = checked(lens, {"content": [text("only words")]})
+    assert "has none" in view.alert.text("check")
+    view, _ = checked(lens, {"content": [text("{}")], "structuredContent": {"city": "x"}})
+    assert not view.alert.text("check")
+
+
+def test_tool_error_and_protocol_error_are_explained_in_different_words(lens: Lens) -> None:
+    view = lens.connect(scripted()).call_view.result
+    lens.call("fails")
+    assert "isError" in view.alert.text("outcome")
+    lens.call("refuses")
+    assert view.alert.text("outcome").startswith("Protocol error, the tool gave no result: No such thing")
+    assert tab_words(view) == ["Message"]
+
+
+def test_empty_result_says_that_it_is_empty(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {})
+    assert "The result is empty" in view.alert.text("outcome")
