@@ -23,7 +23,7 @@ ICONS = Path(__file__).parents[2] / "resources" / "icons"
 LEFT = Qt.MouseButton.LeftButton
 SCHEMA: JSON = {
     "type": "object",
-    "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}, "any": {}},
+    "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}, "any": {"type": "mystery"}},
     "required": ["path"],
 }
 

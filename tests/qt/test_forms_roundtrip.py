@@ -18,10 +18,13 @@ from inspector.qt.forms.form import SchemaForm
 from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
 from inspector.schema.jsontext import read, same, write
+from tests.unit.schema.generated import documents
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 few_widgets = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 Cases: TypeAlias = "st.SearchStrategy[tuple[JSON, JSON]]"
@@ -118,7 +121,21 @@ def test_a_value_that_does_not_fit_the_schema_comes_back_as_well(
 
 
 @few_widgets
-@given(case=objects())
+@given(case=documents())
+def test_a_value_valid_for_any_construct_of_json_schema_comes_back_exactly(
+    theme: Theme, case: tuple[JSONObject, JSONObject]
+) -> None:
+    schema, value = case
+    form = SchemaForm(theme, build_form(schema))
+    form.set_value(value)
+    assert write(form.value()) == write(value)
+    form.rows()
+    assert write(form.value()) == write(value)
+    shiboken6.delete(form)
+
+
+@settings(few_widgets, max_examples=10)
+@given(case=objects() | documents())
 def test_switching_between_form_and_json_twenty_times_changes_nothing(
     theme: Theme, case: tuple[JSON, JSONObject]
 ) -> None:

@@ -13,12 +13,13 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu,
 from pytestqt.qtbot import QtBot
 
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.qt.forms.editors import BooleanEditor, ChoiceEditor, LinesEditor
+from inspector.qt.forms.choiceeditors import BooleanEditor, ChoiceEditor
 from inspector.qt.forms.fieldrow import FieldRow
 from inspector.qt.forms.form import SchemaForm
+from inspector.qt.forms.lazyrows import ROWS_AT_ONCE
 from inspector.qt.forms.listeditor import MOST_ROWS, ListEditor
-from inspector.qt.forms.members import ROWS_AT_ONCE
 from inspector.qt.forms.objecteditor import ObjectEditor
+from inspector.qt.forms.texteditors import LinesEditor
 from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
 from inspector.schema.jsontext import write
@@ -64,14 +65,17 @@ class FormDriver:
 
     def choose(self, name: str, words: str) -> None:
         """Pick an entry of the field's menu."""
-        menu = self.row(name).open_state_menu()
-        action = next(action for action in menu.actions() if action.text() == words)
-        QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+        pick_from_menu(self.row(name).open_state_menu(), words)
 
     def list_editor(self, name: str) -> ListEditor:
         editor = self.row(name).slot.editor
         assert isinstance(editor, ListEditor)
         return editor
+
+
+def pick_from_menu(menu: QMenu, words: str) -> None:
+    action = next(action for action in menu.actions() if action.text() == words)
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +211,7 @@ def test_an_item_that_is_wrong_says_so_in_its_row(qtbot: QtBot) -> None:
     assert [error.pointer for error in driver.form.errors()] == ["/ids/0"]
     driver.type(editor.rows[0].slot.editor.widget, "x")
     assert editor.rows[0].problem_text() == "Must be a whole number, got 'x'"
-    QTest.mouseClick(editor.rows[0].null_button, LEFT)
+    pick_from_menu(editor.rows[0].open_state_menu(), "Null")
     assert driver.form.value() == {"ids": [None]}
     assert driver.form.errors() == []
 
@@ -235,7 +239,7 @@ def test_a_nested_object_is_filled_in_and_taken_back(qtbot: QtBot) -> None:
 
 
 def test_raw_json_that_does_not_parse_says_where_and_is_not_sent(qtbot: QtBot) -> None:
-    driver = FormDriver(qtbot, {"any": {"description": "whatever"}})
+    driver = FormDriver(qtbot, {"any": {"type": "mystery"}})
     box = driver.box("any")
     driver.type(box, '{"a": ')
     assert driver.row("any").problem_text() == "Line 1, column 7: a value is missing"
@@ -330,7 +334,9 @@ def test_the_state_menu_opens_from_the_keyboard(qtbot: QtBot) -> None:
     assert isinstance(menu, QMenu)
     texts = [action.text() for action in menu.actions() if not action.isSeparator()]
     menu.close()
-    assert texts == ["Not set", "Empty text", "Write several lines", "Edit as JSON"]
+    assert texts == [
+        "Not set", "Empty text", "Fill with an example", "Write several lines", "Edit as JSON",
+    ]  # fmt: skip
 
 
 def test_words_of_a_server_are_never_markup(qtbot: QtBot) -> None:

@@ -62,7 +62,8 @@ class ArgumentsEditor(QWidget):
         self.form = self._new_form(build_form(schema))
         self._written = None
         self.json_view.set_value({})
-        has_form = bool(self.form.field.members) or not self.form.field.notes
+        field = self.form.field
+        has_form = bool(field.members or field.union or field.rest or field.conditions) or not field.notes
         self._show_view(_FORM if has_form else _JSON)
         if not has_form:
             self._say(" ".join(self.form.field.notes), MUTED)

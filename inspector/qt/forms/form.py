@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
-from inspector.qt.forms.fieldrow import STATE_KEY, FieldRow
+from inspector.qt.forms.fieldrow import FieldRow
 from inspector.qt.forms.kit import FormKit
 from inspector.qt.forms.look import small_label
 from inspector.qt.forms.members import Members
+from inspector.qt.forms.slot import Slot
+from inspector.qt.forms.unioneditor import UnionEditor
+from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_4, Theme
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField
-from inspector.schema.values import FieldError, finish
+from inspector.schema.sample import example
+from inspector.schema.values import ABSENT, Draft, FieldError, finish
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
 _NOTHING_TO_FILL_IN = "Nothing to fill in: no arguments are described."
@@ -40,15 +46,21 @@ class SchemaForm(QWidget):
     ) -> None:
         super().__init__(parent)
         self._field = field
-        kit = FormKit(theme)
-        self.members = Members(kit, field, self._on_changed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_4)
-        for note in field.notes or (() if field.members else (_NOTHING_TO_FILL_IN,)):
-            column.addWidget(small_label(kit.look, note))
-        column.addWidget(self.members)
-        column.addStretch(1)
+        self._kit = FormKit(theme)
+        self._findings: Sequence[FieldError] = ()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        self._column.setSpacing(SPACE_4)
+        for note in self._notes():
+            self._column.addWidget(small_label(self._kit.look, note))
+        self._members: Members | None = None
+        self._variants: Slot | None = None
+        if field.union is not None:
+            self._variants = Slot(self._kit, field.union, self._column, self._on_changed)
+        else:
+            self._members = Members(self._kit, field, self._on_changed)
+            self._column.addWidget(self._members)
+        self._column.addStretch(1)
         if submit_keys:
             on_submit_keys(self, self.submitted)
         _shortcut(self, QKeySequence(STATE_KEY)).activated.connect(self._on_state_key)
@@ -57,51 +69,133 @@ class SchemaForm(QWidget):
     def field(self) -> ObjectField:
         return self._field
 
+    @property
+    def members(self) -> Members | None:
+        """The outermost members; of the variant that is picked where there are several."""
+        if self._members is not None or self._variants is None:
+            return self._members
+        slot = self._variants.editor.slot if isinstance(self._variants.editor, UnionEditor) else None
+        return getattr(slot.editor, "members", None) if slot is not None else None
+
+    @property
+    def variants(self) -> UnionEditor | None:
+        """The picker of the arguments' shape, where there are several."""
+        editor = self._variants.editor if self._variants is not None else None
+        return editor if isinstance(editor, UnionEditor) else None
+
     def rows(self) -> list[FieldRow]:
         """The rows of the outermost members, in the schema's order."""
-        return self.members.rows()
+        return self.members.rows() if self.members is not None else []
 
     def value(self) -> JSONObject:
-        """What would be sent, right or wrong; raises FormError while a raw JSON entry is not JSON."""
-        value = finish(self._field, self.members.draft())
-        assert isinstance(value, dict)
-        return value
+        """What would be sent, right or wrong; raises FormError while a part of it cannot be sent at all."""
+        value = finish(self._field, self._draft())
+        return value if isinstance(value, dict) else {}
 
     def set_value(self, value: JSONObject) -> None:
         """Show a value instead of what is there. The parts of it are kept, not copied: do not change them."""
-        self.members.set_draft(dict(value))
+        self._kit.renew()
+        self._findings = ()
+        if self._members is not None:
+            self._members.set_draft(dict(value))
+        elif self._variants is not None:
+            self._variants.set_draft(value or ABSENT)
         self._show_errors()
 
+    def fill_with_example(self) -> None:
+        """Put a plausible value in, for the person who asked for one."""
+        value = example(self._field)
+        self.set_value(value if isinstance(value, dict) else {})
+        self.value_changed.emit()
+
+    # -------------------------------------------------------------- what is wrong
+
     def errors(self) -> list[FieldError]:
-        """What does not fit the schema, in the order of the form."""
-        return check(self._field, self.members.draft())
+        """What does not fit the fields, told at once, in the order of the form."""
+        return check(self._field, self._draft())
+
+    def set_findings(self, findings: Sequence[FieldError]) -> None:
+        """What a full check has found wrong with the value as it is; shown where nothing else is said."""
+        self._findings = findings
+        self._show_errors()
+
+    def problems(self) -> list[FieldError]:
+        """All that is known to be wrong, a sentence for each place."""
+        problems: dict[str, FieldError] = {}
+        for error in (*self.errors(), *self._findings):
+            problems.setdefault(error.pointer, error)
+        return list(problems.values())
 
     def reveal_errors(self) -> None:
         """Say in place also what is missing, and go to the first thing that is wrong."""
-        self.members.mark_touched()
+        if self.members is not None:
+            self.members.mark_touched()
         self._show_errors()
-        wrong = next((row for row in self.rows() if row.problem_text()), None)
-        if wrong is not None:
-            wrong.slot.editor.widget.setFocus()
+        problems = self.problems()
+        if problems:
+            self.go_to(problems[0].pointer)
+
+    def go_to(self, pointer: str) -> None:
+        """Bring a place into view, with the keyboard in it."""
+        path = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        self._kit.renew()
+        whole = self._members or self._variants
+        assert whole is not None
+        widget = whole.at(path)
+        row = _row_around(widget, self)
+        if row is not None:
+            row.mark_touched()
+            self._show_errors()
+        if row is not None and row.slot.editor.widget is widget:
+            row.slot.editor.set_focus()
+        else:
+            widget.setFocus()
+        # The row may have been made a moment ago: it has its place after the next layout.
+        QTimer.singleShot(0, widget, lambda: _scroll_to(row or widget))
+
+    def _draft(self) -> Draft:
+        if self._members is not None:
+            return self._members.draft()
+        return self._variants.draft() if self._variants is not None else ABSENT
 
     def _on_changed(self) -> None:
         self._show_errors()
         self.value_changed.emit()
 
     def _show_errors(self) -> None:
-        problems: dict[str, str] = {}
-        for error in self.errors():
-            problems.setdefault(error.pointer, error.problem)
-        self.members.show_problems(problems, "")
+        problems = {error.pointer: error.problem for error in self.problems()}
+        whole = self._members or self._variants
+        if whole is not None:
+            whole.show_problems(problems, "")
+
+    def _notes(self) -> Sequence[str]:
+        field = self._field
+        if field.union is not None:
+            return ()
+        has_rows = field.members or field.rest is not None or field.conditions
+        return field.notes or (() if has_rows else (_NOTHING_TO_FILL_IN,))
 
     def _on_state_key(self) -> None:
-        """Open the menu of the innermost field that has the focus."""
-        widget = QApplication.focusWidget()
-        while widget is not None and widget is not self:
-            if isinstance(widget, FieldRow):
-                widget.open_state_menu()
-                return
-            widget = widget.parentWidget()
+        """Open the menu of the innermost value that has the focus."""
+        row = _row_around(QApplication.focusWidget(), self)
+        if row is not None:
+            row.open_state_menu()
+
+
+def _row_around(widget: QWidget | None, form: QWidget) -> ValueRow | None:
+    while widget is not None and widget is not form:
+        if isinstance(widget, ValueRow):
+            return widget
+        widget = widget.parentWidget()
+    return None
+
+
+def _scroll_to(widget: QWidget) -> None:
+    outer = widget.parentWidget()
+    while outer is not None and not isinstance(outer, QScrollArea):
+        outer = outer.parentWidget()
+    if outer is not None:
+        outer.ensureWidgetVisible(widget, 0, SPACE_4)
 
 
 def on_submit_keys(widget: QWidget, submitted: SignalInstance) -> None:

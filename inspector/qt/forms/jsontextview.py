@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
 from inspector.base.units import size
-from inspector.qt.forms.editors import input_box, raw_text
 from inspector.qt.forms.look import ERROR, Look, mark_error, set_label_text, small_label
+from inspector.qt.forms.textbox import TextBox
 from inspector.qt.theme import SPACE_1, SPACE_4
 from inspector.schema.jsontext import JSONTextError, read, write
 from inspector.schema.keywords import kind_of
@@ -30,9 +30,8 @@ class JsonTextView(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._is_setting = False
-        self.box = input_box(look.mono)
-        self.box.setMinimumHeight(0)
-        self.box.setMaximumHeight(16_777_215)  # QWIDGETSIZE_MAX: as high as there is room
+        self.box = TextBox(look.mono)
+        self.box.grow_freely()
         self.box.setLineWrapMode(self.box.LineWrapMode.NoWrap)
         self.box.setAccessibleName("Arguments as JSON")
         self.error_label = small_label(look, "", ERROR)
@@ -45,11 +44,11 @@ class JsonTextView(QWidget):
         self.set_value({})
 
     def text(self) -> str:
-        return raw_text(self.box)
+        return self.box.text()
 
     def set_value(self, value: JSONObject) -> None:
         self._is_setting = True
-        self.box.setPlainText(write(value))
+        self.box.set_text(write(value))
         self._is_setting = False
 
     def read_object(self) -> JSONObject:

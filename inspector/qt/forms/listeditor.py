@@ -1,95 +1,70 @@
-"""A list in a form: a row for each item, to add, remove and move."""
+"""Lists in a form: a row for each item, to add, remove and move."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from inspector.qt.forms.editors import Editor, Kit, OnChange, Problems, unwritten_words
-from inspector.qt.forms.look import ERROR, set_label_text, small_label
-from inspector.qt.forms.slot import Slot
-from inspector.qt.theme import ICON_SIZE, SPACE_1
-from inspector.schema.fields import BooleanField, ChoiceField, Field, ListField, NumberField, TextField
+from inspector.base.plaintext import one_line
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.indent import Indented
+from inspector.qt.forms.itemrow import ItemRow, focus_after_removal
+from inspector.qt.forms.lazyrows import LazyRows
+from inspector.qt.theme import SPACE_1
+from inspector.schema.fields import Field, JsonField, ListField, TupleField
+from inspector.schema.start import start
 from inspector.schema.values import ABSENT, Absent, Draft, child
 
-MOST_ROWS = 200
+MOST_ROWS = 500
+_ROW_HEIGHT = 32
+_ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
 
 
-class ItemRow(QWidget):
-    """One item: its editor, and buttons to move and remove it."""
+class ItemsEditor(Editor):
+    """What lists and tuples have in common. More than MOST_ROWS items are left to raw JSON.
 
-    def __init__(self, kit: Kit, field: Field, on_change: OnChange) -> None:
-        super().__init__()
-        self._kit = kit
-        self._problem: QLabel | None = None
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
-        line, body = QHBoxLayout(), QVBoxLayout()
-        line.setSpacing(0)
-        line.addLayout(body, 1)
-        self._column.addLayout(line)
-        self.slot = Slot(kit, field, body, on_change)
-        self.null_button = self._button(line, "null", "Make this item null")
-        self.null_button.setVisible(field.nullable and isinstance(field, TextField | NumberField))
-        self.up_button = self._icon_button(line, "chevron-up", "Move up")
-        self.down_button = self._icon_button(line, "chevron-down", "Move down")
-        self.remove_button = self._icon_button(line, "close", "Remove")
+    Rows are made as they come into view; what is not made yet holds its draft in `_waiting`.
+    """
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self.slot.show_problems(problems, pointer)
-        problem = problems.get(pointer, "")
-        if self._problem is None and problem:
-            self._problem = small_label(self._kit.look, "", ERROR)
-            self._column.addWidget(self._problem)
-        if self._problem is not None:
-            set_label_text(self._problem, problem[:1].upper() + problem[1:])
-            self._problem.setVisible(bool(problem))
-
-    def problem_text(self) -> str:
-        """What is said to be wrong with this item, if anything."""
-        return self._problem.text() if self._problem is not None else ""
-
-    def _button(self, line: QHBoxLayout, text: str, words: str) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setToolTip(words)
-        button.setAccessibleName(words)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return button
-
-    def _icon_button(self, line: QHBoxLayout, icon: str, words: str) -> QToolButton:
-        button = self._button(line, "", words)
-        self._kit.look.theme.dress(button, icon, "muted")
-        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        return button
-
-
-class ListEditor(Editor):
-    """A list of values of one kind. More than MOST_ROWS items are left to raw JSON."""
-
-    def __init__(self, kit: Kit, field: ListField, on_change: OnChange) -> None:
-        self._kit = kit
+    def __init__(self, kit: Kit, field: ListField | TupleField, on_change: OnChange) -> None:
+        self._kit = kit.deeper()
         self._field = field
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT
         self._is_set = False
-        self.rows: list[ItemRow] = []
+        self._made: list[ItemRow] = []
+        self._waiting: list[Draft] = []
+        self._problems: Problems = {}
+        self._pointer = ""
         self.widget = QWidget()
-        self._column = QVBoxLayout(self.widget)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        self._frame = Indented(kit.depth)
+        self._lazy = LazyRows(
+            self._kit, lambda: len(self._waiting), self._make_next, spacing=SPACE_1, height=_ROW_HEIGHT
+        )
+        self._frame.column.addWidget(self._lazy)
+        self._frame.set_indented(True)
+        column.addWidget(self._frame)
         self.add_button = QPushButton()
         kit.look.theme.dress(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self._on_add_clicked)
-        self._column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.add_button)
         self._show_state()
 
+    @property
+    def rows(self) -> list[ItemRow]:
+        """All rows; makes those that are not made yet."""
+        self._lazy.make_all()
+        return self._made
+
     def draft(self) -> Draft:
-        return [row.slot.draft() for row in self.rows] if self._is_set else self._unwritten
+        return [row.draft() for row in self._made] + self._waiting if self._is_set else self._unwritten
 
     def set_draft(self, draft: Draft) -> bool:
         items = draft if isinstance(draft, list) else []
@@ -97,83 +72,182 @@ class ListEditor(Editor):
             return False
         self._is_set = items is draft
         self._unwritten = None if draft is None else ABSENT
-        while len(self.rows) > len(items):
-            self._drop(self.rows[-1])
-        while len(self.rows) < len(items):
-            self._append()
-        for row, item in zip(self.rows, items, strict=True):
-            row.slot.set_draft(item)
-        self._show_state()
+        self._set_items(list(items))
         return True
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
-        for index, row in enumerate(self.rows):
-            row.show_problems(problems, child(pointer, index))
+        self._problems, self._pointer = problems, pointer
+        for place, row in enumerate(self._made):
+            row.show_problems(problems, child(pointer, place))
 
-    def _append(self) -> ItemRow:
-        row = ItemRow(self._kit, self._field.item, self._on_change)
-        row.null_button.clicked.connect(partial(self._on_null_clicked, row))
+    def mark_touched(self) -> None:
+        for row in self._made:
+            row.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        if not path or not path[0].isdecimal() or int(path[0]) >= len(self._made) + len(self._waiting):
+            return self.widget
+        return self.rows[int(path[0])].at(path[1:])
+
+    # -------------------------------------------------------------- rows
+
+    def _field_at(self, place: int) -> Field:
+        raise NotImplementedError
+
+    def _make_row(self, place: int) -> ItemRow:
+        row = ItemRow(self._kit, self._field_at(place), self._on_change)
         row.up_button.clicked.connect(partial(self._on_move_clicked, row, -1))
         row.down_button.clicked.connect(partial(self._on_move_clicked, row, 1))
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
-        self._column.insertWidget(len(self.rows), row)
-        self.rows.append(row)
         return row
 
+    def _set_items(self, items: list[Draft]) -> None:
+        while len(self._made) > len(items):
+            self._drop(self._made[-1])
+        for row, item in zip(self._made, items, strict=False):
+            row.set_draft(item)
+        self._waiting = items[len(self._made) :]
+        self._lazy.fill()
+        self._show_state()
+
+    def _make_next(self) -> None:
+        place = len(self._made)
+        row = self._make_row(place)
+        row.set_draft(self._waiting.pop(0))
+        if self._problems:
+            row.show_problems(self._problems, child(self._pointer, place))
+        self._lazy.insert(place, row)
+        self._made.append(row)
+        self._show_buttons()
+
     def _drop(self, row: ItemRow) -> None:
-        self.rows.remove(row)
-        self._column.removeWidget(row)
+        self._made.remove(row)
+        self._lazy.column.removeWidget(row)
         row.hide()
         row.deleteLater()
 
-    def _on_add_clicked(self) -> None:
-        row = self._append()
-        row.slot.set_draft(_first_draft(self._field.item))
-        self._is_set = True
-        self._finish_change()
-        row.slot.editor.widget.setFocus()
+    # -------------------------------------------------------------- what the person does
 
-    def _on_null_clicked(self, row: ItemRow, _checked: bool = False) -> None:
-        row.slot.set_draft(None)
+    def _on_add_clicked(self) -> None:
+        self._is_set = True
+        place = len(self._made) + len(self._waiting)
+        self._waiting.append(start(self._field_at(place)))
+        self._lazy.make_all()
+        self._made[-1].slot.editor.set_focus()
         self._finish_change()
 
     def _on_move_clicked(self, row: ItemRow, step: int, _checked: bool = False) -> None:
         """Exchange the values of two neighbours; focus goes along, so that moving on takes one key."""
-        other = self.rows[self.rows.index(row) + step]
-        mine, theirs = row.slot.draft(), other.slot.draft()
-        row.slot.set_draft(theirs)
-        other.slot.set_draft(mine)
+        other = self.rows[self._made.index(row) + step]
+        mine, theirs = row.draft(), other.draft()
+        row.set_draft(theirs)
+        other.set_draft(mine)
         (other.up_button if step < 0 else other.down_button).setFocus()
         self._finish_change()
 
     def _on_remove_clicked(self, row: ItemRow, _checked: bool = False) -> None:
-        index = self.rows.index(row)
+        place = self._made.index(row)
         self._drop(row)
-        (self.rows[min(index, len(self.rows) - 1)].remove_button if self.rows else self.add_button).setFocus()
+        focus_after_removal(self._made[place:] or self._removable(), 0, self.add_button)
         self._finish_change()
+
+    def _removable(self) -> list[ItemRow]:
+        return self._made[-1:]
 
     def _finish_change(self) -> None:
         self._show_state()
         self._on_change()
 
+    def _can_add(self) -> bool:
+        return len(self._made) + len(self._waiting) < MOST_ROWS
+
+    def _add_words(self) -> str:
+        return "Add item"
+
     def _show_state(self) -> None:
+        has_rows = bool(self._made or self._waiting)
         words = "empty list" if self._is_set else unwritten_words(self._field, self._unwritten)
-        self.add_button.setText("Add item" if self.rows or words == "not set" else f"Add item ({words})")
-        self.add_button.setEnabled(len(self.rows) < MOST_ROWS)
-        for index, row in enumerate(self.rows):
-            row.up_button.setEnabled(index > 0)
-            row.down_button.setEnabled(index < len(self.rows) - 1)
+        add = self._add_words()
+        self.add_button.setText(add if has_rows or words == "not set" else f"{add} ({words})")
+        self.add_button.setEnabled(self._can_add())
+        self._frame.setVisible(has_rows)
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        last = len(self._made) + len(self._waiting) - 1
+        for place, row in enumerate(self._made):
+            row.up_button.setEnabled(place > 0)
+            row.down_button.setEnabled(place < last)
 
 
-def _first_draft(field: Field) -> Draft:
-    """What a new item starts as: its default, else the plainest value there is; a number must be written."""
-    if field.default is not ABSENT:
-        return field.default
-    match field:
-        case TextField():
-            return ""
-        case BooleanField():
-            return False
-        case ChoiceField():
-            return field.choices[0]
-    return ABSENT
+class ListEditor(ItemsEditor):
+    """A list of values of one kind."""
+
+    def __init__(self, kit: Kit, field: ListField, on_change: OnChange) -> None:
+        self._list = field
+        super().__init__(kit, field, on_change)
+
+    def _field_at(self, place: int) -> Field:
+        return self._list.item
+
+    def _add_words(self) -> str:
+        title = one_line(self._list.item.title) if self._is_set else ""
+        return f"Add {title}".replace("&", "&&") if 0 < len(title) <= 40 else "Add item"
+
+
+class TupleEditor(ItemsEditor):
+    """A list with a kind of its own at each of the first places; more items may follow these."""
+
+    def __init__(self, kit: Kit, field: TupleField, on_change: OnChange) -> None:
+        self._tuple = field
+        super().__init__(kit, field, on_change)
+
+    def draft(self) -> Draft:
+        draft = super().draft()
+        if isinstance(draft, list):
+            while draft and draft[-1] is ABSENT:
+                draft.pop()  # places at the end that are not set are as if they were not there
+        return draft
+
+    def _field_at(self, place: int) -> Field:
+        return self._tuple.item_at(place) or _ONE_TOO_MANY
+
+    def _set_items(self, items: list[Draft]) -> None:
+        missing = len(self._tuple.items) - len(items) if self._is_set else 0
+        super()._set_items(items + [ABSENT] * missing)
+
+    def _make_row(self, place: int) -> ItemRow:
+        field = self._field_at(place)
+        if place >= len(self._tuple.items):
+            return super()._make_row(place)
+        title = f"{place + 1}. {one_line(field.title)}" if field.title else f"{place + 1}."
+        return ItemRow(self._kit, field, self._on_change, title=title, is_fixed=True)
+
+    def _on_add_clicked(self) -> None:
+        if self._is_set:
+            super()._on_add_clicked()
+            return
+        self._is_set = True
+        self._set_items([])
+        if self._made:
+            self._made[0].slot.editor.set_focus()
+        self._finish_change()
+
+    def _removable(self) -> list[ItemRow]:
+        return self._made[len(self._tuple.items) :][-1:]
+
+    def _can_add(self) -> bool:
+        return super()._can_add() and (not self._is_set or self._tuple.rest is not None)
+
+    def _add_words(self) -> str:
+        return "Add item" if self._is_set else "Fill in"
+
+    def _show_state(self) -> None:
+        super()._show_state()
+        self.add_button.setVisible(not self._is_set or self._tuple.rest is not None)
+
+    def _show_buttons(self) -> None:
+        super()._show_buttons()
+        fixed = len(self._tuple.items)
+        if len(self._made) > fixed:
+            self._made[fixed].up_button.setEnabled(False)

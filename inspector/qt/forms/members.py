@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections import deque
-from time import perf_counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from inspector.qt.forms.editors import Kit, OnChange, Problems
+from inspector.qt.forms.alike import alike
+from inspector.qt.forms.editor import Kit, OnChange, Problems
 from inspector.qt.forms.fieldrow import FieldRow
+from inspector.qt.forms.lazyrows import LazyRows
 from inspector.qt.forms.look import set_label_text, small_label
+from inspector.qt.forms.mapeditor import MapRows
+from inspector.qt.forms.textbox import is_plain_line
+from inspector.qt.forms.textbutton import TextButton
 from inspector.qt.theme import SPACE_4
-from inspector.schema.fields import ObjectField
-from inspector.schema.values import ABSENT, Draft, child
+from inspector.schema.active import effective, settle
+from inspector.schema.fields import Member, ObjectField
+from inspector.schema.values import ABSENT, REPEATED_KEY, Aside, Draft, FormError, Unreadable, child
 
-# A row takes about a millisecond to make and another to show. A screenful comes at once; the others follow
-# when they are about to be scrolled into view, so that a form of 2,000 fields opens as fast as one of 20.
-ROWS_AT_ONCE = 20
-_SLICE_SECONDS = 0.010
-_ROW_HEIGHT = 64  # about; the place kept for rows that are not made, so that the scroll bar is about right
-_PIXELS_AHEAD = 600
+_ROW_HEIGHT = 64
+_MOST_KEY_ROWS = 200
 
 
 class Members(QWidget):
@@ -29,105 +31,239 @@ class Members(QWidget):
 
     Keys keep the order they were given in; those set later go where the schema has them. Keys without a
     row are kept as they are, and named below the rows. A row that is not made yet holds its value too.
+    Members that depend on others come and go with these; what was typed in them is put aside.
     """
 
     def __init__(self, kit: Kit, field: ObjectField, on_change: OnChange) -> None:
         super().__init__()
         self._kit = kit
+        self._field = field
         self._on_change = on_change
-        self._names = [member.name for member in field.members]
-        self._unmade = deque(field.members)
+        self._now = effective(field, {})
+        self._members: dict[str, Member] = {member.name: member for member in self._now.members}
+        self._names = list(self._members)
+        self._made = 0  # so many of the names, from the first, have their rows in the column
         self._rows: dict[str, FieldRow] = {}
         self._given: dict[str, Draft] = {}
+        self._before: dict[str, Draft] = {}
         self._problems: Problems = {}
         self._pointer = ""
         self._was_touched = False
+        self._lazy = LazyRows(
+            kit, lambda: len(self._names) - self._made, self._make_next, spacing=SPACE_4, height=_ROW_HEIGHT
+        )
+        self._keys: MapRows | None = None
+        self._aside_label = small_label(kit.look, "")
         self._unknown_label = small_label(kit.look, "")
-        self._unknown_label.hide()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_4)
-        self._column.addWidget(self._unknown_label)
-        self._room = QWidget(self)
-        self._column.addWidget(self._room)
-        self._next_slice = QTimer(self, singleShot=True, interval=0)
-        self._next_slice.timeout.connect(self._make_slice)
-        for _ in range(min(ROWS_AT_ONCE, len(self._unmade))):
-            self._make_row()
-        self._keep_room()
+        self.remove_button = TextButton("Remove them", kit.look.small, QPalette.ColorRole.Link)
+        self.remove_button.clicked.connect(self._on_remove_clicked)
+        self._lay_out()
+        self._lazy.fill()
+        self._show_others()
+
+    @property
+    def now(self) -> ObjectField:
+        """The object as it is for what is written now."""
+        return self._now
+
+    @property
+    def key_rows(self) -> MapRows | None:
+        """The rows for keys of the person's own choice, where the schema speaks of them."""
+        return self._keys
 
     def rows(self) -> list[FieldRow]:
         """All rows in the schema's order; makes those that are not made yet."""
-        while self._unmade:
-            self._make_row()
-        self._keep_room()
-        return list(self._rows.values())
+        self._lazy.make_all()
+        return [self._rows[name] for name in self._names]
 
     def draft(self) -> dict[str, Draft]:
         drafts = {name: self._draft_of(name) for name in self._names}
-        unknown = {name: draft for name, draft in self._given.items() if name not in drafts}
+        others = self._other_drafts()
         found = {name: draft for name, draft in drafts.items() if draft is not ABSENT}
-        order = [name for name in self._given if name in found or name in unknown]
-        _insert_in_schema_order(order, list(found))
-        return {name: found[name] if name in found else unknown[name] for name in order}
+        order = [name for name in self._given if name in found or name in others]
+        order = _in_schema_order(order, list(found))
+        order += [name for name in others if name not in self._given]
+        return {name: found[name] if name in found else others[name] for name in order}
 
     def set_draft(self, draft: dict[str, Draft]) -> None:
-        self._given = draft
+        self._given = self._before = dict(draft)
         self._was_touched = False
+        self._show_members(effective(self._field, draft))
         for name, row in self._rows.items():
-            row.set_draft(draft.get(name, ABSENT))
-        known = set(self._names)
-        names = ", ".join(name for name in draft if name not in known)
-        set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
-        self._unknown_label.setVisible(bool(names))
+            row.set_draft(draft.get(name, ABSENT) if name in self._members else ABSENT)
+        self._show_others()
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         self._problems, self._pointer = problems, pointer
         for name, row in self._rows.items():
             row.show_problems(problems, child(pointer, name))
+        if self._keys is not None:
+            self._keys.show_problems(problems, pointer)
 
     def mark_touched(self) -> None:
         self._was_touched = True
         for row in self._rows.values():
             row.mark_touched()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._unmade and event.rect().bottom() > self._room.y() - _PIXELS_AHEAD:
-            self._next_slice.start()
+    def at(self, path: Sequence[str]) -> QWidget:
+        """The widget of a place inside; makes the rows up to it."""
+        if path and path[0] in self._members:
+            while path[0] not in self._names[: self._made]:
+                self._make_next()
+            self._lazy.keep_room()
+            return self._rows[path[0]].at(path[1:])
+        found = self._keys.at(path) if self._keys is not None else None
+        return found if found is not None else self
+
+    # -------------------------------------------------------------- rows
 
     def _draft_of(self, name: str) -> Draft:
         row = self._rows.get(name)
-        return row.draft() if row is not None else self._given.get(name, ABSENT)
+        draft = row.draft() if row is not None else self._given.get(name, ABSENT)
+        return draft.draft if isinstance(draft, Aside) else draft
 
-    def _make_slice(self) -> None:
-        end = perf_counter() + _SLICE_SECONDS
-        while self._unmade and perf_counter() < end:
-            self._make_row()
-        self._keep_room()
+    def _make_next(self) -> None:
+        name = self._names[self._made]
+        row = self._rows.get(name) or self._make_row(self._members[name])
+        self._lazy.insert(self._made, row)
+        row.show()
+        self._made += 1
 
-    def _keep_room(self) -> None:
-        self._room.setFixedHeight(_ROW_HEIGHT * len(self._unmade))
-        self._room.setVisible(bool(self._unmade))
-
-    def _make_row(self) -> None:
-        member = self._unmade.popleft()
-        row = FieldRow(self._kit, member, self._on_change, self)
+    def _make_row(self, member: Member) -> FieldRow:
+        row = FieldRow(self._kit, member, self._on_row_changed, self._lazy)
         if member.name in self._given:
-            row.set_draft(self._given[member.name])
+            row.set_draft(self._draft_of(member.name))
         if self._was_touched:
             row.mark_touched()
         if self._problems:
             row.show_problems(self._problems, child(self._pointer, member.name))
-        self._column.insertWidget(len(self._rows), row)
         self._rows[member.name] = row
+        return row
+
+    def _on_row_changed(self) -> None:
+        if self._field.under is not None:
+            self._settle()
+        self._on_change()
+
+    def _settle(self) -> None:
+        """Let the members come and go as the draft has it now."""
+        settled = settle(self._field, self._before, self.draft())
+        self._given = self._before = settled
+        now = effective(self._field, settled)
+        if now is self._now:
+            return
+        shown = set(self._names)
+        self._show_members(now)
+        for name in self._names:
+            if name not in shown and name in self._rows:
+                self._rows[name].set_draft(settled.get(name, ABSENT))
+        self._show_others()
+
+    def _show_members(self, now: ObjectField) -> None:
+        """Bring the rows in line with the members, keeping those that ask for the same as before."""
+        if now is self._now:
+            return
+        wanted = self._made
+        self._now = now
+        self._members = {member.name: member for member in now.members}
+        self._names = list(self._members)
+        for name, row in list(self._rows.items()):
+            member = self._members.get(name)
+            if member is None:
+                row.hide()
+            elif alike(row.member.field, member.field):
+                row.set_member(member)
+            else:
+                self._drop(row)
+        self._made = 0
+        while self._made < min(max(wanted, len(self._rows)), len(self._names)):
+            self._make_next()
+        self._lazy.fill()
+
+    def _drop(self, row: FieldRow) -> None:
+        """A field of the same name asks for something else now: its value moves to a new row."""
+        with suppress(FormError):  # what is no JSON cannot move; it was marked as such
+            self._given[row.member.name] = row.slot.value_draft()
+        del self._rows[row.member.name]
+        self._lazy.column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    # -------------------------------------------------------------- other keys
+
+    def _other_drafts(self) -> dict[str, Draft]:
+        """The keys that have no field: of the key rows, put aside, or known to nobody."""
+        others = {name: draft for name, draft in self._given.items() if name not in self._members}
+        if self._keys is None:
+            return others
+        kept: dict[str, Draft] = {name: one for name, one in others.items() if isinstance(one, Aside)}
+        for key, draft in self._keys.pairs():
+            if draft is ABSENT:
+                continue
+            is_taken = key in self._members or not isinstance(kept.get(key, Aside(None)), Aside)
+            kept[key] = Unreadable("", REPEATED_KEY) if is_taken else draft
+        return kept
+
+    def _show_others(self) -> None:
+        others = {name: draft for name, draft in self._given.items() if name not in self._members}
+        aside = [name for name, draft in others.items() if isinstance(draft, Aside)]
+        unknown = {name: draft for name, draft in others.items() if not isinstance(draft, Aside)}
+        has_rows = self._show_key_rows(unknown)
+        names = ", ".join(unknown) if not has_rows else ""
+        set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
+        self._unknown_label.setVisible(bool(names))
+        self.remove_button.setVisible(bool(names))
+        words = ", ".join(aside)
+        set_label_text(self._aside_label, f"Kept, but not sent while it does not apply: {words}.")
+        self._aside_label.setVisible(bool(words))
+
+    def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
+        """Rows for keys of one's own, where the schema speaks of them and they fit into rows."""
+        rest = self._now.rest
+        fits = len(unknown) <= _MOST_KEY_ROWS and all(map(is_plain_line, unknown))
+        if rest is None or not fits:
+            if self._keys is not None:
+                self._keys.hide()
+                self._keys.deleteLater()
+                self._keys = None
+            return False
+        if self._keys is None:
+            self._keys = MapRows(self._kit, rest, self._on_change, self._members)
+            self.layout().addWidget(self._keys)  # type: ignore[union-attr]
+        self._keys.field, self._keys.taken = rest, self._members
+        self._keys.set_pairs(tuple(unknown.items()))
+        return True
+
+    def _on_remove_clicked(self) -> None:
+        self._given = {
+            name: draft
+            for name, draft in self.draft().items()
+            if name in self._members or isinstance(draft, Aside)
+        }
+        self._show_others()
+        self._on_row_changed()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_4)
+        column.addWidget(self._lazy)
+        column.addWidget(self._aside_label)
+        column.addWidget(self._unknown_label)
+        column.addWidget(self.remove_button, 0, Qt.AlignmentFlag.AlignLeft)
 
 
-def _insert_in_schema_order(order: list[str], names: list[str]) -> None:
-    """Put the names that are not in `order` behind their nearest predecessor that is."""
-    place = 0
+def _in_schema_order(order: list[str], names: list[str]) -> list[str]:
+    """With the names that are not in `order` put behind their nearest predecessor that is."""
+    known = set(order)
+    followers: dict[str | None, list[str]] = {}
+    place: str | None = None
     for name in names:
-        if name in order:
-            place = order.index(name) + 1
+        if name in known:
+            place = name
         else:
-            order.insert(place, name)
-            place += 1
+            followers.setdefault(place, []).append(name)
+    ordered = followers.get(None, [])
+    for name in order:
+        ordered += [name, *followers.get(name, ())]
+    return ordered

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from collections.abc import Sequence
 
-from inspector.qt.forms.editors import Editor, Kit, OnChange, Problems, unwritten_words
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.indent import Indented
 from inspector.qt.forms.members import Members
-from inspector.qt.theme import SPACE_1, SPACE_4
 from inspector.schema.fields import ObjectField
+from inspector.schema.start import start
 from inspector.schema.values import ABSENT, Absent, Draft
 
 
 class ObjectEditor(Editor):
-    """A nested object; its rows are made when it is first set."""
+    """A nested object; its rows are made when it is first set, so a schema may go on for ever."""
 
     def __init__(self, kit: Kit, field: ObjectField, on_change: OnChange) -> None:
         self._kit = kit
@@ -22,11 +24,14 @@ class ObjectEditor(Editor):
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT
         self._is_set = False
+        self._was_touched = False
         self.members: Members | None = None
-        self._frame = self.widget = _Indented()
+        self._frame = self.widget = Indented(kit.depth)
         self.fill_button = QPushButton()
+        kit.look.theme.dress(self.fill_button, "plus", "muted")
         self.fill_button.clicked.connect(self._on_fill_clicked)
         self._frame.column.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.fill_button)
         self._show_state()
 
     def draft(self) -> Draft:
@@ -50,15 +55,27 @@ class ObjectEditor(Editor):
         if self.members is not None:
             self.members.mark_touched()
 
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.members.at(path) if self.members is not None and self._is_set else self.widget
+
+    def set_focus(self) -> None:
+        rows = self.members.rows() if self.members is not None and self._is_set else []
+        if rows:
+            rows[0].slot.editor.set_focus()
+        else:
+            self.fill_button.setFocus()
+
     def _made_members(self) -> Members:
         if self.members is None:
-            self.members = Members(self._kit, self._field, self._on_change)
+            self.members = Members(self._kit.deeper(), self._field, self._on_change)
             self._frame.column.addWidget(self.members)
         return self.members
 
     def _on_fill_clicked(self) -> None:
-        self.set_draft({})
+        first = start(self._field)
+        self.set_draft(first if isinstance(first, dict) else {})
         self._on_change()
+        self.set_focus()
 
     def _show_state(self) -> None:
         words = unwritten_words(self._field, self._unwritten)
@@ -67,21 +84,3 @@ class ObjectEditor(Editor):
         self._frame.set_indented(self._is_set)
         if self.members is not None:
             self.members.setVisible(self._is_set)
-
-
-class _Indented(QWidget):
-    """What belongs to a nested object stands right of one thin line."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_indented = False
-        self.column = QVBoxLayout(self)
-        self.set_indented(False)
-
-    def set_indented(self, indented: bool) -> None:
-        self._is_indented = indented
-        self.column.setContentsMargins(SPACE_4 if indented else 0, SPACE_1 if indented else 0, 0, 0)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._is_indented:
-            QPainter(self).fillRect(0, 0, 1, self.height(), self.palette().color(QPalette.ColorRole.Mid))

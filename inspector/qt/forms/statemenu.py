@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.base.jsonvalue import shorten
+from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.plaintext import one_line
-from inspector.schema.fields import Field, ListField, ObjectField, TextField
+from inspector.schema.drafts import bare
+from inspector.schema.fields import Field, ListField, MapField, ObjectField, TextField, TupleField
 from inspector.schema.jsontext import same, write_line
-from inspector.schema.values import ABSENT, Absent, Draft, Unreadable
+from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Unreadable, draft_of, finish
 
 _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
     (TextField, "Empty text", ""),
     (ListField, "Empty list", []),
+    (TupleField, "Empty list", []),
     (ObjectField, "Empty object", {}),
+    (MapField, "Empty object", Pairs()),
 )
+_LARGEST_COMPARED = 50  # parts; the state is told anew at each key press
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +36,48 @@ class Offer:
 
 def state_words(field: Field, draft: Draft) -> str:
     """The state in a word or two, as shown beside the field."""
-    if draft is ABSENT:
+    value = bare(draft)
+    if value is ABSENT:
         return "not set"
-    if isinstance(draft, Unreadable):
+    if isinstance(value, Unreadable):
         return "not JSON"
-    if field.default is not ABSENT and _is_default(field, draft):
+    if field.default is not ABSENT and _is_default(field, draft, value):
         return "default"
-    if draft is None:
+    if value is None:
         return "null"
-    return "empty" if draft in ("", [], {}) else "set"
+    return "empty" if value in ("", [], {}) else "set"
 
 
-def offers(field: Field) -> Iterator[Offer]:
+def offers(field: Field, *, is_optional: bool = True) -> Iterator[Offer]:
     """What can be chosen for a field in one click, in the order of the menu."""
-    yield Offer("Not set", ABSENT)
+    if is_optional:
+        yield Offer("Not set", ABSENT)
     if field.nullable:
         yield Offer("Null", None)
     yield from (Offer(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
     if field.default is not ABSENT:
-        yield Offer(f"Default: {_shown(field.default)}", field.default)
-    yield from (Offer(f"Example: {_shown(example)}", example) for example in field.examples)
+        yield Offer(f"Default: {_shown(field.default)}", draft_of(field, field.default))
+    for example in field.examples:
+        yield Offer(f"Example: {_shown(example)}", draft_of(field, example))
 
 
-def _is_default(field: Field, draft: Draft) -> bool:
-    if isinstance(field, ListField | ObjectField) or isinstance(field.default, Absent):
-        return False  # a draft of several parts may hold what is not JSON
-    return same(draft, field.default)  # type: ignore[arg-type]  # the draft of a leaf is JSON here
+def _is_default(field: Field, draft: Draft, value: object) -> bool:
+    default = field.default
+    assert default is not ABSENT
+    if isinstance(value, dict | list):
+        if not isinstance(default, dict | list) or len(value) != len(default):
+            return False
+        if len(value) > _LARGEST_COMPARED:
+            return False
+    elif isinstance(value, str) and value != default:
+        return False
+    try:
+        whole = finish(field, draft)
+    except FormError:
+        return False
+    return whole is not ABSENT and same(whole, default)
 
 
-def _shown(value: Draft) -> str:
+def _shown(value: JSON) -> str:
     # An ampersand in a menu marks the next letter as its key, unless doubled.
-    return one_line(shorten(write_line(value), 60)).replace("&", "&&")  # type: ignore[arg-type]
+    return one_line(shorten(write_line(value), 60)).replace("&", "&&")

@@ -1,0 +1,193 @@
+"""Editors for values that are picked instead of written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics, QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSON, shorten
+from inspector.base.plaintext import one_line
+from inspector.qt.forms.editor import Editor, OnChange, unwritten_words
+from inspector.qt.forms.look import Look
+from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.segments import Segments
+from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field, ListField
+from inspector.schema.jsontext import JSONTextError, read, same, write_line
+from inspector.schema.values import ABSENT, Absent, Draft
+
+MOST_CHECKS = 40
+WIDEST_SEGMENTS = 340
+_SEGMENT_PADDING = 22
+
+
+class ChoiceEditor(Editor):
+    """A drop-down of the choices, with "not set" (and null) among them."""
+
+    def __init__(self, look: Look, field: ChoiceField, on_change: OnChange) -> None:
+        labels = field.labels or ("",) * len(field.choices)
+        offered: list[tuple[str, Draft]] = [(unwritten_words(field, ABSENT), ABSENT)]
+        if field.nullable:
+            offered.append(("null", None))
+        for choice, label in zip(field.choices, labels, strict=True):
+            offered.append((choice_words(choice, label), choice))
+        self._drafts = [draft for _, draft in offered]
+        self.box = self.widget = QuietComboBox()
+        self.box.addItems([words for words, _ in offered])
+        self.box.activated.connect(on_change)
+
+    def draft(self) -> Draft:
+        return self._drafts[self.box.currentIndex()]
+
+    def set_draft(self, draft: Draft) -> bool:
+        place = _place_of(draft, self._drafts)
+        if place is not None:
+            self.box.setCurrentIndex(place)
+        return place is not None
+
+
+class SegmentsEditor(Editor):
+    """Values side by side: for few of them, in few words."""
+
+    def __init__(self, look: Look, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
+        self._drafts = [draft for _, draft in offered]
+        self.segments = Segments(look.theme, [words.replace("&", "&&") for words, _ in offered])
+        self.widget = self.segments
+        self.segments.chosen.connect(on_change)
+
+    def draft(self) -> Draft:
+        return self._drafts[self.segments.index()]
+
+    def set_draft(self, draft: Draft) -> bool:
+        place = _place_of(draft, self._drafts)
+        if place is not None:
+            self.segments.choose(place)
+        return place is not None
+
+
+class BooleanEditor(SegmentsEditor):
+    """not set, true, false (and null)."""
+
+    def __init__(self, look: Look, field: BooleanField, on_change: OnChange) -> None:
+        offered: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
+        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+
+
+class ConstEditor(SegmentsEditor):
+    """The one value that fits, or not."""
+
+    def __init__(self, look: Look, field: ConstField, on_change: OnChange) -> None:
+        offered: list[tuple[str, Draft]] = [("not set", ABSENT), (const_words(field), field.value)]
+        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+
+
+class CheckListEditor(Editor):
+    """Any of the choices, each once. Takes no list that holds something else, or one value twice."""
+
+    def __init__(self, look: Look, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._choices = choices.choices
+        self._unwritten: Absent | None = ABSENT
+        self._picked: list[JSON] | None = None
+        self.widget = QWidget()
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        labels = choices.labels or ("",) * len(choices.choices)
+        words = [choice_words(*one) for one in zip(self._choices, labels, strict=True)]
+        self.checks = [QCheckBox(one.replace("&", "&&")) for one in words]
+        for check in self.checks:
+            check.clicked.connect(self._on_clicked)
+            column.addWidget(check, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.checks[0])
+
+    def draft(self) -> Draft:
+        return list(self._picked) if self._picked is not None else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        places: list[int] = []
+        if isinstance(draft, list):
+            found = [_place_of(item, self._choices) for item in draft]
+            places = [place for place in found if place is not None]
+            if len(places) < len(found) or len(set(places)) < len(places):
+                return False
+        elif draft is not ABSENT and draft is not None:
+            return False
+        self._unwritten = None if draft is None else ABSENT
+        self._picked = [self._choices[place] for place in places] if isinstance(draft, list) else None
+        for place, check in enumerate(self.checks):
+            check.setChecked(place in places)
+        return True
+
+    def _on_clicked(self) -> None:
+        """What stays checked keeps its place; what is new comes last, in the order of the schema."""
+        now = [choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()]
+        kept = [one for one in self._picked or [] if _place_of(one, now) is not None]
+        self._picked = kept + [one for one in now if _place_of(one, kept) is None]
+        self._on_change()
+
+
+class QuietComboBox(QComboBox):
+    """Scrolling the form with the wheel must not change a choice that happens to pass by."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # As wide as the form, whatever is offered; measuring every choice would also take long.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+def fits_in_segments(look: Look, labels: Sequence[str], widest: int = WIDEST_SEGMENTS) -> bool:
+    """Whether labels have room side by side in a narrow form."""
+    if sum(map(len, labels)) > 60:
+        return False
+    metrics = QFontMetrics(look.theme.ui_font())
+    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= widest
+
+
+def choices_of(field: Field) -> ChoiceField | None:
+    """The choices of a list that can be shown as checks."""
+    if not isinstance(field, ListField) or not field.unique_items:
+        return None
+    item = field.item
+    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MOST_CHECKS
+    return item if is_usable and isinstance(item, ChoiceField) else None
+
+
+def const_words(field: ConstField) -> str:
+    return choice_words(field.value, field.labels[0] if field.labels else "")
+
+
+def choice_words(choice: JSON, label: str) -> str:
+    """A choice as offered; a text that could be taken for another JSON value is quoted."""
+    words = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
+    shown = one_line(shorten(words, 200))
+    return f"{one_line(label)} ({shown})" if label and label != words else shown
+
+
+def _looks_like_json(text: str) -> bool:
+    try:
+        read(text)
+    except JSONTextError:
+        return not text.strip()
+    return True
+
+
+def _place_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
+    return next((place for place, one in enumerate(drafts) if _same_draft(one, draft)), None)
+
+
+def _same_draft(one: Draft, other: Draft) -> bool:
+    if not _is_json(one) or not _is_json(other):
+        return one is other
+    return same(one, other)  # type: ignore[arg-type]  # choices are JSON
+
+
+def _is_json(draft: Draft) -> bool:
+    """Of what a slot hands to a leaf editor: JSON, or one of the drafts that have no word in it."""
+    return draft is None or isinstance(draft, bool | int | float | str | list | dict)

@@ -1,0 +1,50 @@
+"""Long lines shown as several rows.
+
+Qt lays out a line as a whole: one of 700,000 characters takes a second at each key press. A row that goes on
+in the next one ends in `GOES_ON`, a code point that no text may hold, so that joining the rows gives back
+exactly what was there. Nothing of this leaves the text widget.
+"""
+
+from __future__ import annotations
+
+GOES_ON = "\ufdd0"
+LONGEST_ROW = 2000
+_JOINT = f"{GOES_ON}\n"
+
+
+def to_rows(text: str) -> str:
+    """The text with its long lines broken. Text that holds `GOES_ON` itself must not be shown this way."""
+    if len(text) <= LONGEST_ROW:
+        return text
+    lines = text.split("\n")
+    if max(map(len, lines)) <= LONGEST_ROW:
+        return text
+    return "\n".join(line if len(line) <= LONGEST_ROW else _broken(line) for line in lines)
+
+
+def from_rows(rows: str) -> str:
+    """The text that the rows stand for, also when some were edited."""
+    if GOES_ON not in rows:
+        return rows
+    return rows.replace(_JOINT, "").replace(GOES_ON, "")
+
+
+def row_offset(rows: str, offset: int) -> int:
+    """Where a character of the text stands among the rows."""
+    at = 0
+    while offset > 0:
+        joint = rows.find(_JOINT, at)
+        if joint < 0 or offset < joint - at:
+            break
+        offset -= joint - at
+        at = joint + len(_JOINT)
+    return min(at + offset, len(rows))
+
+
+def text_offset(rows: str, offset: int) -> int:
+    """Where a character of the rows stands in the text."""
+    return len(from_rows(rows[:offset]))
+
+
+def _broken(line: str) -> str:
+    return _JOINT.join(line[at : at + LONGEST_ROW] for at in range(0, len(line), LONGEST_ROW))

@@ -1,0 +1,197 @@
+"""An object with keys of the person's own choice: rows of a key and a value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.indent import Indented
+from inspector.qt.forms.itemrow import ItemRow, focus_after_removal
+from inspector.qt.forms.lazyrows import LazyRows
+from inspector.qt.forms.look import mark_error
+from inspector.qt.forms.textbox import TextLine, is_plain_line
+from inspector.qt.theme import SPACE_1, SPACE_3
+from inspector.schema.fields import JsonField, MapField
+from inspector.schema.start import start
+from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child
+
+MOST_ROWS = 500
+_ROW_HEIGHT = 68
+_NOT_ALLOWED = JsonField(reason="The schema allows no such key.")
+_TAKEN = "is a field of its own above"
+
+
+class MapRow(ItemRow):
+    """A key, and its value below. The kind of the value may depend on the key."""
+
+    def __init__(self, kit: Kit, map_field: MapField, key: str, on_change: OnChange) -> None:
+        super().__init__(kit, map_field.value_for(key) or _NOT_ALLOWED, on_change)
+        self._map = map_field
+        self.up_button.hide()
+        self.down_button.hide()
+        self.key_line = TextLine(key)
+        self.key_line.setFont(kit.look.mono)
+        self.key_line.setPlaceholderText("key")
+        self.key_line.setAccessibleName("Key")
+        self.key_line.textEdited.connect(self._on_key_edited)
+        self.column.insertWidget(0, self.key_line)
+        QWidget.setTabOrder(self.key_line, self.slot.editor.widget)
+
+    @property
+    def key(self) -> str:
+        return self.key_line.text()
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        super().show_problems(problems, pointer)
+        mark_error(self.key_line, pointer in problems)
+
+    def _on_key_edited(self) -> None:
+        self.slot.set_field(self._map.value_for(self.key) or _NOT_ALLOWED)
+        self._on_change()
+
+
+class MapRows(QWidget):
+    """The rows of a map, and a button for one more. `on_change` is called after each change by the person."""
+
+    def __init__(self, kit: Kit, field: MapField, on_change: OnChange, taken: Collection[str] = ()) -> None:
+        super().__init__()
+        self.field = field
+        self.taken = taken
+        self._kit = kit.deeper()
+        self._on_change = on_change
+        self._made: list[MapRow] = []
+        self._waiting: list[tuple[str, Draft]] = []
+        self._problems: Problems = {}
+        self._pointer = ""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        self._frame = Indented(kit.depth)
+        self._frame.set_indented(True)
+        self._lazy = LazyRows(
+            self._kit, lambda: len(self._waiting), self._make_next, spacing=SPACE_3, height=_ROW_HEIGHT
+        )
+        self._frame.column.addWidget(self._lazy)
+        column.addWidget(self._frame)
+        self.add_button = QPushButton("Add key")
+        kit.look.theme.dress(self.add_button, "plus", "muted")
+        self.add_button.clicked.connect(self.add)
+        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.setFocusProxy(self.add_button)
+
+    @property
+    def rows(self) -> list[MapRow]:
+        """All rows; makes those that are not made yet."""
+        self._lazy.make_all()
+        return self._made
+
+    def pairs(self) -> tuple[tuple[str, Draft], ...]:
+        return (*((row.key, row.draft()) for row in self._made), *self._waiting)
+
+    def set_pairs(self, pairs: Sequence[tuple[str, Draft]]) -> None:
+        for row in list(self._made):
+            self._drop(row)
+        self._waiting = list(pairs)
+        self._lazy.fill()
+        self._show_state()
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self._problems, self._pointer = problems, pointer
+        for row in self._made:
+            self._show_row_problems(row)
+
+    def at(self, path: Sequence[str]) -> QWidget | None:
+        row = next((row for row in self.rows if path and row.key == path[0]), None)
+        return row.at(path[1:]) if row is not None else None
+
+    def add(self) -> MapRow:
+        """One more row, with the keyboard in its key."""
+        self._waiting.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
+        self._lazy.make_all()
+        self._show_state()
+        self._made[-1].key_line.setFocus()
+        self._on_change()
+        return self._made[-1]
+
+    def _make_next(self) -> None:
+        key, draft = self._waiting.pop(0)
+        row = MapRow(self._kit, self.field, key, self._on_change)
+        row.set_draft(draft)
+        row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
+        self._lazy.insert(len(self._made), row)
+        self._made.append(row)
+        self._show_row_problems(row)
+
+    def _show_row_problems(self, row: MapRow) -> None:
+        place = child(self._pointer, row.key)
+        if row.key in self.taken:
+            row.show_problems({place: f"{row.key} {_TAKEN}"}, place)
+        else:
+            row.show_problems(self._problems, place)
+
+    def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
+        place = self._made.index(row)
+        self._drop(row)
+        focus_after_removal(list(self._made), place, self.add_button)
+        self._show_state()
+        self._on_change()
+
+    def _drop(self, row: MapRow) -> None:
+        self._made.remove(row)
+        self._lazy.column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    def _show_state(self) -> None:
+        self._frame.setVisible(bool(self._made or self._waiting))
+        self.add_button.setEnabled(len(self._made) + len(self._waiting) < MOST_ROWS)
+
+
+class MapEditor(Editor):
+    """A map: not set, null, or rows. More than MOST_ROWS keys are left to raw JSON."""
+
+    def __init__(self, kit: Kit, field: MapField, on_change: OnChange) -> None:
+        self._field = field
+        self._on_change = on_change
+        self._unwritten: Absent | None = ABSENT
+        self._is_set = False
+        self.map_rows = self.widget = MapRows(kit, field, self._on_rows_changed)
+        self.add_button = self.map_rows.add_button
+        self._show_state()
+
+    def draft(self) -> Draft:
+        return Pairs(self.map_rows.pairs()) if self._is_set else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        if isinstance(draft, dict):
+            draft = Pairs(tuple(draft.items()))
+        if draft is not ABSENT and draft is not None and not isinstance(draft, Pairs):
+            return False
+        pairs = draft.rows if isinstance(draft, Pairs) else ()
+        if len(pairs) > MOST_ROWS or not all(is_plain_line(key) for key, _ in pairs):
+            return False
+        self._is_set = isinstance(draft, Pairs)
+        self._unwritten = None if draft is None else ABSENT
+        self.map_rows.set_pairs(pairs)
+        self._show_state()
+        return True
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self.map_rows.show_problems(problems, pointer)
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.map_rows.at(path) or self.widget
+
+    def _on_rows_changed(self) -> None:
+        self._is_set = True
+        self._show_state()
+        self._on_change()
+
+    def _show_state(self) -> None:
+        words = "empty object" if self._is_set else unwritten_words(self._field, self._unwritten)
+        has_rows = bool(self._is_set and self.map_rows.pairs())
+        self.add_button.setText("Add key" if has_rows or words == "not set" else f"Add key ({words})")

@@ -1,0 +1,144 @@
+"""Text widgets that stay fluid whatever is pasted into them: `TextLine` and `TextBox`."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import (
+    QClipboard,
+    QContextMenuEvent,
+    QDropEvent,
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+)
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from inspector.qt.forms.longlines import GOES_ON, from_rows, to_rows
+
+LONGEST_LINE = 2000
+_LINES_SHOWN = (2, 12)
+_LONGEST_TEXT = 20_000_000
+
+
+def is_plain_line(text: str) -> bool:
+    """Whether a line shows the text as it is, and stays quick."""
+    return len(text) <= LONGEST_LINE and text.isprintable()
+
+
+class TextLine(QLineEdit):
+    """A line that never holds more than a line does: larger texts are refused and handed on.
+
+    Qt would replace line breaks, and takes ten seconds for a text of 700,000 characters.
+
+    Signals:
+        overflowed: What was pasted or dropped makes more than a line; carries the whole text.
+    """
+
+    overflowed = Signal(str)
+
+    def paste(self) -> None:
+        self._take(QGuiApplication.clipboard().mimeData())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Paste):
+            self.paste()
+        else:
+            super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if event.button() is Qt.MouseButton.MiddleButton and clipboard.supportsSelection():
+            self._take(clipboard.mimeData(QClipboard.Mode.Selection))
+        else:
+            super().mouseReleaseEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if is_plain_line(event.mimeData().text()):
+            super().dropEvent(event)
+        else:
+            event.acceptProposedAction()
+            self._take(event.mimeData())
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = self.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for action in menu.actions():
+            if action.objectName() == "edit-paste":
+                action.triggered.disconnect()
+                action.triggered.connect(self.paste)
+        menu.popup(event.globalPos())
+
+    def _take(self, data: QMimeData | None) -> None:
+        text = data.text() if data is not None else ""
+        if not text or self.isReadOnly():
+            return
+        if is_plain_line(text) and len(self.text()) + len(text) <= LONGEST_LINE:
+            self.insert(text)
+            self.textEdited.emit(self.text())
+            return
+        start = self.selectionStart() if self.hasSelectedText() else self.cursorPosition()
+        before, after = self.text()[:start], self.text()[start + len(self.selectedText()) :]
+        self.overflowed.emit(f"{before}{text}{after}")
+
+
+class TextBox(QPlainTextEdit):
+    """A box of text that grows with its lines, and lets Tab go on to the next field.
+
+    Long lines are kept as rows (`longlines`). `text` gives what was written; `toPlainText` would give the
+    rows, and spaces for no-break spaces.
+    """
+
+    def __init__(self, font: QFont, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text: str | None = None
+        self._lines_shown = _LINES_SHOWN
+        self.setProperty("kind", "input")
+        self.setFont(font)
+        self.document().setDocumentMargin(1)  # text starts where that of a line edit does
+        self.setTabChangesFocus(True)
+        self.textChanged.connect(self._on_changed)
+        self._fit_height()
+
+    def text(self) -> str:
+        if self._text is None:
+            self._text = from_rows(self.rows())
+        return self._text
+
+    def rows(self) -> str:
+        """What is in the document."""
+        return self.document().toRawText().replace("\u2029", "\n")
+
+    def set_text(self, text: str) -> bool:
+        """Show a text; False when it would not come back exactly."""
+        if GOES_ON in text or len(text) > _LONGEST_TEXT:
+            return False
+        self.setPlainText(to_rows(text))
+        return self.text() == text
+
+    def grow_freely(self) -> None:
+        """Take all the height there is."""
+        self._lines_shown = (0, 0)
+        self.setMinimumHeight(0)
+        self.setMaximumHeight(16_777_215)  # QWIDGETSIZE_MAX
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        text = source.text().replace("\r\n", "\n")
+        self.textCursor().insertText(to_rows(text.replace(GOES_ON, "")))
+        self.ensureCursorVisible()
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        data = QMimeData()
+        data.setText(from_rows(self.textCursor().selectedText().replace("\u2029", "\n")))
+        return data
+
+    def _on_changed(self) -> None:
+        self._text = None
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        least, most = self._lines_shown
+        if most:
+            lines = min(max(self.blockCount(), least), most)
+            self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 12)

@@ -1,0 +1,229 @@
+"""Editors for text and numbers: on a line, on several lines, and for text too long to be shown."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.qt.forms.editor import Editor, OnChange, unwritten_words
+from inspector.qt.forms.look import Look, set_label_text, small_label
+from inspector.qt.forms.textbox import LONGEST_LINE, TextBox, TextLine, is_plain_line
+from inspector.qt.theme import SPACE_1, SPACE_2
+from inspector.schema.fields import Field, NumberField, TextField
+from inspector.schema.jsontext import same
+from inspector.schema.values import ABSENT, Absent, Draft, number_from_text, text_from_number
+
+LONGEST_SHOWN = 20_000
+_PREVIEW = 300
+_HINTS = {
+    "date": "2026-11-16",
+    "date-time": "2026-11-16T14:03:07Z",
+    "time": "14:03:07Z",
+    "duration": "P1DT2H30M",
+    "email": "name@example.org",
+    "hostname": "example.org",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "json-pointer": "/a/0",
+    "uri": "https://example.org/path",
+    "uri-reference": "../path",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
+
+
+class LineEditor(Editor):
+    """Text on one line. No text yet (ABSENT), null and the empty text are told apart by the placeholder."""
+
+    def __init__(self, look: Look, field: Field, on_change: OnChange) -> None:
+        self._field = field
+        self._on_change = on_change
+        self._unwritten: Absent | None = ABSENT  # what stands there while nothing is written
+        self._written = False
+        self.line = self.widget = TextLine()
+        self._show_state()
+        self.line.textEdited.connect(self._on_text_edited)
+        self.line.overflowed.connect(self._on_overflowed)
+
+    def draft(self) -> Draft:
+        return self._value(self.line.text()) if self._written else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        text = self._text(draft)
+        if text is None:
+            return False
+        self._written = draft is not ABSENT and draft is not None
+        self._unwritten = None if draft is None else ABSENT
+        self.line.setText(text)
+        self._show_state()
+        return self.line.text() == text
+
+    def write(self, text: str) -> None:
+        """Put a text there for the person, who picked it from a list."""
+        self.line.setText(text)
+        self._on_text_edited()
+
+    def _value(self, text: str) -> Draft:
+        return text
+
+    def _text(self, draft: Draft) -> str | None:
+        """The text that stands for a draft, or None when no line of text does."""
+        if draft is ABSENT or draft is None:
+            return ""
+        return draft if isinstance(draft, str) and is_plain_line(draft) else None
+
+    def _on_text_edited(self) -> None:
+        if not is_plain_line(self.line.text()):
+            self._on_overflowed(self.line.text())
+            return
+        self._written = True
+        self._show_state()
+        self._on_change()
+
+    def _on_overflowed(self, text: str) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._value(text))
+
+    def _show_state(self) -> None:
+        if self._written:
+            self.line.setPlaceholderText("empty text")
+        else:
+            self.line.setPlaceholderText(_with_hint(self._field, self._unwritten))
+
+
+class NumberEditor(LineEditor):
+    """A number as text: no spin box, which would stop at 2³¹ and round decimals."""
+
+    def __init__(self, look: Look, field: NumberField, on_change: OnChange) -> None:
+        super().__init__(look, field, on_change)
+        self.line.setFont(look.mono)
+
+    def _value(self, text: str) -> Draft:
+        return number_from_text(text)
+
+    def _text(self, draft: Draft) -> str | None:
+        if draft is ABSENT or draft is None:
+            return ""
+        if isinstance(draft, bool) or not isinstance(draft, int | float | str):
+            return None
+        text = text_from_number(draft)
+        back = number_from_text(text)
+        fits = len(text) <= LONGEST_LINE and is_plain_line(text) and back is not ABSENT and same(back, draft)
+        return text if fits else None
+
+    def _on_text_edited(self) -> None:
+        self._written = bool(self.line.text().strip())
+        self._unwritten = ABSENT
+        self._show_state()
+        self._on_change()
+
+
+class LinesEditor(Editor):
+    """Text of several lines; without `longest`, of any length."""
+
+    def __init__(
+        self, look: Look, field: Field, on_change: OnChange, longest: int | None = LONGEST_SHOWN
+    ) -> None:
+        self._field = field
+        self._on_change = on_change
+        self._longest = longest
+        self._unwritten: Absent | None = ABSENT
+        self._written = False
+        self._is_setting = False
+        self.edit = self.widget = TextBox(look.theme.ui_font())
+        self._show_state()
+        self.edit.textChanged.connect(self._on_text_changed)
+
+    def draft(self) -> Draft:
+        return self.edit.text() if self._written else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        if draft is not ABSENT and draft is not None and not isinstance(draft, str):
+            return False
+        if isinstance(draft, str) and self._is_too_long(len(draft)):
+            return False
+        self._written = isinstance(draft, str)
+        self._unwritten = None if draft is None else ABSENT
+        self._is_setting = True
+        is_exact = self.edit.set_text(draft if isinstance(draft, str) else "")
+        self._is_setting = False
+        self._show_state()
+        return is_exact
+
+    def set_focus(self) -> None:
+        self.edit.setFocus()
+        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+
+    def _is_too_long(self, length: int) -> bool:
+        return self._longest is not None and length > self._longest
+
+    def _on_text_changed(self) -> None:
+        if self._is_setting:
+            return
+        self._written = True
+        self._show_state()
+        if self._is_too_long(self.edit.document().characterCount()) and self.on_outgrown is not None:
+            self.on_outgrown(self.edit.text())
+        else:
+            self._on_change()
+
+    def _show_state(self) -> None:
+        words = "empty text" if self._written else unwritten_words(self._field, self._unwritten)
+        self.edit.setPlaceholderText(words)
+
+
+class LongTextEditor(Editor):
+    """A text too long to be laid out in a form: how long it is and how it begins; edited when asked for.
+
+    `on_outgrown` is called for that too: with the very text that is here.
+    """
+
+    def __init__(self, look: Look, field: Field, on_change: OnChange) -> None:
+        self._draft: str = ""
+        self.widget = QWidget()
+        self.size_label = QLabel()
+        self.size_label.setTextFormat(Qt.TextFormat.PlainText)
+        self._preview = small_label(look, "")
+        self._preview.setFont(look.small_mono)
+        self._preview.setWordWrap(False)
+        self._preview.setMinimumWidth(1)  # the row is as wide as the form, not as its text
+        self.edit_button = QPushButton("Edit as text")
+        self.edit_button.clicked.connect(self._on_edit_clicked)
+        line = QHBoxLayout()
+        line.setSpacing(SPACE_2)
+        line.addWidget(self.size_label)
+        line.addWidget(self.edit_button)
+        line.addStretch(1)
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(line)
+        column.addWidget(self._preview)
+        self.widget.setFocusProxy(self.edit_button)
+
+    def draft(self) -> Draft:
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        if not isinstance(draft, str):
+            return False
+        self._draft = draft
+        lines = draft.count("\n") + 1
+        words = plural(len(draft), "character")
+        self.size_label.setText(words if lines == 1 else f"{words}, {plural(lines, 'line')}")
+        set_label_text(self._preview, one_line(shorten(draft[: _PREVIEW * 2], _PREVIEW)))
+        return True
+
+    def _on_edit_clicked(self) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._draft)
+
+
+def _with_hint(field: Field, state: Absent | None) -> str:
+    """The state, and what a text of the field's format looks like."""
+    words = unwritten_words(field, state)
+    hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
+    return f"{words}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else words

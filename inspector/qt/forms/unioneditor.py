@@ -1,0 +1,146 @@
+"""A value of one of several kinds: a picker for the variant, and the editor of the one that is picked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.look import mark_error
+from inspector.qt.forms.slot import Slot
+from inspector.qt.forms.variantpicker import VariantPicker
+from inspector.qt.theme import SPACE_1
+from inspector.schema.active import picked
+from inspector.schema.drafts import bare
+from inspector.schema.fields import ConstField, NumberField, ObjectField, TextField, UnionField
+from inspector.schema.start import start_variant
+from inspector.schema.values import ABSENT, Draft, FormError, Picked
+
+_NOTHING = -1
+_NULL = -2
+
+
+class UnionEditor(Editor):
+    """Not set, null, or one of the variants.
+
+    Each variant that was looked at keeps what was typed in it while another one is picked.
+    """
+
+    def __init__(self, kit: Kit, field: UnionField, on_change: OnChange) -> None:
+        self._kit = kit
+        self._field = field
+        self._on_change = on_change
+        self._current = _NOTHING
+        self._slots: dict[int, Slot] = {}
+        self._problems: Problems = {}
+        self._pointer = ""
+        self._was_touched = False
+        # What the picker offers, in its order.
+        self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
+        titles = [variant.title for variant in field.variants]
+        labels = [unwritten_words(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
+        self.picker = VariantPicker(kit.look, labels, kit.depth, self._on_picked)
+        self.widget = QWidget()
+        self._column = QVBoxLayout(self.widget)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self._column.addWidget(self.picker)
+        self.widget.setFocusProxy(self.picker)
+
+    @property
+    def slot(self) -> Slot | None:
+        """The place of the variant that is picked."""
+        return self._slots.get(self._current)
+
+    def draft(self) -> Draft:
+        if self._current == _NULL:
+            return None
+        slot = self.slot
+        if slot is None:
+            return ABSENT
+        draft = slot.draft()
+        return ABSENT if draft is ABSENT else Picked(self._current, draft)
+
+    def set_draft(self, draft: Draft) -> bool:
+        self._forget()
+        if bare(draft) is ABSENT:
+            self._show(_NOTHING)
+        elif bare(draft) is None and self._field.nullable:
+            self._show(_NULL)
+        else:
+            chosen = picked(self._field, draft)
+            self._slot_of(chosen.variant).set_draft(chosen.draft)
+            self._show(chosen.variant)
+        return True
+
+    def pick(self, variant: int) -> None:
+        """Go to a variant for the person, with what was typed in it, or with what fits of the one before."""
+        before = self.slot
+        if variant >= 0 and variant not in self._slots:
+            self._slot_of(variant).set_draft(self._first_draft(variant, before))
+        self._show(variant)
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self._problems, self._pointer = problems, pointer
+        if self.slot is not None:
+            self.slot.show_problems(problems, pointer)
+        elif self.picker.box is not None:
+            mark_error(self.picker.box, pointer in problems)
+
+    def mark_touched(self) -> None:
+        self._was_touched = True
+        if self.slot is not None:
+            self.slot.editor.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.slot.at(path) if self.slot is not None else self.widget
+
+    def set_focus(self) -> None:
+        if self.slot is not None and not isinstance(self.slot.field, ConstField):
+            self.slot.editor.set_focus()
+        else:
+            self.picker.setFocus()
+
+    # --------------------------------------------------------------
+
+    def _first_draft(self, variant: int, before: Slot | None) -> Draft:
+        """What a variant starts with: its constants, and the members that it shares with the one before."""
+        field = self._field.variants[variant].field
+        draft = start_variant(self._field, variant).draft
+        if isinstance(field, TextField | NumberField) and field.default is ABSENT:
+            return ABSENT  # to be written
+        if before is None or not isinstance(field, ObjectField) or not isinstance(draft, dict):
+            return draft
+        try:
+            old = before.value_draft()
+        except FormError:
+            return draft
+        names = {member.name for member in field.members}
+        shared = {name: part for name, part in old.items() if name in names} if isinstance(old, dict) else {}
+        return {**shared, **draft}
+
+    def _on_picked(self, place: int) -> None:
+        self.pick(self._offered[place])
+        self._on_change()
+
+    def _slot_of(self, variant: int) -> Slot:
+        if variant not in self._slots:
+            field = self._field.variants[variant].field
+            self._slots[variant] = Slot(self._kit, field, self._column, self._on_change)
+        return self._slots[variant]
+
+    def _show(self, variant: int) -> None:
+        self._current = variant
+        self.picker.pick(self._offered.index(variant))
+        for place, slot in self._slots.items():
+            # A constant is said by the picker already.
+            is_said = isinstance(slot.field, ConstField) and not slot.is_raw
+            slot.editor.widget.setVisible(place == variant and not is_said)
+
+    def _forget(self) -> None:
+        """Another value comes: what was typed in other variants belonged to the one before."""
+        for slot in self._slots.values():
+            slot.editor.widget.hide()
+            slot.editor.widget.deleteLater()
+        self._slots.clear()
