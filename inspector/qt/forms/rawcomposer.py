@@ -87,7 +87,7 @@ class RawComposer(QWidget):
         self._view = view
         if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
             self.alert.close_about("connection")
-        self._tell_status()
+        self._tell()
 
     def send(self, *, split: bool = False) -> None:
         """Send what is written; when that cannot be done, say why, and offer what helps.
