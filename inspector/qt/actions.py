@@ -16,7 +16,8 @@ from inspector.qt.theme import Theme
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row. `menu` is where it is found; a separator stands before it when `begins_group`."""
+    """One row. `menu` is where it is found, and `submenu` where in it: commands of the same submenu stand in
+    one, at the place of the first. A separator stands before it when `begins_group`."""
 
     id: str
     menu: str
@@ -26,6 +27,7 @@ class Command:
     hint: str = ""
     is_toggle: bool = False
     begins_group: bool = False
+    submenu: str = ""
 
 
 COMMANDS = (
@@ -63,17 +65,19 @@ COMMANDS = (
             hint="Show every message: no filter, no time range, all servers"),
     Command("traffic.save_filter", "Traffic", "Save filter…", "bookmark",
             hint="Keep this filter under a name"),
+    Command("traffic.frames", "Traffic", "Frames", key="Alt+1", is_toggle=True, begins_group=True,
+            hint="A row for each message", submenu="View"),
+    Command("traffic.operations", "Traffic", "Operations", key="Alt+2", is_toggle=True,
+            hint="A row for each thing that was asked, over all its rounds", submenu="View"),
+    Command("traffic.timeline", "Traffic", "Timeline", "timeline", "Alt+3", is_toggle=True,
+            hint="A bar for each operation", submenu="View"),
+    Command("traffic.statistics", "Traffic", "Statistics", key="Alt+4", is_toggle=True,
+            hint="Counts, errors and latencies by method and tool", submenu="View"),
+    Command("traffic.columns", "Traffic", "Columns and order…", "columns",
+            hint="Which columns the table has, and what its rows are sorted by"),
+    Command("traffic.colours", "Traffic", "Colour rules…", hint="Which rows are tinted, and how"),
     Command("traffic.events", "Traffic", "Show connection events", "info", is_toggle=True,
             hint="Process, state, HTTP and local errors among the messages"),
-    Command("traffic.colours", "Traffic", "Colour rules…", hint="Which rows are tinted, and how"),
-    Command("traffic.frames", "Traffic", "Frames", is_toggle=True, begins_group=True,
-            hint="A row for each message"),
-    Command("traffic.operations", "Traffic", "Operations", is_toggle=True,
-            hint="A row for each thing that was asked, over all its rounds"),
-    Command("traffic.timeline", "Traffic", "Timeline", "timeline", is_toggle=True,
-            hint="A bar for each operation"),
-    Command("traffic.statistics", "Traffic", "Statistics", is_toggle=True,
-            hint="Counts, errors and latencies by method and tool"),
     Command("traffic.follow", "Traffic", "Follow new traffic", "follow", is_toggle=True, begins_group=True,
             hint="Stay at the newest row"),
     Command("traffic.pause", "Traffic", "Pause", "pause", "Ctrl+E", is_toggle=True,
@@ -84,24 +88,28 @@ COMMANDS = (
     Command("traffic.partner", "Traffic", "Go to request or answer", "link", "Ctrl+J", begins_group=True),
     Command("traffic.operation", "Traffic", "Show only this operation",
             hint="Everything that belongs to what the person asked for"),
-    Command("traffic.mark", "Traffic", "Mark", "flag", "Ctrl+M", "Mark the chosen rows, or no longer (M)"),
+    Command("traffic.mark", "Traffic", "Mark", "flag", "Ctrl+M", "Mark the chosen rows, or no longer (M)",
+            begins_group=True),
+    Command("traffic.comment", "Traffic", "Comment…", "comment", "Ctrl+;", "Note something about this row"),
     Command("traffic.next_mark", "Traffic", "Next mark", key="F2"),
     Command("traffic.previous_mark", "Traffic", "Previous mark", key="Shift+F2"),
-    Command("traffic.comment", "Traffic", "Comment…", "comment", "Ctrl+;", "Note something about this row"),
     Command("traffic.copy", "Traffic", "Copy message", "copy", begins_group=True,
             hint="Copy the chosen message as it came"),
-    Command("traffic.copy_curl", "Traffic", "Copy as cURL", hint="Copy a shell command that sends it again"),
-    Command("traffic.copy_python", "Traffic", "Copy as Python",
-            hint="Copy a Python program that sends it again"),
-    Command("traffic.copy_json", "Traffic", "Copy as JSON", hint="Copy request and answer as JSON"),
-    Command("traffic.resend", "Traffic", "Edit and resend…", "edit", "Ctrl+Shift+R",
-            "Change this request and send it again"),
-    Command("traffic.compare", "Traffic", "Compare two rows…", hint="Choose two rows, then see what differs"),
-    Command("traffic.left_side", "Traffic", "Set as left side",
+    Command("traffic.copy_curl", "Traffic", "cURL", hint="Copy a shell command that sends it again",
+            submenu="Copy as"),
+    Command("traffic.copy_python", "Traffic", "Python", hint="Copy a Python program that sends it again",
+            submenu="Copy as"),
+    Command("traffic.copy_json", "Traffic", "JSON", hint="Copy request and answer as JSON",
+            submenu="Copy as"),
+    Command("traffic.compare", "Traffic", "Two chosen rows…", hint="Choose two rows, then see what differs",
+            submenu="Compare"),
+    Command("traffic.left_side", "Traffic", "Set as left side", submenu="Compare",
             hint="Remember this row, to compare it with one that is chosen later, also of another capture"),
-    Command("traffic.compare_left", "Traffic", "Compare with left side",
+    Command("traffic.compare_left", "Traffic", "With left side…", submenu="Compare",
             hint="See what differs between this row and the one that was set as the left side"),
-    Command("raw.send", "Traffic", "Send raw message", "arrow-out", begins_group=True,
+    Command("traffic.resend", "Traffic", "Edit and resend…", "edit", "Ctrl+Shift+R",
+            "Change this request and send it again", begins_group=True),
+    Command("raw.send", "Traffic", "Send raw message", "arrow-out",
             hint="Send what is written in the Raw tab (Ctrl+Return there)"),
     Command("capture.open", "Capture", "Open…", "open", "Ctrl+O", "Open captures, JSON Lines or HAR files"),
     Command("capture.save", "Capture", "Save as…", "save", "Ctrl+S",

@@ -14,8 +14,17 @@ from tests.qt.lens_driver import Lens, scripted
 
 
 def menu_actions(lens: Lens) -> dict[str, list[QAction]]:
+    """What each menu of the bar holds, its submenus included."""
     menus = [action.menu() for action in lens.window.menuBar().actions()]
-    return {menu.title(): menu.actions() for menu in menus if isinstance(menu, QMenu)}
+    return {menu.title(): list(within(menu)) for menu in menus if isinstance(menu, QMenu)}
+
+
+def within(menu: QMenu) -> Iterator[QAction]:
+    for action in menu.actions():
+        if isinstance(inner := action.menu(), QMenu):
+            yield from within(inner)
+        else:
+            yield action
 
 
 def shortcuts(lens: Lens) -> Iterator[str]:
@@ -35,6 +44,13 @@ def test_every_command_does_something_has_a_menu_and_says_what_it_is(lens: Lens)
         assert action.toolTip()
         assert all(not keys.isEmpty() for keys in action.shortcuts()), f"{command.id}: {command.key}"
     assert list(menus) == list(dict.fromkeys(command.menu for command in COMMANDS))
+
+
+def test_no_menu_is_longer_than_can_be_taken_in(lens: Lens) -> None:
+    for entry in lens.window.menuBar().actions():
+        menu = entry.menu()
+        assert isinstance(menu, QMenu)
+        assert sum(not action.isSeparator() for action in menu.actions()) <= 22, entry.text()
 
 
 def test_no_keys_and_no_ids_are_given_twice(lens: Lens) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
 
 from inspector.qt.models.traffic import Column
 from tests.qt.lens_driver import Lens, scripted
-from tests.qt.traffic_eyes import chosen, column, fill
+from tests.qt.traffic_eyes import at_end, chosen, column, fill
 
 
 def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
@@ -101,3 +102,34 @@ def test_chosen_rows_stay_chosen_when_the_table_is_sorted(lens: Lens) -> None:
         panel.table.columns.cycle_sorting(Column.SIZE)
         assert (chosen(panel), panel.table.selected_numbers()) == (first, [first, second])
         assert panel.detail.number == first
+
+
+def test_columns_and_order_are_chosen_without_the_mouse(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    lens.do("traffic.statistics")
+    lens.do("traffic.columns")
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert panel.views.is_table
+    words = {action.text(): action for action in menu.actions()}
+    words["Protocol revision"].trigger()
+    assert not panel.table.isColumnHidden(Column.REVISION)
+    sorting = words["Sort by"].menu()
+    assert isinstance(sorting, QMenu)
+    next(action for action in sorting.actions() if action.text() == "Size").trigger()
+    assert panel.model.sorted_by == (Column.SIZE, False)
+    menu.close()
+
+
+def test_table_reached_with_the_keyboard_chooses_a_row_in_view(lens: Lens) -> None:
+    panel = lens.window.traffic
+    fill(lens)
+    lens.until(lambda: at_end(panel))
+    panel.search.setFocus()
+    panel.table.setFocus(Qt.FocusReason.OtherFocusReason)
+    assert chosen(panel) is None, "nobody asked for a row"
+    panel.search.setFocus()
+    panel.table.setFocus(Qt.FocusReason.TabFocusReason)
+    assert chosen(panel) == panel.model.number(panel.model.rowCount() - 1)
+    assert panel.table.selected_numbers() == [chosen(panel)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
@@ -90,6 +90,11 @@ class FilterBar(QWidget):
     def set_saved(self, filters: Mapping[str, str]) -> None:
         """Texts by their names."""
         self._saved = filters
+
+    def begin_writing(self) -> None:
+        """Go to the line; what is typed takes the place of what is there."""
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
 
     def take_back(self) -> None:
         """Give up a text that is wrong: the one in force stands in the line again."""

@@ -228,10 +228,13 @@ class MainWindow(QMainWindow):
         for name, commands in self.actions_table.menus():
             menu = QMenu(name, self)
             self.menuBar().addMenu(menu)
+            submenus: dict[str, QMenu] = {"": menu}
             for command, action in commands:
                 if command.begins_group:
                     menu.addSeparator()
-                menu.addAction(action)
+                if command.submenu not in submenus:
+                    submenus[command.submenu] = menu.addMenu(command.submenu)
+                submenus[command.submenu].addAction(action)
             if name == "View":
                 menu.addSeparator()
                 menu.addAction(self._servers_dock.toggleViewAction())

@@ -116,15 +116,31 @@ class ColumnKeeper(QObject):
             action.setCheckable(True)
             action.setChecked(not self._table.isColumnHidden(column))
             action.setEnabled(column is not Column.MESSAGE)
-            action.triggered.connect(partial(self.set_shown, column))
+            # Not `triggered`: it hands its state on to some callables and to others not.
+            action.toggled.connect(partial(self.set_shown, column))
         menu.addSeparator()
+        self._add_sorting(menu.addMenu("Sort by"))
         menu.addAction("In the order of arrival", partial(self._model.sort_by, None)).setEnabled(
             self._model.sorted_by is not None
         )
         menu.addAction("Reset columns", self.reset)
         return menu
 
+    def open_menu(self) -> None:
+        """For those who do not come with the mouse: under the first column's head."""
+        self._open_menu(QPoint(0, self._header.height()))
+
     # --------------------------------------------------------------
+
+    def _add_sorting(self, menu: QMenu) -> None:
+        """As a click on each head; the one it is sorted by says which way."""
+        sorted_by = self._model.sorted_by
+        for column in Column:
+            if self._table.isColumnHidden(column) or column is Column.MARK:
+                continue
+            action = menu.addAction(HEADS[column][1], partial(self.cycle_sorting, column))
+            action.setCheckable(True)
+            action.setChecked(sorted_by is not None and sorted_by[0] == column)
 
     def _dress(self) -> None:
         header = self._header

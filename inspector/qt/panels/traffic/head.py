@@ -38,6 +38,7 @@ class TrafficHead(QWidget):
         self._theme = theme
         self._bar = bar
         self._title, self._detail = Heading(theme, title), Muted(theme)
+        self._title.setMinimumWidth(min(self._title.sizeHint().width(), _LEAST_FOR_TITLE))
         self.views = Segments(theme, VIEWS)
         self._views_menu = _menu_button(theme, views)
         self.scope = QComboBox()
@@ -64,6 +65,7 @@ class TrafficHead(QWidget):
     def set_detail(self, text: str) -> None:
         """A few words beside the title: `12 of 250`."""
         self._detail.setText(text)
+        self._fit_detail()
 
     def show_view(self, index: int) -> None:
         """Which of the views is in front."""
@@ -99,7 +101,12 @@ class TrafficHead(QWidget):
         self._is_tight = is_tight
         self.views.setHidden(is_tight)
         self._views_menu.setHidden(not is_tight)
-        self._detail.setMinimumWidth(0 if is_tight else self._detail_width)
+        self._fit_detail()
+
+    def _fit_detail(self) -> None:
+        """No narrower than its words: a long title gives way before a number that would mislead if cut."""
+        words = self._detail.fontMetrics().horizontalAdvance(self._detail.text())
+        self._detail.setMinimumWidth(min(words, self._detail_width) if self._is_tight else self._detail_width)
 
     def _arrange(self, *, is_narrow: bool) -> None:
         if is_narrow == self._is_narrow:

@@ -239,10 +239,11 @@ class TrafficPanel(QWidget):
 
     def _connect_actions(self) -> None:
         slots: dict[str, Callable[[], object]] = {
-            "traffic.search": self._on_search,
+            "traffic.search": self.filter_bar.begin_writing,
             "traffic.no_filter": self._narrowing.show_all,
             "traffic.save_filter": self.filter_bar.ask_for_name,
             "traffic.colours": self.rules_requested.emit,
+            "traffic.columns": self._on_columns,
             "traffic.clear": self._on_clear,
             "traffic.show_cleared": lambda: self._keep_current(self.model.show_cleared),
             "traffic.partner": self.go_to_partner,
@@ -292,9 +293,10 @@ class TrafficPanel(QWidget):
 
     # -------------------------------------------------------------- which rows
 
-    def _on_search(self) -> None:
-        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search.selectAll()
+    def _on_columns(self) -> None:
+        if not self.views.is_table:
+            self.show_view(View.FRAMES)
+        self.table.columns.open_menu()
 
     def _on_clear(self) -> None:
         self.model.clear_view()

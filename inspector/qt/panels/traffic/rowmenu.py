@@ -23,9 +23,12 @@ _ROW_COMMANDS = (
     ("traffic.mark", "traffic.comment"),
     ("traffic.copy",),
     ("traffic.resend",),
-    ("traffic.compare", "traffic.left_side", "traffic.compare_left"),
 )
-COPIES = ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")
+# Submenus as in the menu bar, after the command in whose group they are.
+_SUBMENUS = {
+    "traffic.copy": ("Copy as", ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")),
+    "traffic.resend": ("Compare", ("traffic.compare", "traffic.left_side", "traffic.compare_left")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +115,8 @@ def make_menu(
     for group in _ROW_COMMANDS:
         menu.addSeparator()
         menu.addActions([actions[id] for id in group])
-        if "traffic.copy" in group:
-            copies = menu.addMenu("Copy as")
-            copies.addActions([actions[id] for id in COPIES])
+        for title, ids in (_SUBMENUS[id] for id in group if id in _SUBMENUS):
+            menu.addMenu(title).addActions([actions[id] for id in ids])
     return menu
 
 

@@ -14,14 +14,19 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QTableView, QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QTableView, QWidget
 
 from inspector.qt.models.traffic import Column, TrafficModel
 from inspector.qt.panels.traffic.columns import ColumnKeeper
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.itemviews import dress_table
 
+_BY_KEYBOARD = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
 _TO_END = QKeyCombination(Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_End)
 
 
@@ -147,6 +152,17 @@ class TrafficTable(QTableView):
             self.set_following(True)
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Who comes here with the keyboard chooses a row that is in view; who does not, none. Qt by itself
+        would make the very first one current, far above what is shown."""
+        if event.reason() in _BY_KEYBOARD and not self.currentIndex().isValid():
+            row = self.rowAt(self.viewport().height() - 1 if self._is_following else 0)
+            last = self._traffic.rowCount() - 1
+            if last >= 0:
+                self.selectRow(row if row >= 0 else last)
+        QAbstractScrollArea.focusInEvent(self, event)
+        self.viewport().update()
 
     def keyboardSearch(self, search: str) -> None:
         """Not here: Qt would read every row until one fits."""
