@@ -12,7 +12,7 @@ from inspector.base.numbers import write_number
 from inspector.base.units import plural
 from inspector.schema.active import effective, picked
 from inspector.schema.choose import is_kind_of
-from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Unreadable
+from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Unreadable, repeated
 from inspector.schema.equality import equal
 from inspector.schema.fields import (
     BooleanField,
@@ -50,10 +50,14 @@ def _errors(field: Field, draft: Draft, pointer: str) -> Iterator[FieldError]:
         yield from _union_errors(field, draft, pointer)
     elif isinstance(field, ObjectField) and field.union is not None:
         yield from _errors(field.union, draft, pointer)
+    elif isinstance(field, ObjectField | MapField) and isinstance(draft, Pairs):
+        yield from (FieldError(child(pointer, key), REPEATED_KEY) for key in repeated(draft))
+        yield from _errors(field, dict(draft.rows), pointer)
     elif isinstance(field, ObjectField) and isinstance(draft, dict):
         yield from _object_errors(effective(field, draft), draft, pointer)
-    elif isinstance(field, MapField) and isinstance(draft, Pairs | dict):
-        yield from _map_errors(field, draft, pointer)
+    elif isinstance(field, MapField) and isinstance(draft, dict):
+        yield from _row_errors(field, draft.items(), pointer)
+        yield from _size_errors(field, len(_sent(draft)), pointer)
     elif isinstance(field, ListField | TupleField) and isinstance(draft, list):
         yield from _list_errors(field, draft, pointer)
     else:
@@ -86,17 +90,6 @@ def _object_errors(field: ObjectField, draft: dict[str, Draft], pointer: str) ->
     elif not field.is_open:
         yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _sent(others))
     yield from _size_errors(field, len(_sent(draft)), pointer)
-
-
-def _map_errors(field: MapField, draft: Pairs | dict[str, Draft], pointer: str) -> Iterator[FieldError]:
-    rows = draft.rows if isinstance(draft, Pairs) else tuple(draft.items())
-    seen: set[str] = set()
-    for key, part in rows:
-        if key in seen and part is not ABSENT:
-            yield FieldError(child(pointer, key), REPEATED_KEY)
-        seen.add(key)
-    yield from _row_errors(field, rows, pointer)
-    yield from _size_errors(field, len(_sent(dict(rows))), pointer)
 
 
 def _row_errors(field: MapField, rows: Iterable[tuple[str, Draft]], pointer: str) -> Iterator[FieldError]:

@@ -23,12 +23,12 @@ from inspector.schema.fields import (
     TextField,
     TupleField,
     UnionField,
-    Variant,
 )
 from inspector.schema.fits import is_of_type
 
 _WRONG_TYPE = -1000
 _DEEPEST = 3
+_MOST_STEPS = 500
 
 
 def choose(union: UnionField, draft: object) -> int:
@@ -44,12 +44,15 @@ def choose(union: UnionField, draft: object) -> int:
     fitting = [place for place in places if union.variants[place].fits(value)]
     if len(fitting) == 1:
         return fitting[0]
-    return max(fitting or places, key=lambda place: _likeness(union.variants[place], value), default=0)
+    likeness = _Likeness()
+    return max(
+        fitting or places, key=lambda place: likeness.of(union.variants[place].field, value), default=0
+    )
 
 
 def is_kind_of(field: Field, draft: object) -> bool:
     """Whether a draft is of a type that the field is for, whatever else is wrong with it."""
-    return _knows(field, bare(draft), 0) > _WRONG_TYPE
+    return _Likeness().of(field, bare(draft)) > _WRONG_TYPE
 
 
 def _tagged(union: UnionField, value: object) -> int | None:
@@ -62,41 +65,45 @@ def _tagged(union: UnionField, value: object) -> int | None:
     return None
 
 
-def _likeness(variant: Variant, value: object) -> int:
-    return _knows(variant.field, value, 0)
+class _Likeness:
+    """How much of a value fields have a place for; looks a few levels deep, in a bounded number of steps."""
 
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
 
-def _knows(field: Field, value: object, depth: int) -> int:
-    """How much of a value a field has a place for."""
-    if value is None:
-        return 0 if field.nullable else _WRONG_TYPE
-    match field:
-        case UnionField():
-            if depth >= _DEEPEST:
+    def of(self, field: Field, value: object, depth: int = 0) -> int:
+        self._left -= 1
+        if value is None:
+            return 0 if field.nullable else _WRONG_TYPE
+        match field:
+            case UnionField():
+                return self._of_variants(field, value, depth)
+            case ChoiceField():
+                return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
+            case ObjectField() if isinstance(value, Mapping):
+                return self._of_members(field, value, depth)
+            case MapField() if isinstance(value, Mapping):
                 return 0
-            return max((_knows(one.field, value, depth + 1) for one in field.variants[:20]), default=0)
-        case ChoiceField():
-            return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
-        case ObjectField() if isinstance(value, Mapping):
-            return _knows_members(field, value, depth)
-        case MapField() if isinstance(value, Mapping):
+        return 1 if _is_right_type(field, value) else _WRONG_TYPE
+
+    def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
+        if depth >= _DEEPEST or self._left < 0:
             return 0
-    return 1 if _is_right_type(field, value) else _WRONG_TYPE
+        return max((self.of(one.field, value, depth + 1) for one in field.variants), default=0)
 
-
-def _knows_members(field: ObjectField, value: Mapping[str, object], depth: int) -> int:
-    names = {name for name, part in value.items() if bare(part) is not ABSENT}
-    known = {member.name for member in field.members}
-    missing = sum(member.required and member.name not in names for member in field.members)
-    unknown = len(names - known) * (1 if field.is_open else 4)
-    points = 2 * len(names & known) - 3 * missing - unknown
-    if depth >= _DEEPEST:
+    def _of_members(self, field: ObjectField, value: Mapping[str, object], depth: int) -> int:
+        names = {name for name, part in value.items() if bare(part) is not ABSENT}
+        known = {member.name for member in field.members}
+        missing = sum(member.required and member.name not in names for member in field.members)
+        unknown = len(names - known) * (1 if field.is_open else 4)
+        points = 2 * len(names & known) - 3 * missing - unknown
+        for member in field.members:
+            if depth >= _DEEPEST or self._left < 0:
+                break
+            part = bare(value.get(member.name, ABSENT))
+            if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
+                points -= 5
         return points
-    for member in field.members[:50]:
-        part = bare(value.get(member.name, ABSENT))
-        if part is not ABSENT and _knows(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
-            points -= 5
-    return points
 
 
 def _is_right_type(field: Field, value: object) -> bool:

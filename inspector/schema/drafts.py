@@ -5,13 +5,14 @@ Every JSON value is a draft as it is. Beside it, wherever an editor needs it:
 - `ABSENT`: nothing is to be sent;
 - `Unreadable`: JSON text that does not parse;
 - `Picked`, in a `UnionField`: the variant that the person sees, and the draft in it;
-- `Pairs`, in a `MapField` or for the `rest` of an object: rows of keys and values, which while they are
-  written may repeat a key, or have none;
+- `Pairs`, in a `MapField`, or in an `ObjectField` for all its keys together: rows of keys and values, which
+  while they are written may repeat a key;
 - `Aside`, for a member of an object: what was typed while the member applied. It is not sent.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -38,7 +39,7 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The rows of a map, in their order."""
+    """The rows of a map or of an object, in their order."""
 
     rows: tuple[tuple[str, Draft], ...] = ()
 
@@ -54,6 +55,12 @@ Draft: TypeAlias = (
     "bool | int | float | str | Absent | Unreadable | Picked | Pairs | Aside"
     " | Sequence[Draft] | Mapping[str, Draft] | None"
 )
+
+
+def repeated(pairs: Pairs) -> list[str]:
+    """The keys that would be sent twice, once each."""
+    keys = [key for key, part in pairs.rows if part is not ABSENT and not isinstance(part, Aside)]
+    return [key for key, count in Counter(keys).items() if count > 1]
 
 
 def bare(draft: object) -> object:

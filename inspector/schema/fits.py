@@ -18,25 +18,26 @@ from inspector.schema.patterns import matches
 from inspector.schema.references import REFERENCES, Document, Unusable
 
 _DEEPEST = 24
-_MOST_STEPS = 5000
+MOST_STEPS = 5000
 
 
-def fits(schema: JSON, draft: object, document: Document) -> bool:
-    return _Fitting(document).fits(schema, bare(draft), 0)
+def fits(schema: JSON, draft: object, document: Document, steps: int = MOST_STEPS) -> bool:
+    """Whether a draft fits, as far as can be told in so many steps."""
+    return _Fitting(document, steps).fits(schema, bare(draft), 0)
 
 
 class _Fitting:
     """One question; counts its steps."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, steps: int) -> None:
         self._document = document
-        self._steps = 0
+        self._left = steps
 
     def fits(self, schema: JSON, value: object, depth: int) -> bool:
-        self._steps += 1
+        self._left -= 1
         if not isinstance(schema, dict):
             return schema is not False
-        if self._steps > _MOST_STEPS or depth > _DEEPEST or isinstance(value, Unreadable):
+        if self._left < 0 or depth > _DEEPEST or isinstance(value, Unreadable):
             return True
         own = normal(schema)
         return (

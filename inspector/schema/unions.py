@@ -8,7 +8,7 @@ from functools import partial
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.schema import keywords
 from inspector.schema.fields import Field, Variant
-from inspector.schema.fits import fits
+from inspector.schema.fits import MOST_STEPS, fits, is_of_type
 from inspector.schema.flatten import Alternatives, Flat, flatten
 from inspector.schema.jsontext import write_line
 from inspector.schema.references import REFERENCES, Document
@@ -37,7 +37,7 @@ def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tup
     variants = []
     for name in known:
         part = {**_without_words(schema), "type": name}
-        test = partial(_is_right, {"type": name}, Document({}))
+        test = partial(is_of_type, name=name)
         variants.append(Variant(_TYPE_WORDS.get(name, name[:40]), partial(build, part), fits=test))
     return tuple(variants)
 
@@ -49,12 +49,13 @@ def branch_variants(
     common = rest_of(flat, union)
     parts = [flatten(branch, document) for branch in union.branches]
     discriminator = _discriminator(parts)
+    steps = MOST_STEPS // len(parts)  # in all: a union of many is not to cost more than one of few
     titles = _titles(union.branches, parts, discriminator)
     variants = []
     for branch, part, title in zip(union.branches, parts, titles, strict=True):
         tags = _tags(part, discriminator)
         whole: JSON = {"allOf": [branch, *common]} if common else branch
-        test = partial(_is_right, branch, document)
+        test = partial(_is_right, branch, document, steps)
         variants.append(Variant(title, partial(build, whole), tags, test))
     return tuple(variants), discriminator
 
@@ -101,8 +102,8 @@ def _without_words(schema: JSONObject) -> JSONObject:
     return {key: part for key, part in schema.items() if key not in said}
 
 
-def _is_right(schema: JSON, document: Document, draft: object) -> bool:
-    return fits(schema, draft, document)
+def _is_right(schema: JSON, document: Document, steps: int, draft: object) -> bool:
+    return fits(schema, draft, document, steps)
 
 
 def _discriminator(parts: Sequence[Flat]) -> str:

@@ -27,6 +27,7 @@ from inspector.schema.drafts import Draft as Draft
 from inspector.schema.drafts import Pairs as Pairs
 from inspector.schema.drafts import Picked as Picked
 from inspector.schema.drafts import Unreadable as Unreadable
+from inspector.schema.drafts import repeated
 from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
 from inspector.schema.jsontext import JSONTextError, read
 
@@ -172,36 +173,24 @@ def _finished(field: Field | None, draft: Draft, pointer: str, errors: list[Fiel
             return [part for part in done if part is not ABSENT]
         case TupleField() if isinstance(draft, list):
             return _finished_tuple(field, draft, pointer, errors)
-        case MapField() if isinstance(draft, Pairs):
-            return _finished_rows(field, draft, pointer, errors)
-        case ObjectField() if isinstance(draft, dict):
+        case ObjectField() | MapField() if isinstance(draft, Pairs):
+            errors += [FieldError(child(pointer, key), REPEATED_KEY) for key in repeated(draft)]
+            return _finished_object(field, dict(draft.rows), pointer, errors)
+        case ObjectField() | MapField() if isinstance(draft, dict):
             return _finished_object(field, draft, pointer, errors)
-        case MapField() if isinstance(draft, dict):
-            return _finished_rows(field, Pairs(tuple(draft.items())), pointer, errors)
     return draft  # type: ignore[return-value]  # below a leaf field there is only JSON
 
 
 def _finished_object(
-    field: ObjectField, draft: dict[str, Draft], pointer: str, errors: list[FieldError]
+    field: ObjectField | MapField, draft: dict[str, Draft], pointer: str, errors: list[FieldError]
 ) -> JSONObject:
-    known = _members(field, draft)
+    known = _members(field, draft) if isinstance(field, ObjectField) else {}
     done: JSONObject = {}
     for name, part in draft.items():
-        value = _finished(known.get(name), part, child(pointer, name), errors)
+        inner = field.value_for(name) if isinstance(field, MapField) else known.get(name)
+        value = _finished(inner, part, child(pointer, name), errors)
         if value is not ABSENT:
             done[name] = value
-    return done
-
-
-def _finished_rows(field: MapField, draft: Pairs, pointer: str, errors: list[FieldError]) -> JSONObject:
-    done: JSONObject = {}
-    for key, part in draft.rows:
-        value = _finished(field.value_for(key), part, child(pointer, key), errors)
-        if value is ABSENT:
-            continue
-        if key in done:
-            errors.append(FieldError(child(pointer, key), REPEATED_KEY))
-        done[key] = value
     return done
 
 

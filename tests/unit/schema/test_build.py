@@ -252,7 +252,7 @@ hostile = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schema=hostile, value=hostile)
 def test_no_schema_and_no_value_make_it_raise(schema: JSON, value: JSON) -> None:
     form = build_form({"properties": {"x": schema}, "$defs": {"x": schema}})

@@ -39,6 +39,16 @@ def test_a_key_that_is_there_twice_is_reported_and_not_sent() -> None:
         finish(build_field(HEADERS), rows)
 
 
+def test_an_object_with_known_and_other_keys_may_be_rows_as_well() -> None:
+    schema: JSON = {"properties": {"n": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
+    field = build_field(schema)
+    assert finish(field, Pairs((("z", "1"), ("n", 1)))) == {"z": "1", "n": 1}
+    assert problems(schema, Pairs((("n", "x"), ("z", 1), ("z", "2")))) == [
+        "z: is there twice: an object has each key once",
+        "n: must be a whole number, got 'x'",
+    ]
+
+
 def test_a_map_is_checked_by_row_and_as_a_whole() -> None:
     assert problems(HEADERS, Pairs()) == ["needs at least 1 key, has 0"]
     assert problems(HEADERS, Pairs((("a", 1),))) == ["a: must be text, got 1"]
