@@ -183,6 +183,7 @@ class Theme(QObject):
         self._shapes: dict[tuple[str, int, float], QPixmap] = {}
         self._icons: dict[tuple[str, Tone], QIcon] = {}
         self._dressed: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
+        self._waiting: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         QDir.setSearchPaths("glyphs", [str(icon_folder / "glyphs")])
 
     @property
@@ -233,6 +234,24 @@ class Theme(QObject):
         """Give `target` the icon, and the re-tinted one after each change, for as long as it lives."""
         self._dressed[target] = (name, tone)
         target.setIcon(self.icon(name, tone))
+
+    def dress_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
+        """`dress` when it is shown (`dress_now`) or when there is time (`dress_waiting`).
+
+        Most commands are seen in a menu only, and drawing their icons would take a tenth of the start.
+        """
+        self._waiting[target] = (name, tone)
+
+    def dress_now(self, target: HasIcon) -> None:
+        """It is about to be shown: no longer later."""
+        wanted = self._waiting.pop(target, None)
+        if wanted is not None:
+            self.dress(target, *wanted)
+
+    def dress_waiting(self) -> None:
+        for target in list(self._waiting):
+            if shiboken6.isValid(target):
+                self.dress_now(target)
 
     def pixmap(self, name: str, tone: Tone, size: int, ratio: float = 1.0) -> QPixmap:
         """One icon at one size, for painting: `ratio` is the device pixel ratio painted on."""

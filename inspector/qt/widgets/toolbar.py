@@ -45,6 +45,7 @@ class PanelHeader(QWidget):
 
     def add_action(self, action: QAction) -> QToolButton:
         """An icon button at the right end. The action's text names it for tool tip and screen reader."""
+        self._theme.dress_now(action)
         button = QToolButton(self)
         button.setDefaultAction(action)
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))

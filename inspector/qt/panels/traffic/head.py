@@ -130,6 +130,7 @@ class TrafficHead(QWidget):
         row.addSpacing(SPACE_1)
         row.addWidget(self.scope)
         for action in actions:
+            self._theme.dress_now(action)
             row.addWidget(_button(action, tools))
         return tools
 
