@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 
+import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
@@ -103,7 +105,9 @@ class PromptView(QWidget):
         if self.form.missing() and not anyway:
             return
         arguments = self.form.strings()
-        self._task = self._bridge.start(f"get {self._prompt.name}", self._get(self._prompt, arguments), self)
+        prompt = self._prompt
+        self._task = self._bridge.start(f"get {prompt.name}", self._get(prompt, arguments), self)
+        self._task.add_done_callback(partial(self._on_ended, prompt, time.monotonic_ns()))
         self.result.show_waiting(self._cancel_action)
         self.readiness_changed.emit()
 
@@ -112,15 +116,14 @@ class PromptView(QWidget):
             self._task.cancel()
 
     async def _get(self, prompt: Prompt, arguments: dict[str, str]) -> None:
-        started = time.monotonic_ns()
-        try:
-            outcome = await self._bridge.get_prompt(self._server, prompt.name, arguments)
-        except asyncio.CancelledError:
-            await self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
-            raise
-        await self._finish(prompt, outcome)
+        self._finish(prompt, await self._bridge.get_prompt(self._server, prompt.name, arguments))
 
-    async def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
+    def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
+        """Also one that was cancelled before it began has to be told."""
+        if task.cancelled() and shiboken6.isValid(self):
+            self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
+
+    def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
         """An outcome belongs to its prompt: it is shown there, now or when the person comes back to it."""
         self._task = None
         self._outcomes.pop(prompt.name, None)
@@ -129,7 +132,7 @@ class PromptView(QWidget):
             del self._outcomes[next(iter(self._outcomes))]
         self.readiness_changed.emit()
         if self._prompt is not None and self._prompt.name == prompt.name:
-            await self.result.show_outcome(outcome)
+            self._show_latest(prompt)
 
     # --------------------------------------------------------------
 

@@ -72,11 +72,14 @@ class PromptsPanel(QWidget):
 
     # --------------------------------------------------------------
 
-    async def _list_all(self) -> None:
+    def _explain_listing(self) -> None:
         if not self.model.total:
             self._gate.explain(
                 "loading", "prompt", "Listing prompts", "Waiting for the answer to prompts/list."
             )
+
+    async def _list_all(self) -> None:
+        self._explain_listing()
         try:
             listing = await self._bridge.list_prompts(self._server)
         except LensError as exc:
@@ -124,6 +127,7 @@ class PromptsPanel(QWidget):
             self.view.completes = not missing_capability(
                 "completion/complete", view.agreement.capabilities, view.agreement.revision
             )
+            self._explain_listing()
             self.refresh()
 
     def _on_searched(self) -> None:

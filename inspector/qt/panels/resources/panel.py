@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Set
+from functools import partial
 
+import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
@@ -118,6 +120,7 @@ class ResourcesPanel(QWidget):
         if self.can_read:
             uri = self.head.uri
             self._task = self._bridge.start(f"read {uri}", self._read(uri), self)
+            self._task.add_done_callback(partial(self._on_ended, uri, time.monotonic_ns()))
             self.reading.show_waiting(uri, self._cancel_action)
             self.readiness_changed.emit()
 
@@ -126,16 +129,15 @@ class ResourcesPanel(QWidget):
             self._task.cancel()
 
     async def _read(self, uri: str) -> None:
-        started = time.monotonic_ns()
-        try:
-            outcome = await self._bridge.read_resource(self._server, uri)
-            is_read = outcome.kind is OutcomeKind.RESULT
-            contents = await self._bridge.work(digest_read, outcome.answer) if is_read else ()
-        except asyncio.CancelledError:
-            cancelled = CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started)
-            self._finish(uri, cancelled, ())
-            raise
+        outcome = await self._bridge.read_resource(self._server, uri)
+        is_read = outcome.kind is OutcomeKind.RESULT
+        contents = await self._bridge.work(digest_read, outcome.answer) if is_read else ()
         self._finish(uri, outcome, contents)
+
+    def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
+        """Also one that was cancelled before it began has to be told."""
+        if task.cancelled() and shiboken6.isValid(self):
+            self._finish(uri, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started), ())
 
     def _finish(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> None:
         self._task = None
@@ -238,10 +240,13 @@ class ResourcesPanel(QWidget):
 
     # -------------------------------------------------------------- the lists
 
-    async def _list_all(self) -> None:
+    def _explain_listing(self) -> None:
         if not self.lists.total:
             words = "Waiting for the answers to resources/list and resources/templates/list."
             self._gate.explain("loading", "resource", "Listing resources", words)
+
+    async def _list_all(self) -> None:
+        self._explain_listing()
         failure: LensError | None = None
         listing: Listing[Resource] = Listing()
         try:
@@ -317,6 +322,7 @@ class ResourcesPanel(QWidget):
             missing = missing_capability("resources/subscribe", capabilities, revision)
             self._offers_subscribing = not missing
             self.head.completes = not missing_capability("completion/complete", capabilities, revision)
+            self._explain_listing()
             self.refresh()
 
     def _on_list_changed(self, server: str, what: str) -> None:
