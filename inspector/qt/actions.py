@@ -177,7 +177,7 @@ class Actions(QObject):
         action.setObjectName(command.id)
         action.setCheckable(command.is_toggle)
         if command.icon:
-            theme.dress(action, command.icon)
+            theme.dress_later(action, command.icon)
         if command.key:
             # To Qt the Return key and the Enter key of the number pad are two keys; to people they are one.
             keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))

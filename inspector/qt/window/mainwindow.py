@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
+from PySide6.QtCore import QByteArray, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from inspector.qt.window.workspace import Workspace
 
 _LAYOUT_VERSION = 1
+# After the start: the icons of menus, which nobody opens sooner.
+_ICONS_MS = 400
 
 
 class MainWindow(QMainWindow):
@@ -83,6 +85,7 @@ class MainWindow(QMainWindow):
         self._commands = Commands(self, bridge, self.actions_table)
         self._connect()
         self._restore()
+        QTimer.singleShot(_ICONS_MS, theme.dress_waiting)
 
     # -------------------------------------------------------------- what others ask
 
