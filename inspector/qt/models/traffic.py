@@ -156,6 +156,11 @@ class TrafficModel(QAbstractTableModel):
             return 0
         return last + 1 - bisect_left(self._rows, self.search.backlog, first, last + 1)
 
+    def shown_as(self, number: int) -> int:
+        """The log row that stands for another one: that of its operation, where operations are listed."""
+        operation = self._log.operation(number) if self.cells.is_by_operation else None
+        return number if operation is None else operation
+
     def find_row(self, number: int) -> int | None:
         """Where a log row is shown."""
         if self._sorted_by is None:

@@ -10,9 +10,9 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
 
 from inspector.base import units
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
@@ -49,6 +49,7 @@ class JsonView(QWidget):
         self._before: list[Pager] = []  # likewise, of the parts that were shown before
         self._window = 0  # how many characters are on screen
         self._is_json = False
+        self.offers: Callable[[int], Sequence[QAction]] = lambda line: ()
         self._code = CodeEdit(theme)
         self._code.setAccessibleName(name)
         self._find = FindBar(theme, self._code)
@@ -212,7 +213,8 @@ class JsonView(QWidget):
         self._more_action = self._action(theme, "chevron-down", "Show more", self.show_more)
         self._earlier_action = self._action(theme, "chevron-up", "Earlier part", self.show_earlier)
         self._end_action = self._action(theme, "to-end", "Go to the end", self.show_end)
-        self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._code.customContextMenuRequested.connect(self._on_menu_requested)
         copy_selected = QAction("Copy", self)
         copy_selected.triggered.connect(self._code.copy)
         copy_selected.setEnabled(False)
@@ -220,6 +222,21 @@ class JsonView(QWidget):
         self._code.addActions(
             [copy_selected, self.copy_action, self.find_action, self.wrap_action, self.save_action]
         )
+
+    def menu(self, line: int) -> QMenu:
+        """What a right click on a line offers; `offers` may put something on top."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for action in self.offers(line):
+            action.setParent(menu)
+            menu.addAction(action)
+        menu.addSeparator()
+        menu.addActions(self._code.actions())
+        return menu
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        line = self._code.cursorForPosition(at).blockNumber()
+        self.menu(line).popup(self._code.viewport().mapToGlobal(at))
 
     def _action(self, theme: Theme, icon: str, words: str, slot: object) -> QAction:
         action = QAction(words, self)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QMenu, QWidget
 
+from inspector.base.jsonvalue import JSON
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme, Tone
 from inspector.qt.widgets.labels import Muted, PlainLabel
 
@@ -19,16 +21,26 @@ _LABEL_WIDTH = 160  # longer labels elide below this
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row. `mono` for what came over the wire; `tone` to colour the value."""
+    """One row. `mono` for what came over the wire; `tone` to colour the value.
+
+    `term` is a word of the filter language and the value that stands for this one there.
+    """
 
     label: str
     value: str
     mono: bool = False
     tone: Tone = "text"
+    term: tuple[str, JSON] | None = None
 
 
 class KeyValueList(QWidget):
-    """A read-only list of facts. Long values wrap; the context menu copies a value or all of them."""
+    """A read-only list of facts. Long values wrap; the context menu copies a value or all of them.
+
+    Signals:
+        filter_requested: Rows with (or, when the last is True, without) a fact are wanted; carries its term.
+    """
+
+    filter_requested = Signal(str, object, bool)
 
     def __init__(
         self,
@@ -100,13 +112,19 @@ class KeyValueList(QWidget):
         if not places:
             return
         fact, value = self._facts[places[0]], self._rows[places[0]][1]
-        menu = self._menu(fact.value, value.selectedText())
+        menu = self.menu_of(fact, value.selectedText())
         menu.popup(value.mapToGlobal(at))
 
-    def _menu(self, value: str, selected: str) -> QMenu:
+    def menu_of(self, fact: Fact, selected: str = "") -> QMenu:
+        """What a right click on a fact offers."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        offers = {"Copy selection": selected, "Copy value": value, "Copy all": self.as_text()}
+        if fact.term is not None:
+            ask = partial(self.filter_requested.emit, *fact.term)
+            menu.addAction("Filter on this value", partial(ask, False))
+            menu.addAction("Exclude this value", partial(ask, True))
+            menu.addSeparator()
+        offers = {"Copy selection": selected, "Copy value": fact.value, "Copy all": self.as_text()}
         for words, text in offers.items():
             if text:
                 action = menu.addAction(words)

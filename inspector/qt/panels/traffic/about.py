@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspector.base.jsonvalue import compact, shorten
+from inspector.base.jsonvalue import JSON, compact, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.widgets.keyvalue import Fact
@@ -28,19 +28,21 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     result = [
         Fact("Row", f"{row + 1:,}", mono=True),
         Fact("Time", full_time(log.wall_ns(row)), mono=True),
-        Fact("Server", one_line(log.server_name(row))),
+        Fact("Server", one_line(log.server_name(row)), term=("server", log.server_name(row))),
         Fact("Size", _size(log, row), mono=True),
     ]
     id, taken, revision = log.id(row), log.duration_ns(row), log.revision(row)
     if id is not None:
-        result.append(Fact("Id", shorten(one_line(compact(id)), 200), mono=True))
+        result.append(Fact("Id", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
     if taken is not None:
         result.append(Fact("Duration", duration(taken), mono=True))
     if revision:
-        result.append(Fact("Revision", one_line(revision), mono=True))
-    result += [Fact(word, f"row {number + 1:,}", mono=True) for word, number in _links(log, row)]
+        result.append(Fact("Revision", one_line(revision), mono=True, term=("rev", revision)))
+    for word, number in _links(log, row):
+        term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
+        result.append(Fact(word, f"row {number + 1:,}", mono=True, term=term))
     comment = log.remark(row).comment
-    return [*result, Fact("Comment", comment)] if comment else result
+    return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
 
 
 def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:

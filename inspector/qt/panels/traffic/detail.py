@@ -189,11 +189,15 @@ class DetailView(QWidget):
 
     @cached_property
     def http(self) -> HttpView:
-        return self._put(Tab.HTTP, HttpView(self._theme))
+        view = self._put(Tab.HTTP, HttpView(self._theme))
+        view.filter_requested.connect(self.filter_requested)
+        return view
 
     @cached_property
     def timing(self) -> TimingView:
-        return self._put(Tab.TIMING, TimingView(self._theme))
+        view = self._put(Tab.TIMING, TimingView(self._theme))
+        view.facts.filter_requested.connect(self.filter_requested)
+        return view
 
     @cached_property
     def findings(self) -> FindingsView:
@@ -203,6 +207,7 @@ class DetailView(QWidget):
     def linked(self) -> LinkedView:
         view = self._put(Tab.LINKED, LinkedView(self._log, self._theme))
         view.row_requested.connect(self.row_requested)
+        view.filter_requested.connect(self.filter_requested)
         return view
 
     def _put(self, tab: Tab, view: ViewT) -> ViewT:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from inspector.base.jsonvalue import JSON
 from inspector.base.redact import Redactor, is_secret_name, masked_url
 from inspector.base.units import duration, size
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.traffic.query.printing import path_text
+from inspector.traffic.query.tree import Member, Path
 from inspector.traffic.records import HttpExchange
 
 _SESSION = "mcp-session-id"
@@ -20,7 +26,12 @@ class HttpView(QWidget):
     """Headers as text, secrets masked: they are whole in the log, and a screen is often shared.
 
     `secrets` shows them; it is off for every row anew.
+
+    Signals:
+        filter_requested: Rows with a value are wanted, or without it; as of `DetailView`.
     """
+
+    filter_requested = Signal(str, object, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,6 +41,8 @@ class HttpView(QWidget):
         self.secrets.setToolTip("Show tokens, cookies and keys as they are in the log")
         self.secrets.toggled.connect(self._show_text)
         self.text = JsonView(theme, "HTTP headers")
+        self.text.offers = self._offers
+        self.facts.filter_requested.connect(self.filter_requested)
         page = QWidget()
         inner = QVBoxLayout(page)
         inner.setContentsMargins(0, SPACE_3, 0, 0)
@@ -64,6 +77,22 @@ class HttpView(QWidget):
         self._show_text()
         self._gate.open()
 
+    def _offers(self, line: int) -> list[QAction]:
+        """For a header. One that is masked is not offered: its value would stand in the filter."""
+        header = header_at(self._exchange, line) if self._exchange is not None else None
+        if header is None or (is_secret_name(header[0]) and not self.secrets.isChecked()):
+            return []
+        # A value with a line break in it, which no wire allows but a file may have, moves the lines below it.
+        shown = self.text.shown_text().split("\n")[line : line + 1]
+        if not (shown and shown[0][2:].startswith(f"{header[0]}:")):
+            return []
+        path, actions = path_text(Path("http.header", (Member(header[0].lower()),))), []
+        for words, exclude in (("Filter on this header", False), ("Exclude this header", True)):
+            action = QAction(words)
+            action.triggered.connect(partial(self.filter_requested.emit, path, header[1], exclude))
+            actions.append(action)
+        return actions
+
     def _show_text(self) -> None:
         if self._exchange is not None:
             text = exchange_text(self._exchange, show_secrets=self.secrets.isChecked())
@@ -73,6 +102,16 @@ class HttpView(QWidget):
 def has_secrets(exchange: HttpExchange) -> bool:
     names = (name for name, _ in (*exchange.request_headers, *exchange.response_headers))
     return any(map(is_secret_name, names)) or masked_url(exchange.url) != exchange.url
+
+
+def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
+    """The header that `exchange_text` has in a line, counted from 0."""
+    sent, answered = exchange.request_headers, exchange.response_headers
+    if 1 <= line <= len(sent):
+        return sent[line - 1]
+    first = len(sent) + len(_body_note(">", exchange.request_size)) + 3
+    is_there = exchange.status is not None and first <= line < first + len(answered)
+    return answered[line - first] if is_there else None
 
 
 def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
@@ -111,7 +150,7 @@ def _body_note(mark: str, count: int) -> list[str]:
 
 def _facts(exchange: HttpExchange) -> list[Fact]:
     facts = [
-        Fact("Status", *_status(exchange)),
+        Fact("Status", *_status(exchange), term=_status_term(exchange)),
         Fact("Size", f"{size(exchange.request_size)} out, {size(exchange.response_size)} in"),
     ]
     if exchange.total_ns is not None:
@@ -143,3 +182,7 @@ def _status(exchange: HttpExchange) -> tuple[str, bool, Tone]:
         return ("failed" if exchange.is_over else "waiting"), True, "error" if exchange.is_over else "wait"
     tone: Tone = "ok" if exchange.status < 300 else "warn" if exchange.status < 400 else "error"
     return f"{exchange.status}", True, tone
+
+
+def _status_term(exchange: HttpExchange) -> tuple[str, JSON] | None:
+    return None if exchange.status is None else ("http.status", exchange.status)

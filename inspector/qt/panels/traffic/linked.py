@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtWidgets import QHeaderView, QMenu, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.units import plural
 from inspector.qt.models.storysteps import Column, StoryModel
+from inspector.qt.models.traffic import Column as TableColumn
+from inspector.qt.panels.traffic.rowmenu import Term, add_terms, terms_of
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_table
@@ -20,12 +24,15 @@ class LinkedView(QWidget):
 
     Signals:
         row_requested: The person wants to go to a step; carries its row.
+        filter_requested: Rows with a value are wanted, or without it; as of `DetailView`.
     """
 
     row_requested = Signal(int)
+    filter_requested = Signal(str, object, bool)
 
     def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._log = log
         self.model = StoryModel(log, theme, self)
         self.table = QTableView()
         self.table.setAccessibleName("Linked messages")
@@ -39,6 +46,8 @@ class LinkedView(QWidget):
         self.table.setColumnWidth(Column.ROLE, 84)
         self.table.clicked.connect(self._on_chosen)
         self.table.activated.connect(self._on_chosen)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._on_menu_requested)
         self._note = Muted(theme, wrap=True)
         self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
         self._shown: tuple[Story, int] | None = None
@@ -78,3 +87,22 @@ class LinkedView(QWidget):
         number = self.model.number(index.row())
         if number is not None:
             self.row_requested.emit(number)
+
+    def menu(self, place: int) -> QMenu:
+        """What a right click on a step offers."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        number = self.model.number(place)
+        if number is not None:
+            menu.addAction("Go to this row", partial(self.row_requested.emit, number))
+            menu.addSeparator()
+            add_terms(menu, terms_of(self._log, number, TableColumn.MESSAGE), self._narrow)
+        return menu
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        index = self.table.indexAt(at)
+        if index.isValid():
+            self.menu(index.row()).popup(self.table.viewport().mapToGlobal(at))
+
+    def _narrow(self, term: Term, is_excluded: bool) -> None:
+        self.filter_requested.emit(term.word, term.value, is_excluded)

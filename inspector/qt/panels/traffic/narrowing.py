@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
@@ -15,6 +16,9 @@ from inspector.qt.models.traffic import TrafficModel
 from inspector.qt.panels.traffic.filtering import FilterLanguage
 from inspector.qt.widgets.filterbar import FilterBar
 from inspector.traffic.records import RecordKind
+
+if TYPE_CHECKING:
+    from inspector.qt.panels.traffic.rowmenu import Term
 
 _EVENTS_TIP = "Process, state, HTTP and local errors among the messages"
 _NAMED_TIP = "The filter says itself which kinds of rows to show"
@@ -73,6 +77,10 @@ class Narrowing(QObject):
             self.problem_found.emit(str(exc))
         else:
             self._bar.set_text(text)
+
+    def narrow_term(self, term: Term, exclude: bool) -> None:
+        """Likewise, with what a cell offers."""
+        self.narrow(term.word, term.value, exclude, at_least=term.at_least)
 
     def show_all(self) -> None:
         """Take away filter, time range and choice of server."""

@@ -34,7 +34,6 @@ from inspector.traffic.records import RecordKind
 
 if TYPE_CHECKING:
     from inspector.qt.panels.traffic.detail import DetailView
-    from inspector.qt.panels.traffic.rowmenu import Term
 
 _PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
 _BUTTONS = ("traffic.events", "traffic.follow", "traffic.pause", "traffic.clear")
@@ -204,11 +203,12 @@ class TrafficPanel(QWidget):
         search.moved_out.connect(lambda place, number: self._tints.forget([number]))
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
-        self.table.menu_requested.connect(self._on_menu_requested)
+        self.table.menu_requested.connect(self._on_cell_clicked)
         self.table.activated.connect(self._on_row_activated)
         self.head.views.chosen.connect(self.show_view)
         self.views.row_chosen.connect(self.go_to)
         self.views.range_chosen.connect(self.set_range)
+        self.views.menu_requested.connect(self._on_bar_clicked)
         self.views.filter_requested.connect(self._on_filter_requested)
         self._show_hidden.triggered.connect(self._on_show_hidden)
         self._connect_bar()
@@ -309,7 +309,7 @@ class TrafficPanel(QWidget):
         number = self.current_number()
         if number is not None and self.source.log.operation(number) is not None:
             self.show_view(View.FRAMES)
-            self._narrow(terms_of(self.source.log, number, Column.OPERATION)[0], False)
+            self._narrowing.narrow_term(terms_of(self.source.log, number, Column.OPERATION)[0], False)
 
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
@@ -325,7 +325,7 @@ class TrafficPanel(QWidget):
         """A filter that is still looking may find the chosen row later."""
         if self._hidden_number is None:
             return
-        row = self.model.find_row(self._shown_as(self._hidden_number))
+        row = self.model.find_row(self.model.shown_as(self._hidden_number))
         if row is not None:
             self._hidden_number = None
             index = self.model.index(row, Column.MESSAGE)
@@ -333,14 +333,9 @@ class TrafficPanel(QWidget):
             if not self.table.is_following:
                 self.table.scrollTo(index)
 
-    def _shown_as(self, number: int) -> int:
-        """The row that stands for another one: that of its operation, where operations are listed."""
-        operation = self.source.log.operation(number) if self.model.cells.is_by_operation else None
-        return number if operation is None else operation
-
     def _is_step_of_current(self, number: int) -> bool:
         """Does it belong to the operation that is chosen in the list of them?"""
-        shown_as = self._shown_as(number)
+        shown_as = self.model.shown_as(number)
         return shown_as != number and shown_as == self.table.current_number()
 
     # -------------------------------------------------------------- the chosen row
@@ -362,16 +357,20 @@ class TrafficPanel(QWidget):
         if self.model.cells.is_by_operation:
             self._on_only_operation()
 
-    def _on_menu_requested(self, index: QModelIndex, place: QPoint) -> None:
+    def _on_cell_clicked(self, index: QModelIndex, place: QPoint) -> None:
+        self._open_menu(self.model.number(index.row()), index.column(), place)
+
+    def _on_bar_clicked(self, number: int, place: QPoint) -> None:
+        self.go_to(number)
+        self._open_menu(number, Column.MESSAGE, place)
+
+    def _open_menu(self, number: int, column: int, place: QPoint) -> None:
         from inspector.qt.panels.traffic.rowmenu import make_menu, terms_of
 
-        terms = terms_of(self.source.log, self.model.number(index.row()), index.column())
-        menu = make_menu(self, terms, self._actions, self._narrow)
+        terms = terms_of(self.source.log, number, column)
+        menu = make_menu(self, terms, self._actions, self._narrowing.narrow_term)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place)
-
-    def _narrow(self, term: Term, is_excluded: bool) -> None:
-        self._narrowing.narrow(term.word, term.value, is_excluded, at_least=term.at_least)
 
     def _on_remarked(self, rows: list[int]) -> None:
         self._tints.forget(rows)

@@ -107,17 +107,22 @@ def make_menu(
 ) -> QMenu:
     """`narrow` is told which term, and whether to leave it out."""
     menu = QMenu(parent)
-    for is_excluded in (False, True):
-        for term in terms:
-            words = f"{term.word} {_shown(term)}"
-            text = f"Exclude {words}" if is_excluded else f"Filter on {words}"
-            menu.addAction(text, partial(narrow, term, is_excluded))
+    add_terms(menu, terms, narrow)
     for group in _ROW_COMMANDS:
         menu.addSeparator()
         menu.addActions([actions[id] for id in group])
         for title, ids in (_SUBMENUS[id] for id in group if id in _SUBMENUS):
             menu.addMenu(title).addActions([actions[id] for id in ids])
     return menu
+
+
+def add_terms(menu: QMenu, terms: list[Term], narrow: Callable[[Term, bool], None]) -> None:
+    """First those to filter on, then the same to leave out."""
+    for is_excluded in (False, True):
+        for term in terms:
+            words = f"{term.word} {_shown(term)}"
+            text = f"Exclude {words}" if is_excluded else f"Filter on {words}"
+            menu.addAction(text, partial(narrow, term, is_excluded))
 
 
 def _shown(term: Term) -> str:

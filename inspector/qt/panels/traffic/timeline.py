@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from itertools import pairwise
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -36,10 +36,12 @@ class TimelineView(QWidget):
     Signals:
         row_chosen: The person chose an operation; carries its first row.
         range_chosen: Only rows of this time are wanted, (start, end) in nanoseconds; None for all.
+        menu_requested: A right click on an operation; carries its first row and the place on the screen.
     """
 
     row_chosen = Signal(int)
     range_chosen = Signal(object)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(
         self,
@@ -95,8 +97,15 @@ class TimelineView(QWidget):
         self.head.all_wanted.connect(self._on_all_wanted)
         self.head.legend_toggled.connect(self.legend.setVisible)
         self.lanes.chosen.connect(self.row_chosen)
+        self.lanes.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.lanes.customContextMenuRequested.connect(self._on_menu_requested)
         self.lanes.painted.connect(self._on_painted)
         self.lanes.gutter_changed.connect(self._align)
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        operation = self.lanes.operation_at(at)
+        if operation is not None:
+            self.menu_requested.emit(operation, self.lanes.viewport().mapToGlobal(at))
 
     # -------------------------------------------------------------- rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.qt.models.rowsearch import RowSearch
@@ -34,11 +34,13 @@ class Views(QStackedWidget):
         row_chosen: Somebody clicked what stands for a row of the log.
         range_chosen: Only this time range is to be shown; None for all.
         filter_requested: Show the rows that fit this filter.
+        menu_requested: What can be done with a row of the log is wanted, at this place on the screen.
     """
 
     row_chosen = Signal(int)
     range_chosen = Signal(object)
     filter_requested = Signal(str)
+    menu_requested = Signal(int, QPoint)
 
     def __init__(self, table: QWidget, source: TrafficSource, search: RowSearch, theme: Theme) -> None:
         super().__init__()
@@ -80,6 +82,7 @@ class Views(QStackedWidget):
 
         self.timeline = TimelineView(self._source, self._theme)
         self.timeline.range_chosen.connect(self.range_chosen)
+        self.timeline.menu_requested.connect(self.menu_requested)
         return self.timeline
 
     def _make_statistics(self) -> StatisticsView:
