@@ -11,6 +11,9 @@ os.environ.setdefault("QT_API", "pyside6")
 
 from qasync import QEventLoop
 
+# Loaded here, behind the window, so that the first row that is chosen and the first filter need not wait.
+import inspector.qt.panels.traffic.detail
+import inspector.traffic.query.matcher  # noqa: F401
 from inspector.app.demo import DemoHttpServer, add_demo_servers
 from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue

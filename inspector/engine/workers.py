@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 AT_ONCE = 128 * 1024
 _LENGTH = struct.Struct(">Q")
+_SLICE = 256 * 1024
 
 
 class Worker:
@@ -80,8 +81,11 @@ class Worker:
         assert process.stdout is not None
         name = function.encode()
         process.stdin.write(_LENGTH.pack(len(name)) + name + _LENGTH.pack(len(data)))
-        process.stdin.write(data)
-        await process.stdin.drain()
+        # In slices: at 50 MB in one piece no thread of ours ran for a tenth of a second.
+        with memoryview(data) as view:
+            for start in range(0, len(view), _SLICE):
+                process.stdin.write(view[start : start + _SLICE])
+                await process.stdin.drain()
         (length,) = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))
         # Our own process, our own classes: what it pickles can be trusted.
         return pickle.loads(await process.stdout.readexactly(length))  # noqa: S301
