@@ -546,6 +546,7 @@ def test_long_list_is_searched_in_slices(qtbot: QtBot) -> None:
 def test_first_list_is_no_news_and_templates_are_named_by_their_template() -> None:
     model = OfferedModel(TEMPLATES)
     template = ResourceTemplate("x://{a}", "", "", "", "", {"uriTemplate": "x://{a}"})
-    assert not model.set_items([template], [])
-    news = model.set_items([], [])
-    assert news.sentence() == "1 removed: x://{a}."
+    model.set_items([template], [])
+    assert not model.news()
+    model.set_items([], [])
+    assert model.news().sentence() == "1 removed: x://{a}."

@@ -6,7 +6,7 @@ Words are looked for in slices of a few milliseconds; a list of ten thousand is 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2
 _NOWHERE = QModelIndex()
 _TURN_S = 0.010
+_NEW: tuple[str, Tone] = ("new", "ok")
 _MOST_SEARCHED = 4_000  # characters of one item
 
 
@@ -59,6 +60,10 @@ class OfferedModel(QAbstractListModel):
         self._haystacks: list[tuple[str, str]] = []
         self._shown: list[Item] = []
         self._words = ""
+        self._sources: Sources | None = None
+        self._before: Sources | None = None
+        self._by_key: dict[str, Item] | None = None  # made when asked for, like the next
+        self._row_by_key: dict[str, int] | None = None
         self._marks: dict[str, tuple[str, Tone]] = {}
         self._search: Iterator[None] = iter(())
         self._timer = QTimer(self, interval=0)
@@ -66,13 +71,20 @@ class OfferedModel(QAbstractListModel):
 
     # -------------------------------------------------------------- what is shown
 
-    def set_items(self, items: Sequence[Item], malformed: Sequence[Malformed]) -> ListNews:
-        """Show a new list; gives what is new in it. Nothing is, in a list that is the first."""
-        before, is_first = self.sources(), not self._all
+    def set_items(self, items: Sequence[Item], malformed: Sequence[Malformed]) -> None:
+        """Show a new list. `news` tells what is new in it."""
+        self._before = self._sources
         self._all = (*items, *malformed)
+        self._by_key = None
+        self._sources = None
         self._haystacks = []
         self._begin()
-        return ListNews() if is_first else list_news(before, self.sources())
+
+    def news(self) -> ListNews:
+        """What is different from the list before. Nothing is, in one that is the first."""
+        keyed = self._keyed().items()
+        self._sources = {key: item.source for key, item in keyed if not isinstance(item, Malformed)}
+        return ListNews() if self._before is None else list_news(self._before, self._sources)
 
     def set_words(self, words: str) -> None:
         if words.casefold() != self._words:
@@ -100,31 +112,40 @@ class OfferedModel(QAbstractListModel):
 
     def find(self, key: str) -> Item | None:
         """An item by its key, also one that the words hide."""
-        return next((item for item in self._all if self.key(item) == key), None)
+        row = self.row_of(key)
+        if row is not None:
+            return self._shown[row]
+        return self._keyed().get(key) if key else None
+
+    def _keyed(self) -> dict[str, Item]:
+        if self._by_key is None:
+            self._by_key = {self.key(item): item for item in reversed(self._all)}
+        return self._by_key
 
     def row_of(self, key: str) -> int | None:
-        return next((row for row, item in enumerate(self._shown) if self.key(item) == key), None)
+        if self._row_by_key is None:
+            self._row_by_key = {self.key(item): row for row, item in reversed([*enumerate(self._shown)])}
+        return self._row_by_key.get(key) if key else None
 
     def key(self, item: Item) -> str:
         return "" if isinstance(item, Malformed) else self._describe.key(item)
 
-    def sources(self) -> Sources:
-        return {self.key(item): item.source for item in self._all if not isinstance(item, Malformed)}
-
     # -------------------------------------------------------------- marks
 
-    def mark(self, key: str, words: str, tone: Tone = "accent") -> None:
-        """Words beside an item, in place of its note; none to take them away."""
-        if words:
-            self._marks[key] = (words, tone)
-        elif self._marks.pop(key, None) is None:
-            return
+    def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
+        """Words beside items, in place of their notes; empty ones to take them away."""
+        for key, (words, tone) in marks.items():
+            if words:
+                self._marks[key] = (words, tone)
+            else:
+                self._marks.pop(key, None)
         self._repaint()
 
-    def mark_all(self, keys: Sequence[str], words: str, tone: Tone = "accent") -> None:
-        """The same words beside several, where there are none yet."""
+    def mark_new(self, keys: Sequence[str]) -> None:
+        """These came with the latest list, and are marked unless they are otherwise."""
+        self._marks = {key: mark for key, mark in self._marks.items() if mark != _NEW}
         for key in keys:
-            self._marks.setdefault(key, (words, tone))
+            self._marks.setdefault(key, _NEW)
         self._repaint()
 
     def mark_of(self, key: str) -> str:
@@ -204,6 +225,7 @@ class OfferedModel(QAbstractListModel):
         self._search = iter(())
         self.beginResetModel()
         self._shown = items
+        self._row_by_key = None
         self.endResetModel()
         self.searched.emit()
 

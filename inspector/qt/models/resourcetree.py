@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,8 +13,8 @@ from inspector.protocol.types import Malformed, Resource
 from inspector.qt.models.logrows import Index
 from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
 
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*:(?://)?)([^/?#]*/?)(.*)", re.DOTALL)
 _ROOT = 2**32 - 1
+_MOST_KNOWN = 50_000
 
 
 @dataclass(eq=False, slots=True)
@@ -39,6 +38,7 @@ class ResourceTreeModel(QAbstractItemModel):
         self._offered = offered
         self._items: Sequence[Item] = ()
         self._parts: list[list[str]] = []
+        self._known: dict[str, list[str]] = {}
         self._nodes: list[_Node] = []
         self._top: list[int] = []
 
@@ -46,7 +46,7 @@ class ResourceTreeModel(QAbstractItemModel):
         """The list is another one."""
         self.beginResetModel()
         self._items = self._offered.items()
-        self._parts = [uri_parts(item.uri) if isinstance(item, Resource) else [] for item in self._items]
+        self._parts = [self._parts_of(item) for item in self._items]
         self._nodes = []
         usable = [place for place, parts in enumerate(self._parts) if parts]
         self._top = self._make_children(_ROOT, usable, 0)
@@ -55,9 +55,16 @@ class ResourceTreeModel(QAbstractItemModel):
                 self._top.append(self._add(_ROOT, len(self._top), "", [place], 0, place))
         self.endResetModel()
 
-    def repaint(self) -> None:
-        """Marks are other ones."""
-        self.layoutChanged.emit()
+    def _parts_of(self, item: Item) -> list[str]:
+        """Kept from one tree to the next: a search makes one with each word."""
+        if not isinstance(item, Resource):
+            return []
+        parts = self._known.get(item.uri)
+        if parts is None:
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            parts = self._known[item.uri] = uri_parts(item.uri)
+        return parts
 
     def item(self, index: Index) -> Item | None:
         """The resource on a row; None for a folder."""
@@ -66,15 +73,15 @@ class ResourceTreeModel(QAbstractItemModel):
 
     def index_of(self, key: str) -> QModelIndex:
         """The row of a resource; what leads there is made."""
-        at, row = _ROOT, self._top
-        while True:
-            found = next((each for each in row if self._leads_to(each, key)), None)
-            if found is None:
-                return QModelIndex()
-            at = found
+        place, nodes = self._offered.row_of(key), self._top
+        while place is not None:
+            at = next((each for each in nodes if place in self._nodes[each].items), None)
+            if at is None:
+                break
             if self._nodes[at].item is not None:
                 return self.createIndex(self._nodes[at].row, 0, at)
-            row = self._children(at)
+            nodes = self._children(at)
+        return QModelIndex()
 
     # -------------------------------------------------------------- Qt's questions
 
@@ -165,25 +172,29 @@ class ResourceTreeModel(QAbstractItemModel):
         self._nodes.append(_Node(parent, row, one_line(label), items, depth, item))
         return len(self._nodes) - 1
 
-    def _leads_to(self, at: int, key: str) -> bool:
-        return any(self._offered.key(self._items[place]) == key for place in self._nodes[at].items)
-
 
 def uri_parts(uri: str) -> list[str]:
-    """`file:///a/b.txt` -> `file://`, `/`, `a/`, `b.txt`. Joined they are the URI; a query stays whole."""
-    match = _URI.match(uri)
-    if match is None:
+    """`file:///a/b.txt` -> `file://`, `/`, `a/`, `b.txt`. Joined they are the URI; a query stays whole.
+
+    Plain string methods: there may be ten thousand, and somebody waits for the tree.
+    """
+    scheme, colon, rest = uri.partition(":")
+    if not colon:
         return [uri]
-    path, mark, query = _cut(match[3])
-    parts = [match[1], match[2], *re.findall(r"[^/]*/|[^/]+", path)]
-    parts = [part for part in parts if part]
-    if mark:
-        parts = [*parts[:-1], parts[-1] + mark + query] if len(parts) > 1 else [*parts, mark + query]
+    slashes = "//" if rest.startswith("//") else ""
+    path, tail = _cut(rest.removeprefix(slashes))
+    *folders, last = path.split("/")
+    parts = [f"{scheme}:{slashes}", *[f"{folder}/" for folder in folders]]
+    if last:
+        parts.append(last)
+    if tail:
+        parts[1:] = [*parts[1:-1], parts[-1] + tail] if len(parts) > 1 else [tail]
     return parts
 
 
-def _cut(path: str) -> tuple[str, str, str]:
-    places = [place for place in (path.find("?"), path.find("#")) if place >= 0]
-    if not places:
-        return path, "", ""
-    return path[: min(places)], path[min(places)], path[min(places) + 1 :]
+def _cut(path: str) -> tuple[str, str]:
+    """Where a query or a fragment begins."""
+    if "?" not in path and "#" not in path:
+        return path, ""
+    place = min(place for place in (path.find("?"), path.find("#")) if place >= 0)
+    return path[:place], path[place:]

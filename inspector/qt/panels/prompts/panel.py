@@ -90,9 +90,10 @@ class PromptsPanel(QWidget):
     def _show_listing(self, listing: Listing[Prompt]) -> None:
         if self._status is not ServerStatus.CONNECTED:
             return
-        news = self.model.set_items(listing.items, listing.malformed)
+        self.model.set_items(listing.items, listing.malformed)
+        news = self.model.news()
         self.news.tell("prompts", news)
-        self.model.mark_all(news.added, "new", "ok")
+        self.model.mark_new(news.added)
         chosen = self.view.prompt
         renewed = self.model.find(chosen.name) if chosen is not None else None
         if isinstance(renewed, Prompt) and renewed != chosen:

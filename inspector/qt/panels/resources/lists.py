@@ -14,9 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.units import plural
 from inspector.protocol.types import Listing, Resource, ResourceTemplate
-from inspector.qt.models.listnews import ListNews
 from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
 from inspector.qt.models.resources import RESOURCES, TEMPLATES
 from inspector.qt.models.resourcetree import ResourceTreeModel
@@ -72,13 +70,12 @@ class ResourceLists(QWidget):
     def total(self) -> int:
         return self.resources.total + self.templates.total
 
-    def set_resources(self, listing: Listing[Resource]) -> ListNews:
-        return self.resources.set_items(listing.items, listing.malformed)
+    def set_resources(self, listing: Listing[Resource]) -> None:
+        self.resources.set_items(listing.items, listing.malformed)
 
-    def set_templates(self, listing: Listing[ResourceTemplate]) -> ListNews:
-        news = self.templates.set_items(listing.items, listing.malformed)
+    def set_templates(self, listing: Listing[ResourceTemplate]) -> None:
+        self.templates.set_items(listing.items, listing.malformed)
         self._lower.setVisible(bool(self.templates.total))
-        return news
 
     def renewed(self) -> Item | None:
         """The chosen item as the lists have it now; None when they have it no longer."""
@@ -164,7 +161,7 @@ class ResourceLists(QWidget):
         self.search.text_settled.connect(self._on_words_settled)
         self.search.returnPressed.connect(self._on_return)
         self.shape.chosen.connect(self._on_shape_chosen)
-        self.resources.searched.connect(self._on_searched)
+        self.resources.searched.connect(self._on_resources_searched)
         self.templates.searched.connect(self._on_searched)
         self.resources.dataChanged.connect(self.tree.viewport().update)
         self.list.selectionModel().currentChanged.connect(self._on_list_moved)
@@ -191,9 +188,12 @@ class ResourceLists(QWidget):
         if ":" in typed and not self.resources.rowCount() and not self.templates.rowCount():
             self.uri_typed.emit(typed)
 
-    def _on_searched(self) -> None:
+    def _on_resources_searched(self) -> None:
         if self.shape.index() == _TREE:
             self._rebuild_tree()
+        self._on_searched()
+
+    def _on_searched(self) -> None:
         self._count()
         self.choose(self._current)
 
@@ -206,9 +206,6 @@ class ResourceLists(QWidget):
         self._nothing.setVisible(bool(words) and not found)
         is_uri = ":" in words
         self._nothing.setText("Nothing fits. Press Return to read this URI." if is_uri else "Nothing fits.")
-
-    def count_text(self) -> str:
-        return plural(self.resources.total, "resource")
 
     # -------------------------------------------------------------- list and tree
 

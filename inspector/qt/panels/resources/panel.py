@@ -29,7 +29,7 @@ from inspector.qt.panels.resources.head import ResourceHead
 from inspector.qt.panels.resources.lists import ResourceLists
 from inspector.qt.panels.resources.reading import ReadingView
 from inspector.qt.panels.resources.readings import Readings
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.gate import Gate
@@ -182,21 +182,20 @@ class ResourcesPanel(QWidget):
         """What is told may be below what was subscribed to: then both have changed."""
         if server != self._server:
             return
-        for uri in uris:
-            above = {each for each in self._subscribed if uri.startswith(each)}
-            for each in {uri, *above}:
-                self._changed.add(each)
-                self._mark(each)
+        above = {each for each in self._subscribed if any(uri.startswith(each) for uri in uris)}
+        news = above.union(uris)
+        self._changed |= news
+        self._mark(*news)
         self._tell_changed()
 
-    def _mark(self, uri: str) -> None:
-        if uri in self._changed:
-            self.lists.resources.mark(uri, "changed", "accent")
-        elif uri in self._subscribed:
-            self.lists.resources.mark(uri, "subscribed", "ok")
-        else:
-            self.lists.resources.mark(uri, "")
+    def _mark(self, *uris: str) -> None:
+        self.lists.resources.set_marks({uri: self._mark_of(uri) for uri in uris})
         self._show_badge()
+
+    def _mark_of(self, uri: str) -> tuple[str, Tone]:
+        if uri in self._changed:
+            return "changed", "accent"
+        return ("subscribed", "ok") if uri in self._subscribed else ("", "muted")
 
     def _show_badge(self) -> None:
         self.head.badge.set_text("subscribed" if self.is_subscribed else "", "ok")
@@ -255,7 +254,7 @@ class ResourcesPanel(QWidget):
             failure = exc
         templates = await self._list_templates()
         if self._status is ServerStatus.CONNECTED:  # else the panel says already that it is not
-            self._show_listings(listing, templates, failure)
+            await self._show_listings(listing, templates, failure)
 
     async def _list_templates(self) -> Listing[ResourceTemplate]:
         """Many a server has none and does not know the method: that is no failure worth telling."""
@@ -267,7 +266,7 @@ class ResourcesPanel(QWidget):
                 self.alert.say("templates", f"The templates could not be listed: {exc}")
             return Listing()
 
-    def _show_listings(
+    async def _show_listings(
         self, listing: Listing[Resource], templates: Listing[ResourceTemplate], failure: LensError | None
     ) -> None:
         self.alert.close_about("resources")
@@ -276,12 +275,8 @@ class ResourcesPanel(QWidget):
             return
         if failure is not None:
             self.alert.say("resources", f"The resources could not be listed: {failure}")
-        news = self.lists.set_resources(listing)
-        self.news.tell("resources", news)
-        self.lists.resources.mark_all(news.added, "new", "ok")
-        self.news.tell("resource templates", self.lists.set_templates(templates))
-        for uri in self._subscribed | self._changed:
-            self._mark(uri)
+        self.lists.set_resources(listing)
+        self.lists.set_templates(templates)
         self._choose_again()
         if self.lists.total:
             self._gate.open()
@@ -292,6 +287,15 @@ class ResourcesPanel(QWidget):
                 "No resources",
                 "The server's lists of resources and templates are empty.",
             )
+
+        await asyncio.sleep(0)  # a long list is painted before it is compared with the one before
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        news = self.lists.resources.news()
+        self.news.tell("resources", news)
+        self.lists.resources.mark_new(news.added)
+        self.news.tell("resource templates", self.lists.templates.news())
 
     def _choose_again(self) -> None:
         """What was chosen, as it is now; what is in no list any more stays as long as it is looked at."""
