@@ -19,6 +19,7 @@ from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.widgets.contentview import Form
 from tests.qt.lens_driver import PATIENCE, Lens, words_on
 from tests.qt.offering_stage import connect, offering, open_prompts, search, type_into
+from tests.qt.test_hostile_text import HOSTILE, MARKUP, assert_harmless
 
 PROMPT_LIST = [
     {
@@ -287,3 +288,15 @@ def test_list_that_is_fetched_again_leaves_the_typing_alone(lens: Lens) -> None:
     QTest.keyClicks(line, "a")
     assert panel.view.form.strings() == {"who": "Ada"}
     assert panel.news.isHidden()
+
+
+def test_hostile_names_and_messages_stay_plain_and_visible(lens: Lens) -> None:
+    told = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE}
+    link = {"type": "resource_link", "uri": HOSTILE, "name": HOSTILE, "mimeType": HOSTILE}
+    contents = [{"type": "text", "text": HOSTILE}, link, {"type": HOSTILE}]
+    messages = [{"role": HOSTILE, "content": content} for content in contents]
+    prompts = [{**told, "arguments": [told]}]
+    panel = open_prompts(lens, offered(prompts=prompts, messages={HOSTILE: messages}))
+    get(lens, panel)
+    assert_harmless(lens.window)
+    assert MARKUP in texts(panel)[0]

@@ -27,6 +27,7 @@ from inspector.qt.panels.resources.readings import Reading
 from inspector.qt.widgets.contentview import Form
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
 from tests.qt.offering_stage import connect, offering, open_resources, search, type_into
+from tests.qt.test_hostile_text import HOSTILE, assert_harmless
 
 RESOURCE_LIST = [
     {"uri": "file:///home/ada/notes.md", "name": "notes", "title": "Notes", "mimeType": "text/markdown"},
@@ -510,6 +511,22 @@ def test_panels_are_made_only_when_they_are_looked_at(lens: Lens) -> None:
     lens.connect(scripted())
     assert lens.workspace.made_resources() is None
     assert lens.workspace.made_prompts() is None
+
+
+def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:
+    told = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
+    annotations = {"audience": [HOSTILE], "lastModified": HOSTILE, HOSTILE: HOSTILE}
+    uri = f"x://{HOSTILE}"
+    resource = {"uri": uri, **told, "annotations": annotations}
+    template = {"uriTemplate": f"{uri}/{{a}}", **told}
+    contents = {uri: [{"uri": uri, "text": HOSTILE}, {"uri": HOSTILE, "text": HOSTILE, "mimeType": HOSTILE}]}
+    panel = open_resources(lens, offered(resources=[resource, 7], templates=[template], contents=contents))
+    read(lens, panel, uri)
+    assert_harmless(lens.window)
+    lens.do("resource.tree")
+    assert_harmless(lens.window)
+    go_to_template(panel, 0)
+    assert_harmless(lens.window)
 
 
 # ------------------------------------------------------------------ models

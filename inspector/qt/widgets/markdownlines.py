@@ -111,10 +111,15 @@ class _Reader:
             yield from self._finish()
             self._begin(BlockKind.ITEM, min(len(item[1].expandtabs(4)) // 2, _MOST_DEPTH), item[2])
             self._lines.append(item[3])
-        elif _TABLE.match(line) or (line.startswith(("    ", "\t")) and not self._lines):
+        elif self._may_begin_code and (_TABLE.match(line) or line.startswith(("    ", "\t"))):
             yield from self._continue(BlockKind.CODE, 0, line)
         else:
             yield from self._words(line)
+
+    @property
+    def _may_begin_code(self) -> bool:
+        """A table, or an indented line, does not begin in the middle of a paragraph."""
+        return not self._lines or self._kind is BlockKind.CODE
 
     def _words(self, line: str) -> Iterator[Block]:
         """A line that goes on with what was begun; code was begun by a table, and ends here."""
@@ -227,11 +232,17 @@ def _styled(match: re.Match[str]) -> Iterator[Span]:
     elif match["auto"] is not None:
         yield Span(match["auto"], Style.LINK)
     elif match["strongly"] is not None:
-        yield Span(match["strongly"], Style.STRONG)
+        yield from _nested(match["strongly"], Style.STRONG)
     elif match["struck"] is not None:
-        yield Span(match["struck"], Style.STRUCK)
+        yield from _nested(match["struck"], Style.STRUCK)
     else:
-        yield Span(match["stars"] or match["lines"] or "", Style.EMPHASIS)
+        yield from _nested(match["stars"] or match["lines"] or "", Style.EMPHASIS)
+
+
+def _nested(text: str, style: Style) -> Iterator[Span]:
+    """What stands between two marks; it holds no more of the same, so this does not go deep."""
+    for span in spans(text):
+        yield Span(span.text, span.style | style)
 
 
 def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
