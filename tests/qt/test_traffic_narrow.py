@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Any, cast
-
 import pytest
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic import Column
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.panels.traffic.split import DetailSplit
 from inspector.qt.panels.traffic.views import View
-from inspector.qt.theme import Theme
 from tests.qt.detail_stage import Stage
+from tests.qt.panel_stage import make_panel
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
-
-ICONS = Path(__file__).parents[2] / "resources" / "icons"
-
-
-class PanelBridge(QObject):
-    """What a panel asks of a bridge that has no engine: nothing is big here, so nothing waits."""
-
-    problem_found = Signal(str)
-
-    def __init__(self, stage: Stage) -> None:
-        super().__init__(stage.source)
-        self._bridge = stage.bridge
-        self.work = stage.bridge.work
-
-    def start(self, name: str, work: Coroutine[Any, Any, object], owner: object = None) -> object:
-        return self._bridge.start(name, work, owner)
 
 
 @pytest.fixture
@@ -52,9 +30,7 @@ def stage() -> Stage:
 
 @pytest.fixture
 def panel(stage: Stage, qapp: QApplication, qtbot: QtBot) -> TrafficPanel:
-    theme = Theme(ICONS)
-    bridge = cast(Bridge, PanelBridge(stage))
-    panel = TrafficPanel(stage.source, bridge, Actions(theme, stage.source), theme)
+    panel = make_panel(stage)
     qtbot.addWidget(panel)
     panel.resize(520, 420)
     panel.show()

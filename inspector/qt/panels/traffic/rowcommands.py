@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from inspector.traffic.export.masking import Masking
 
 _BIGGEST_COPY = 1024 * 1024
+_BIGGEST_TEXT = 64 * 1024 * 1024  # of messages that are copied as they came
+_MOST_ROWS = 10_000  # that are marked or copied at a time
 
 
 class RowCommands(QObject):
@@ -60,7 +62,7 @@ class RowCommands(QObject):
         self._actions = actions
         self._theme = theme
         slots: dict[str, Callable[[], object]] = {
-            "traffic.mark": lambda: self.toggle_marks(self._chosen()),
+            "traffic.mark": self._mark,
             "traffic.next_mark": lambda: self._go_to_mark(1),
             "traffic.previous_mark": lambda: self._go_to_mark(-1),
             "traffic.comment": self.comment,
@@ -69,7 +71,7 @@ class RowCommands(QObject):
             "traffic.copy_python": lambda: self._copy_as("python"),
             "traffic.copy_json": lambda: self._copy_as("json"),
             "traffic.resend": self._resend,
-            "traffic.compare": lambda: self.compare_requested.emit(self._table.selected_numbers()),
+            "traffic.compare": self._compare,
         }
         for id, slot in slots.items():
             actions[id].triggered.connect(slot)
@@ -80,7 +82,7 @@ class RowCommands(QObject):
     def update(self) -> None:
         """Another row is chosen, or the marks changed."""
         number = self._current()
-        has_row, chosen = number is not None, len(self._table.selectionModel().selectedRows())
+        has_row, chosen = number is not None, self._table.selected_count
         is_ours = number is not None and self._is_request_of_ours(number)
         has_operation = number is not None and self._log.operation(number) is not None
         for id, can in {
@@ -102,6 +104,10 @@ class RowCommands(QObject):
         self._actions["traffic.mark"].setText("Take the mark away" if is_marked else "Mark")
 
     # -------------------------------------------------------------- remarks
+
+    def _mark(self) -> None:
+        if rows := self._chosen():
+            self.toggle_marks(rows)
 
     def toggle_marks(self, numbers: Iterable[int]) -> None:
         """Mark them all, or take the marks away when all have one."""
@@ -152,8 +158,12 @@ class RowCommands(QObject):
 
     def _copy(self) -> None:
         """Each message on a line of its own, as it came."""
-        texts = [self._log.raw(number).decode(errors="replace") for number in self._chosen()]
-        if texts:
+        rows = self._chosen()
+        if rows and sum(map(self._log.kept, rows)) > _BIGGEST_TEXT:
+            words = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
+            self.problem_found.emit(words)
+        elif rows:
+            texts = [self._log.raw(number).decode(errors="replace") for number in rows]
             QGuiApplication.clipboard().setText("\n".join(texts))
 
     def _copy_as(self, shape: str) -> None:
@@ -203,6 +213,16 @@ class RowCommands(QObject):
         kinds = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
         return self._log.kind(number) in kinds and self._log.direction(number) == Direction.OUT
 
+    def _compare(self) -> None:
+        if self._table.selected_count == 2:
+            self.compare_requested.emit(self._table.selected_numbers())
+
     def _chosen(self) -> list[int]:
-        number, selected = self._current(), self._table.selected_numbers()
+        """The selected rows; or the one whose detail is shown, when another view has chosen it."""
+        number, count = self._current(), self._table.selected_count
+        if count > _MOST_ROWS:
+            words = f"{count:,} rows are too many at once: choose {_MOST_ROWS:,} at most, or filter first."
+            self.problem_found.emit(words)
+            return []
+        selected = self._table.selected_numbers()
         return selected if number in selected else [] if number is None else [number]

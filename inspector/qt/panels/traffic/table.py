@@ -27,6 +27,7 @@ _BY_KEYBOARD = (
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
+_KEPT_SELECTED = 1_000  # rows that are selected again when the table is sorted
 _TO_END = QKeyCombination(Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_End)
 
 
@@ -64,6 +65,9 @@ class TrafficTable(QTableView):
         dress_table(self, theme)
         self.setFont(theme.mono_font(0.95))
         self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
+        # One of its own, always empty: to paint itself, a header asks its selection of every cell of a column
+        # whether it is selected, which takes a second for each 10,000 rows once all of them are.
+        self.horizontalHeader().setSelectionModel(QItemSelectionModel(model, self.horizontalHeader()))
         self.columns = ColumnKeeper(self, model, memory)
         self._pill = QPushButton(self)
         self._pill.setProperty("kind", "primary")
@@ -125,9 +129,17 @@ class TrafficTable(QTableView):
         index = self.currentIndex()
         return self._traffic.number(index.row()) if index.isValid() else None
 
+    @property
+    def selected_count(self) -> int:
+        """How many rows are selected. Cheap also when all are: Qt's own list of them takes seconds."""
+        return sum(map(len, self._selected_places()))
+
     def selected_numbers(self) -> list[int]:
-        """Rows of the log, in its order."""
-        return sorted(self._traffic.number(index.row()) for index in self.selectionModel().selectedRows())
+        """Rows of the log, in its order. As long as the selection: ask `selected_count` first."""
+        return sorted({self._traffic.number(place) for places in self._selected_places() for place in places})
+
+    def _selected_places(self) -> list[range]:
+        return [range(each.top(), each.bottom() + 1) for each in self.selectionModel().selection().toList()]
 
     # -------------------------------------------------------------- events
 
@@ -187,13 +199,18 @@ class TrafficTable(QTableView):
     # -------------------------------------------------------------- sorting
 
     def _on_reordering(self) -> None:
-        self._chosen_before = self.current_number(), self.selected_numbers()
+        few = self.selected_count <= _KEPT_SELECTED
+        self._chosen_before = self.current_number(), self.selected_numbers() if few else []
 
     def _on_reordered(self) -> None:
-        """The chosen rows stay chosen where they are now; what is in view stays in view."""
+        """The chosen rows stay chosen where they are now; what is in view stays in view.
+
+        Of very many only the current one: to find each of them again would take as long as sorting.
+        """
         current, selected = self._chosen_before
         if current is None and not selected:
             return
+        selected = selected or ([] if current is None else [current])
         flags = QItemSelectionModel.SelectionFlag
         scrolls = self.hasAutoScroll()
         self.setAutoScroll(False)
