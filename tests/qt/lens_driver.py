@@ -70,7 +70,13 @@ class Lens:
         self.bot = bot
         self.folder = folder
         self.catalogue = folder / "servers.json"
-        files = Files(self.catalogue, folder / "preferences.json", folder / "captures")
+        files = Files(
+            self.catalogue,
+            folder / "preferences.json",
+            folder / "captures",
+            folder / "history",
+            folder / "calls",
+        )
         self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()
         self.window = self.app.window

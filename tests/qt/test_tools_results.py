@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-from PySide6.QtGui import QImage
-
+from inspector.demo.everything.media import as_base64, png
 from inspector.engine.outputcheck import OutputCheck, OutputState
 from inspector.qt.panels.tools.result import ResultView
 from inspector.qt.widgets.contentview import Form
@@ -44,16 +41,6 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def png() -> str:
-    image = QImage(20, 10, QImage.Format.Format_RGB32)
-    image.fill(0xFF3366)
-    data = QByteArray()
-    buffer = QBuffer(data)
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, b"PNG")
-    return base64.b64encode(data.data()).decode()
-
-
 def tab_words(view: ResultView) -> list[str]:
     return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
 
@@ -65,7 +52,7 @@ def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
         text("# Head\n\n- one\n- two\n"),
         text('{"deep": [1, 2]}'),
         text("name,size,kind\na,1,x\nb,2,y\n"),
-        {"type": "image", "data": png(), "mimeType": "image/png"},
+        {"type": "image", "data": as_base64(png()), "mimeType": "image/png"},
         {"type": "hologram", "depth": 3},
     ]
     view = shown(lens, {"content": content})

@@ -1,4 +1,4 @@
-"""A list of what a server offers, with search: resources, templates, prompts.
+"""A list of what a server offers, with search: tools, resources, templates, prompts.
 
 Words are looked for in slices of a few milliseconds; a list of ten thousand is done in the first one or two.
 """
@@ -13,13 +13,13 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
 
 from inspector.base.plaintext import one_line
-from inspector.protocol.types import Malformed, Prompt, Resource, ResourceTemplate
+from inspector.protocol.types import Malformed, Prompt, Resource, ResourceTemplate, Tool
 from inspector.qt.models.listnews import ListNews, Sources, list_news
 from inspector.qt.models.logrows import Index
 from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Tone
 
-Item: TypeAlias = Resource | ResourceTemplate | Prompt | Malformed
+Item: TypeAlias = Tool | Resource | ResourceTemplate | Prompt | Malformed
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2

@@ -71,6 +71,9 @@ class Commands(QObject):
         self._actions["tool.call"].setEnabled(can_call)
         self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
+        for id in ("call.history", "call.save", "call.options", "call.repeat", "call.watch"):
+            self._actions[id].setEnabled(view is not None and view.tool is not None)
+        self._actions["call.saved"].setEnabled(view is not None)
         self.update_resources()
 
     def update_resources(self) -> None:
@@ -133,6 +136,14 @@ class Commands(QObject):
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
             "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(anyway=True)),
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
+            "call.history": self._in_tools(lambda panel: panel.call_view.open_history()),
+            "call.saved": self._in_tools(lambda panel: panel.call_view.open_saved()),
+            "call.save": self._in_tools(lambda panel: panel.call_view.ask_name()),
+            "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
+            "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeating()),
+            "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_watching()),
+            "call.variables": window.reaching.open_variables,
+            "app.palette": window.reaching.open_palette,
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
             "resource.read": self._in_resources(lambda panel: panel.read()),

@@ -35,6 +35,7 @@ from inspector.qt.window.capturenews import CaptureNews
 from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
 from inspector.qt.window.opening import Opening
+from inspector.qt.window.reaching import Reaching
 
 # The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class MainWindow(QMainWindow):
             bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
         )
         self.opening = Opening(self, bridge, theme, layout)
+        self.reaching = Reaching(self, bridge, theme, layout)
         self._lay_out()
         self._make_menus()
         self.capture_news = CaptureNews(bridge, self.strips, self)

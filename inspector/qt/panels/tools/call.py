@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
 
+from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSONObject, pretty
 from inspector.base.plaintext import one_line
-from inspector.base.units import duration
+from inspector.config.savedcalls import SavedCall
+from inspector.config.variables import names_in
+from inspector.engine.byhand import ToolCall
+from inspector.engine.repeating import RepeatPlan, RepeatReport
+from inspector.engine.toolhints import TaskChoice, ToolHints, task_choice
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.protocol.connection import Progressed
+from inspector.engine.watching import Sighting, WatchPlan
+from inspector.protocol.handshake import Agreement
 from inspector.protocol.types import Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.panels.tools.drawer import Drawer
+from inspector.qt.panels.tools.editors import Editors
+from inspector.qt.panels.tools.head import ToolHead
+from inspector.qt.panels.tools.pickers import CallPickers
 from inspector.qt.panels.tools.result import ResultView
+from inspector.qt.panels.tools.running import RunningStrip
+from inspector.qt.panels.tools.saving import Saving
+from inspector.qt.panels.tools.variablesline import VariablesLine
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.badge import Badge
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.labels import Muted
 from inspector.schema.values import FormError
 
-_LONGEST_DESCRIPTION = 600
+_MOST_KEPT = 100  # outcomes of other tools
+_LEAST_WIDTH = 220
+
+Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
 
 
 class CallView(QWidget):
-    """Arguments of the chosen tool on the left, the result on the right. One call at a time.
+    """Arguments of the chosen tool on the left, the result on the right. One thing runs at a time.
 
     Signals:
-        readiness_changed: `can_call` or `is_running` may be another now.
+        readiness_changed: `tool`, `can_call` or `is_running` may be another now.
+        saved_picked: The person wants a saved call of this server; carries the SavedCall.
     """
 
     readiness_changed = Signal()
+    saved_picked = Signal(object)
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -46,27 +68,37 @@ class CallView(QWidget):
         self._actions = actions
         self._theme = theme
         self._tool: Tool | None = None
-        self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}
-        self._outcomes: dict[str, CallOutcome] = {}
+        self._agreement: Agreement | None = None
         self._is_connected = False
+        self._outcomes: dict[str, CallOutcome] = {}
+        self._consented: set[str] = set()
+        self._waiting: Callable[[], None] | None = None  # for the person's consent
         self._task: asyncio.Task[None] | None = None
-        self._started = 0
-        self._title = Heading(theme)
-        self._name = Muted(theme)
-        self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
-        self._hints = [Badge(theme) for _ in range(3)]
-        self.arguments = ArgumentsEditor(theme, submit_keys=False)
-        self._forms = QStackedWidget()
-        self._forms.addWidget(self.arguments)
+        self._turn = 0
+        self.head = ToolHead(theme)
+        self.editors = Editors(bridge, server, theme, self.head.description)
+        self.variables_line = VariablesLine(theme, actions["call.variables"])
+        self.alert = Alert(theme)
+        self.drawer = Drawer(theme)
         self.result = ResultView(bridge, theme)
-        self._running = _RunningStrip(theme)
-        self._timer = QTimer(self, interval=100)
+        self.running = RunningStrip(theme)
+        self._summary = Muted(theme)
+        self._saved_button = icon_button(actions["call.saved"])
+        self.pickers = CallPickers(bridge, server, theme, self._saved_button)
+        self._saving = Saving(bridge, server, theme, self.alert, self._saved_button)
+        self._consent = self._action("Call it", self._on_consent)
+        self._refuse = self._action("Cancel", self._on_refuse)
         self._lay_out()
-        self._timer.timeout.connect(self._on_tick)
+        self._connect()
 
     @property
     def tool(self) -> Tool | None:
         return self._tool
+
+    @property
+    def arguments(self) -> ArgumentsEditor:
+        """The editor in front."""
+        return self.editors.current
 
     @property
     def can_call(self) -> bool:
@@ -82,141 +114,300 @@ class CallView(QWidget):
         """Go to a tool, its arguments and its latest result. Those of the one before stay for the return."""
         is_other = self._tool is None or self._tool.name != tool.name
         self._tool = tool
+        self.head.show_tool(tool)
         if is_other:
+            self._leave()
             self._show_latest(tool)
-        self._show_head(tool.title or tool.name, tool.name if tool.title else "", tool.description)
-        self._show_hints(tool.hints)
-        self.arguments = self._editor_of(tool)
-        self._forms.setCurrentWidget(self.arguments)
+        self.editors.show_tool(tool)
+        self._show_options()
         self.readiness_changed.emit()
+
+    def set_malformed(self, item: Malformed) -> None:
+        """An entry of the list that cannot be called: show why, and what was sent."""
+        self.set_nothing()
+        self.head.show_malformed(item)
+        self.result.show_text(pretty(item.value))
+
+    def set_nothing(self) -> None:
+        """There is no tool to call."""
+        self._tool = None
+        self._leave()
+        self.editors.show_none()
+        self.readiness_changed.emit()
+
+    def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
+        self._is_connected = connected
+        self._agreement = agreement
+        self._show_options()
+        self.readiness_changed.emit()
+
+    def _leave(self) -> None:
+        """What was said about the tool before."""
+        self._waiting = None
+        self.alert.close_all()
+        if not self.is_running:
+            self.drawer.clear()
 
     def _show_latest(self, tool: Tool) -> None:
         outcome = self._outcomes.get(tool.name)
         if outcome is None:
             self.result.show_nothing()
         else:
-            schema = tool.source.get("outputSchema")
-            self._bridge.start(f"show {tool.name}", self.result.show_outcome(outcome, schema), self)
+            showing = self.result.show_outcome(outcome, tool.source.get("outputSchema"))
+            self._bridge.start(f"show {tool.name}", showing, self)
 
-    def set_malformed(self, item: Malformed) -> None:
-        """An entry of the list that cannot be called: show why, and what was sent."""
-        self._tool = None
-        self._show_head("Not usable", "", f"{item.reason}.")
-        self._show_hints(())
-        self._forms.setCurrentIndex(0)
-        self.result.show_text(pretty(item.value))
-        self.readiness_changed.emit()
-
-    def set_nothing(self) -> None:
-        """There is no tool to call."""
-        self._tool = None
-        self.readiness_changed.emit()
-
-    def set_connected(self, connected: bool) -> None:
-        self._is_connected = connected
-        self.readiness_changed.emit()
-
-    def _show_head(self, title: str, name: str, description: str) -> None:
-        self._title.setText(one_line(title))
-        self._name.setText(one_line(name))
-        self._name.setVisible(bool(name))
-        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
-        self._description.setVisible(bool(description.strip()))
-
-    def _show_hints(self, hints: tuple[str, ...]) -> None:
-        for badge, words in zip(self._hints, (*hints, "", "", ""), strict=False):
-            badge.set_text(words, "warn" if words == "destructive" else "muted")
-
-    def _editor_of(self, tool: Tool) -> ArgumentsEditor:
-        """Each tool that was looked at keeps an editor, so nothing that was typed is ever put away.
-
-        When the server changed the tool's schema meanwhile, the arguments move to a new form.
-        """
-        known, editor = self._editors.get(tool.name, (None, None))
-        if known is not None and editor is not None and known.input_schema == tool.input_schema:
-            return editor
-        renewed = ArgumentsEditor(self._theme, submit_keys=False)
-        renewed.set_schema(tool.input_schema)
-        self._forms.addWidget(renewed)
-        # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
-        # is in it only if that has a focus policy and a focus proxy inside.
-        renewed.setFocusProxy(renewed.switch)
-        renewed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        QWidget.setTabOrder(self._description, renewed)
-        self._editors[tool.name] = (tool, renewed)
-        if editor is not None:
-            with contextlib.suppress(FormError):
-                renewed.set_arguments(editor.arguments(anyway=True))
-            self._forms.removeWidget(editor)
-            editor.deleteLater()
-        return renewed
+    def _show_options(self) -> None:
+        choice = task_choice(self._tool, self._agreement) if self._tool is not None else TaskChoice.NO
+        self.drawer.show_options(self._tool.name if self._tool is not None else "", choice)
+        self._summary.setText(self.drawer.options.summary())
 
     # -------------------------------------------------------------- calling
 
     def call(self, *, anyway: bool = False) -> None:
         """Call the tool with what is typed.
 
-        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`.
+        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`. A tool
+        that says that it destroys is called only when the person has said so once.
         """
-        if self._tool is None or self._task is not None or not self._is_connected:
-            return
-        try:
-            arguments = self.arguments.arguments(anyway=anyway)
-        except FormError:
-            return
-        self._task = self._bridge.start(f"call {self._tool.name}", self._call(self._tool, arguments), self)
-        self._started = time.monotonic_ns()
-        self._running.begin()
-        self._timer.start()
-        self.readiness_changed.emit()
+        self._attempt(self._call, anyway=anyway)
+
+    def repeat(self, plan: RepeatPlan) -> None:
+        """Call it many times over."""
+        self._attempt(partial(self._repeat, plan))
+
+    def watch(self, plan: WatchPlan) -> None:
+        """Call it every so often, and show what changed."""
+        self._attempt(partial(self._watch, plan))
 
     def cancel(self) -> None:
+        """Whatever runs."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _call(self, tool: Tool, arguments: JSONObject) -> None:
+    def _attempt(self, work: Work, *, anyway: bool = False) -> None:
+        tool = self._tool
+        if tool is None or not self.can_call:
+            return
+        self.alert.close_all()
         try:
-            outcome = await self._bridge.call_tool(
-                self._server, tool.name, arguments, self._running.show_progress
+            call = self._written(tool, self.arguments.arguments(anyway=anyway))
+        except FormError:
+            return
+        except UserError as exc:
+            self.drawer.open(self.drawer.options)
+            self.alert.say("options", exc.summary, exc.next_step)
+            return
+        begin = partial(self._begin, tool, call, work)
+        if ToolHints.of(tool).says_it_destroys and tool.name not in self._consented:
+            self._ask(begin)
+        else:
+            begin()
+
+    def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
+        """Raises UserError for options that cannot be used."""
+        options = self.drawer.options.options()
+        return ToolCall(tool.name, arguments, options.timeout, options.read_meta(), options.as_task)
+
+    def _begin(self, tool: Tool, call: ToolCall, work: Work) -> None:
+        self._turn += 1
+        self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
+        self.running.begin()
+        self.readiness_changed.emit()
+
+    async def _run(self, tool: Tool, call: ToolCall, work: Work, turn: int) -> None:
+        try:
+            ready = replace(call, variables=await self._saving.variables(tool.name))
+            ready.sent_arguments()  # what has no value is told before anything is sent
+            await work(tool, ready)
+        except UserError as exc:  # nothing was sent
+            self.alert.say("sending", exc.summary, exc.next_step, [self._actions["call.variables"]])
+        finally:
+            self._finish(turn)
+
+    async def _call(self, tool: Tool, call: ToolCall) -> None:
+        turn = self._turn
+        try:
+            outcome = await self._bridge.call(
+                self._server, call, self.running.show_progress, self.running.show_task
             )
         except asyncio.CancelledError:
-            self._finish()
-            elapsed = time.monotonic_ns() - self._started
+            elapsed = self.running.elapsed_ns()
+            self._finish(turn)
             await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
             raise
-        self._finish()
+        self._finish(turn)  # first: reading a big answer takes a while, and the next call need not wait
         await self._keep(tool, outcome)
+
+    async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:
+        turn, strip = self._turn, self.drawer.repeating
+        strip.clear()
+
+        def on_report(report: RepeatReport) -> None:
+            if turn == self._turn:
+                strip.show_report(report)
+                self.running.show_count(report.done, report.wanted)
+
+        try:
+            report = await self._bridge.repeat_call(self._server, call, plan, on_report)
+        except asyncio.CancelledError:
+            strip.show_stopped()
+            raise
+        self._finish(turn)
+        strip.show_report(report)
+        if report.latest is not None:
+            await self._keep(tool, report.latest)
+
+    async def _watch(self, plan: WatchPlan, tool: Tool, call: ToolCall) -> None:
+        strip = self.drawer.watching
+        strip.clear()
+        self.running.begin(f"Watching, every {plan.interval:g} s")
+
+        def on_sight(sighting: Sighting) -> None:
+            strip.show_sighting(sighting)
+            self._bridge.start(f"look at {tool.name}", self._show_sighting(tool, sighting), self)
+
+        try:
+            reason = await self._bridge.watch_tool(self._server, call, plan, on_sight)
+        except asyncio.CancelledError:
+            strip.show_end("Stopped.")
+            raise
+        strip.show_end(reason)
+
+    async def _show_sighting(self, tool: Tool, sighting: Sighting) -> None:
+        self._outcomes[tool.name] = sighting.outcome
+        if self._tool is not None and self._tool.name == tool.name:
+            await self.result.show_sighting(sighting, tool.source.get("outputSchema"))
 
     async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
         """An outcome belongs to its tool: it is shown there, now or when the person comes back to it."""
+        self._outcomes.pop(tool.name, None)
         self._outcomes[tool.name] = outcome
+        while len(self._outcomes) > _MOST_KEPT:
+            del self._outcomes[next(iter(self._outcomes))]
         if self._tool is not None and self._tool.name == tool.name:
             await self.result.show_outcome(outcome, tool.source.get("outputSchema"))
 
-    def _finish(self) -> None:
-        self._task = None
-        self._timer.stop()
-        self._running.end()
-        self.readiness_changed.emit()
+    def _finish(self, turn: int) -> None:
+        if turn == self._turn and self._task is not None:
+            self._task = None
+            self.running.end()
+            self.readiness_changed.emit()
 
-    def _on_tick(self) -> None:
-        self._running.show_elapsed(time.monotonic_ns() - self._started)
+    def toggle_options(self) -> None:
+        self.drawer.toggle(self.drawer.options)
+
+    def toggle_repeating(self) -> None:
+        self.drawer.toggle(self.drawer.repeating)
+
+    def toggle_watching(self) -> None:
+        self.drawer.toggle(self.drawer.watching)
+
+    # -------------------------------------------------------------- consent
+
+    def _ask(self, begin: Callable[[], None]) -> None:
+        self._waiting = begin
+        words = "This tool says that it may delete or overwrite things."
+        self.alert.say("consent", words, "Call it?", [self._consent, self._refuse])
+
+    def _on_consent(self) -> None:
+        begin, self._waiting = self._waiting, None
+        self.alert.close_about("consent")
+        if begin is not None and self._tool is not None and self.can_call:
+            self._consented.add(self._tool.name)
+            begin()
+
+    def _on_refuse(self) -> None:
+        self._waiting = None
+        self.alert.close_about("consent")
+
+    # -------------------------------------------------------------- earlier and saved calls
+
+    def open_history(self) -> None:
+        if self._tool is not None:
+            self.pickers.open_history(self._tool.name)
+
+    def open_saved(self) -> None:
+        self.pickers.open_saved()
+
+    def ask_name(self) -> None:
+        """Save what is typed, under a name that the person gives."""
+        if self._tool is not None:
+            self._saving.ask_name(self._tool).kept.connect(self.save_as)
+
+    def save_as(self, name: str) -> None:
+        arguments = self.editors.typed()
+        if not name or self._tool is None:
+            return
+        if arguments is None:
+            self._saving.refuse("the arguments cannot be read.", "Correct them first.")
+            return
+        try:
+            self._saving.save(name, self._written(self._tool, arguments))
+        except UserError as exc:
+            self._saving.refuse(exc.summary, exc.next_step)
+
+    def put_saved(self, call: SavedCall) -> None:
+        """The arguments and options of a saved call of the tool that is shown."""
+        self._saving.came_from(call)
+        self.drawer.put_saved(call)
+        self._show_options()
+        self.editors.put(call.arguments)
+
+    def refresh_variables(self) -> None:
+        """They may have other values now."""
+        arguments = self.editors.typed() or {}
+        if not names_in(arguments):
+            self.variables_line.hide()
+            return
+        self.alert.close_about("sending")
+        tool = self._tool.name if self._tool is not None else ""
+        self._bridge.start("variables", self._show_variables(tool, arguments), self)
+
+    async def _show_variables(self, tool: str, arguments: JSONObject) -> None:
+        self.variables_line.show_used(arguments, await self._saving.variables(tool))
+
+    def _on_marks_found(self, places: tuple[str, ...]) -> None:
+        self.alert.close_about("marks")
+        if places:
+            shown = ", ".join(one_line(place.lstrip("/")) for place in places[:5])
+            words = f"Not kept, being secret: {shown}."
+            self.alert.say("marks", words, "Type it again, or use a variable.", tone="wait")
 
     # --------------------------------------------------------------
 
+    def _action(self, words: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(slot)
+        return action
+
+    def _connect(self) -> None:
+        self.editors.settled.connect(self.refresh_variables)
+        self.editors.marks_found.connect(self._on_marks_found)
+        self.drawer.options.changed.connect(lambda: self._summary.setText(self.drawer.options.summary()))
+        self.drawer.repeating.run_requested.connect(self.repeat)
+        self.drawer.repeating.error_requested.connect(self._on_error_requested)
+        self.drawer.watching.watch_requested.connect(self.watch)
+        self.pickers.arguments_picked.connect(self.editors.put)
+        self.pickers.saved_picked.connect(self.saved_picked)
+        self.readiness_changed.connect(self._on_readiness_changed)
+
+    def _on_readiness_changed(self) -> None:
+        for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):
+            action.setEnabled(self.can_call)
+
+    def _on_error_requested(self, outcome: CallOutcome) -> None:
+        self._bridge.start("show the first error", self.result.show_outcome(outcome), self)
+
     def _lay_out(self) -> None:
         left = QWidget()
+        left.setMinimumWidth(_LEAST_WIDTH)
         column = QVBoxLayout(left)
         column.setContentsMargins(0, SPACE_2, 0, 0)
         column.setSpacing(SPACE_1)
-        head = QVBoxLayout()
-        head.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
-        head.setSpacing(SPACE_1)
-        head.addLayout(self._make_title_row())
-        head.addWidget(self._description)
-        column.addLayout(head)
-        column.addWidget(self._forms, 1)
-        column.addWidget(self._running)
+        column.addWidget(self.head)
+        column.addWidget(self.editors, 1)
+        for widget in (self.variables_line, self.drawer, self.alert, self.running):
+            column.addWidget(widget)
         column.addLayout(self._make_buttons())
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
@@ -227,66 +418,26 @@ class CallView(QWidget):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(splitter)
 
-    def _make_title_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self._title, 0)
-        row.addWidget(self._name, 1)
-        for badge in self._hints:
-            row.addWidget(badge)
-        return row
-
     def _make_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        row.setSpacing(SPACE_2)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        row.setSpacing(SPACE_1)
         row.addWidget(ActionButton(self._actions["tool.call"], "primary"))
         row.addWidget(ActionButton(self._actions["tool.cancel"]))
-        row.addStretch(1)
+        row.addWidget(self._summary, 1)
+        row.addWidget(icon_button(self._actions["call.history"]))
+        row.addWidget(self._saved_button)
+        row.addWidget(icon_button(self._actions["call.options"]))
+        row.addWidget(self._make_more())
         return row
 
-
-class _RunningStrip(QWidget):
-    """A bar, the server's words on how far it is, and the time it took so far."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setFixedHeight(4)
-        self._bar.setAccessibleName("Progress of the call")
-        self._words = Muted(theme)
-        self._elapsed = Muted(theme)
-        row = QHBoxLayout()
-        row.addWidget(self._words, 1)
-        row.addWidget(self._elapsed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self._bar)
-        column.addLayout(row)
-        self.hide()
-
-    def begin(self) -> None:
-        self._bar.setRange(0, 0)
-        self._words.setText("Waiting for the answer")
-        self._elapsed.setText("")
-        self.show()
-
-    def end(self) -> None:
-        self._bar.setRange(0, 1)  # an endless bar would go on animating
-        self.hide()
-
-    def show_progress(self, event: Progressed) -> None:
-        if self.isHidden():
-            return
-        if event.total is not None and event.total > 0:
-            self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(event.progress / event.total, 0), 1)))
-            counted = f"{event.progress:g} of {event.total:g}"
-        else:
-            counted = f"{event.progress:g}"
-        self._words.setText(f"{counted}  {one_line(event.message)}" if event.message else counted)
-
-    def show_elapsed(self, nanoseconds: int) -> None:
-        self._elapsed.setText(duration(nanoseconds))
+    def _make_more(self) -> QToolButton:
+        more = self._action("More ways to call", lambda: None)
+        self._theme.dress(more, "more")
+        menu = QMenu(self)
+        for id in ("call.save", "call.repeat", "call.watch", "call.variables"):
+            menu.addAction(self._actions[id])
+        more.setMenu(menu)
+        button = icon_button(more)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        return button

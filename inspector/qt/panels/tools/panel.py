@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtWidgets import QListView, QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
+from inspector.base.plaintext import one_line
 from inspector.base.units import duration, plural
+from inspector.config.savedcalls import SavedCall
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
+from inspector.qt.forms.newsstrip import NewsStrip
+from inspector.qt.forms.refreshing import Refreshing
+from inspector.qt.models.offered import NoteRole, ToneRole
 from inspector.qt.models.standing import standing_of
 from inspector.qt.models.tools import ToolsModel
 from inspector.qt.panels.tools.call import CallView
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.markedrows import MarkedRows
 from inspector.qt.widgets.searchfield import SearchField
 from inspector.qt.widgets.toolbar import PanelHeader
 
@@ -34,12 +40,15 @@ class ToolsPanel(QWidget):
         self._theme = theme
         self._status: ServerStatus | None = None
         self._freshness = ""
-        self._is_listing = False
-        self._list_again = False
-        self.model = ToolsModel()
+        self._is_moving = False
+        self._wanted = ""  # a tool to go to when the list is there
+        self._wanted_call: SavedCall | None = None
+        self.model = ToolsModel(self)
         self.search = SearchField(theme, "Search tools")
         self.list = QListView()
+        self.news = NewsStrip(theme)
         self.call_view = CallView(bridge, server, actions, theme)
+        self._refreshing = Refreshing(bridge, f"list tools of {server}", self._list_tools, self)
         self._header = PanelHeader(theme, "Tools")
         self._gate = Gate(theme, self._make_content())
         column = QVBoxLayout(self)
@@ -50,7 +59,7 @@ class ToolsPanel(QWidget):
     def set_view(self, view: ServerView) -> None:
         is_new = view.status is not self._status
         self._status = view.status
-        self.call_view.set_connected(view.status is ServerStatus.CONNECTED)
+        self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
         if not is_new and view.status is not ServerStatus.CONNECTING:
             return
         if view.status is not ServerStatus.CONNECTED:
@@ -62,15 +71,8 @@ class ToolsPanel(QWidget):
             self.refresh()
 
     def refresh(self) -> None:
-        """Fetch the list again; what is selected and typed stays.
-
-        However often this is asked for while it is being fetched, it is fetched once more afterwards: a
-        server must not make us send a request for each of its notifications.
-        """
-        self._list_again = True
-        if not self._is_listing:
-            self._is_listing = True
-            self._bridge.start(f"list tools of {self._server}", self._refresh(), self)
+        """Fetch the list again; what is selected and typed stays."""
+        self._refreshing.refresh()
 
     def choose(self, name: str) -> bool:
         """Go to a tool by name."""
@@ -79,6 +81,29 @@ class ToolsPanel(QWidget):
             self.list.setCurrentIndex(self.model.index(row))
         return row is not None
 
+    def choose_soon(self, name: str) -> None:
+        """Go to a tool also when a search hides it, or as soon as the list is there."""
+        tool = self.model.find(name)
+        if not isinstance(tool, Tool):
+            self._wanted = name
+            return
+        self._wanted = ""
+        if not self.choose(name):
+            self.search.clear()
+            self.search.settle()
+            self.choose(name)
+        if (call := self._wanted_call) is not None and call.tool == name:
+            self._wanted_call = None
+            self.call_view.put_saved(call)
+
+    def open_saved(self, call: SavedCall) -> None:
+        """Go to a saved call's tool, with its arguments."""
+        self._wanted_call = call
+        self.choose_soon(call.tool)
+        if self._wanted and self.model.total:
+            words = f"The server has no tool “{one_line(call.tool)}”, which “{one_line(call.name)}” is for."
+            self.call_view.alert.say("saved", words)
+
     # --------------------------------------------------------------
 
     def _make_content(self) -> QWidget:
@@ -86,6 +111,7 @@ class ToolsPanel(QWidget):
         self.list.setModel(self.model)
         dress_list(self.list, self._theme)
         self.list.setFont(self._theme.mono_font(0.95))
+        self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
         self._header.add_action(self._actions["tool.refresh"])
         left = QWidget()
         column = QVBoxLayout(left)
@@ -103,20 +129,20 @@ class ToolsPanel(QWidget):
         splitter.addWidget(self.call_view)
         splitter.setSizes([240, 900])
         splitter.setStretchFactor(1, 1)
-        return splitter
+        inside = QWidget()
+        whole = QVBoxLayout(inside)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self.news)
+        whole.addWidget(splitter, 1)
+        return inside
 
     def _connect(self) -> None:
         self._bridge.list_changed.connect(self._on_list_changed)
-        self.search.text_settled.connect(self._on_words_settled)
+        self.search.text_settled.connect(lambda words: self.model.set_words(words.strip()))
+        self.model.searched.connect(self._on_searched)
+        self.call_view.saved_picked.connect(self.open_saved)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
-
-    async def _refresh(self) -> None:
-        try:
-            while self._list_again:
-                self._list_again = False
-                await self._list_tools()
-        finally:
-            self._is_listing = False
 
     async def _list_tools(self) -> None:
         if not self.model.total:
@@ -138,21 +164,28 @@ class ToolsPanel(QWidget):
 
     def _show_listing(self, listing: Listing[Tool]) -> None:
         chosen = self.call_view.tool
-        self.model.set_listing(listing)
         self._freshness = _freshness(listing)
-        self._update_count()
-        renewed = next((item for item in listing.items if chosen and item.name == chosen.name), None)
-        if renewed is not None:
+        self.model.set_listing(listing)
+        QTimer.singleShot(0, self, self._tell_news)  # after the painting: it looks at every tool's schema
+        renewed = self.model.find(chosen.name) if chosen is not None else None
+        if isinstance(renewed, Tool):
             self.call_view.set_tool(renewed)  # here also when a search hides it from the list
-            self.choose(renewed.name)
         elif self.model.rowCount():
             self.list.setCurrentIndex(self.model.index(0))
         else:
             self.call_view.set_nothing()
+        if self._wanted:
+            self.choose_soon(self._wanted)
         if self.model.total:
             self._gate.open()
         else:
             self._gate.explain("empty", "tool", "No tools", "The server's list of tools is empty.")
+
+    def _tell_news(self) -> None:
+        news = self.model.news()
+        self.news.tell("tools", news)
+        self.model.mark_new(news.added)
+        self.model.set_marks(dict.fromkeys(news.changed, ("changed", "accent")))
 
     def _explain(self, view: ServerView) -> None:
         standing = standing_of(view)
@@ -168,15 +201,21 @@ class ToolsPanel(QWidget):
         counted = f"{shown:,} of {total:,}" if shown != total else plural(total, "tool")
         self._header.set_detail(f"{counted} · {self._freshness}" if self._freshness else counted)
 
-    def _on_words_settled(self, words: str) -> None:
-        self.model.set_words(words.strip())
+    def _on_searched(self) -> None:
+        """The rows are others: the chosen tool is on another one, or on none."""
         self._update_count()
-        if (tool := self.call_view.tool) is not None:
-            self.choose(tool.name)
+        tool = self.call_view.tool
+        row = self.model.row_of(tool.name) if tool is not None else None
+        self._is_moving = True
+        self.list.setCurrentIndex(self.model.index(row) if row is not None else QModelIndex())
+        self._is_moving = False
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         item = self.model.item(current.row())
+        if self._is_moving:
+            return
         if isinstance(item, Tool):
+            self.model.set_marks({item.name: ("", "muted")})
             self.call_view.set_tool(item)
         elif isinstance(item, Malformed):
             self.call_view.set_malformed(item)

@@ -1,0 +1,192 @@
+"""What `${name}` stands for in the arguments of calls: a small table to edit."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import shiboken6
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON, JSONProblem, to_wire
+from inspector.config.exactfile import read_exactly
+from inspector.config.variables import is_name
+from inspector.engine.calls import Calls
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_NAME_WIDTH = 180
+
+
+def value_text(value: JSON) -> str:
+    """A value as it is edited: a text as it is, unless it would be read as something else."""
+    if isinstance(value, str) and value_of(value) == value:
+        return value
+    return to_wire(value).decode()
+
+
+def value_of(text: str) -> JSON:
+    """What was typed: JSON where it is JSON, else a text."""
+    try:
+        return read_exactly(text)
+    except JSONProblem:
+        return text
+
+
+class VariablesDialog(QDialog):
+    """Signals:
+    saved: They are written.
+    """
+
+    saved = Signal()
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._before: dict[str, JSON] = {}
+        self.rows: list[VariableRow] = []
+        self.setWindowTitle("Variables")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(560, 380)
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
+        self.add_action = self._action("Add variable", self.add_row)
+        self.save_action = self._action("Save", self._on_save)
+        self._cancel_action = self._action("Cancel", self.reject)
+        self._column = QVBoxLayout()
+        self._lay_out()
+        self.save_action.setEnabled(False)
+        bridge.start_when_attached("variables", self._load())
+
+    def error_text(self) -> str:
+        return self._error.text()
+
+    def add_row(self, name: str = "", text: str = "") -> VariableRow:
+        row = VariableRow(self._theme, name, text)
+        row.remove_action.triggered.connect(lambda: self._remove(row))
+        self.rows.append(row)
+        self._column.insertWidget(self._column.count() - 1, row)
+        if not name:
+            row.name.setFocus()
+        return row
+
+    # --------------------------------------------------------------
+
+    async def _load(self) -> None:
+        values = await self._bridge.ask_calls(lambda calls: calls.variable_values())
+        if not shiboken6.isValid(self):
+            return  # closed meanwhile
+        self._before = values
+        for name, value in values.items():
+            self.add_row(name, value_text(value))
+        if not values:
+            self.add_row()
+        self.save_action.setEnabled(True)
+
+    def _remove(self, row: VariableRow) -> None:
+        self.rows.remove(row)
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    def _on_save(self) -> None:
+        wanted = {row.name.text().strip(): value_of(row.value.text()) for row in self.rows if row.is_used()}
+        wrong = next((name for name in wanted if not is_name(name)), None)
+        if wrong is not None:
+            self._fail(f"“{wrong}” cannot be a name: begin with a letter; letters, digits, _ . - may follow.")
+            return
+        if len(wanted) < sum(row.is_used() for row in self.rows):
+            self._fail("Two of them have the same name. Give each another one.")
+            return
+        self._bridge.start("save variables", self._save(wanted))
+
+    async def _save(self, wanted: dict[str, JSON]) -> None:
+        try:
+            for name in self._before.keys() - wanted.keys():
+                await self._bridge.ask_calls(partial(_remove, name))
+            for name, value in wanted.items():
+                if name not in self._before or self._before[name] != value:
+                    await self._bridge.ask_calls(partial(_set, name, value))
+        except UserError as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self._fail(str(exc))
+            return
+        if shiboken6.isValid(self):
+            self.saved.emit()
+            self.accept()
+
+    def _fail(self, words: str) -> None:
+        self._error.setText(words)
+        self._error.show()
+
+    def _action(self, words: str, slot: object) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(slot)
+        return action
+
+    def _lay_out(self) -> None:
+        inside = QWidget()
+        inside.setLayout(self._column)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_2)
+        self._column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(inside)
+        buttons = QHBoxLayout()
+        buttons.addWidget(ActionButton(self.add_action))
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self._cancel_action))
+        save = ActionButton(self.save_action, "primary")
+        save.setDefault(True)
+        buttons.addWidget(save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addWidget(Heading(self._theme, "Variables"))
+        words = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
+        column.addWidget(Muted(self._theme, words, wrap=True))
+        column.addWidget(scroll, 1)
+        column.addWidget(self._error)
+        column.addLayout(buttons)
+
+
+async def _set(name: str, value: JSON, calls: Calls) -> None:
+    await calls.set_variable(name, value)
+
+
+async def _remove(name: str, calls: Calls) -> None:
+    await calls.remove_variable(name)
+
+
+class VariableRow(QWidget):
+    """One variable."""
+
+    def __init__(self, theme: Theme, name: str, text: str) -> None:
+        super().__init__()
+        self.name = QLineEdit(name, placeholderText="name")
+        self.name.setFont(theme.mono_font())
+        self.name.setFixedWidth(_NAME_WIDTH)
+        self.name.setAccessibleName("Name of the variable")
+        self.value = QLineEdit(text, placeholderText="value")
+        self.value.setFont(theme.mono_font())
+        self.value.setAccessibleName("Value of the variable")
+        self.remove_action = QAction("Remove", self)
+        theme.dress(self.remove_action, "trash")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.name)
+        row.addWidget(self.value, 1)
+        row.addWidget(icon_button(self.remove_action))
+
+    def is_used(self) -> bool:
+        return bool(self.name.text().strip())

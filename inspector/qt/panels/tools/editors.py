@@ -1,0 +1,141 @@
+"""The arguments of every tool that was looked at: nothing that was typed is ever put away."""
+
+from __future__ import annotations
+
+import contextlib
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.notkept import without_marks
+from inspector.protocol.types import Tool
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.theme import Theme
+from inspector.schema.values import FormError
+
+_SETTLED_MS = 400
+
+
+class Editors(QStackedWidget):
+    """An editor a tool. A new one begins with the arguments that the tool had last, in this run or another.
+
+    Signals:
+        settled: The typing has paused, or other arguments are in front.
+        marks_found: Last arguments were put back without those that are not kept on disk, being secret;
+            carries the JSON pointers to where these were.
+    """
+
+    settled = Signal()
+    marks_found = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, server: str, theme: Theme, before: QWidget, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._before = before  # what Tab comes from
+        self._tool: Tool | None = None
+        self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._edited: set[str] = set()
+        self._nothing = ArgumentsEditor(theme, submit_keys=False)
+        self.addWidget(self._nothing)
+        self._timer = QTimer(self, interval=_SETTLED_MS, singleShot=True)
+        self._timer.timeout.connect(self._on_settled)
+
+    @property
+    def current(self) -> ArgumentsEditor:
+        editor = self.currentWidget()
+        assert isinstance(editor, ArgumentsEditor)
+        return editor
+
+    def show_tool(self, tool: Tool) -> None:
+        """Go to a tool's arguments. When the server changed its schema meanwhile, they move to a new form."""
+        self._settle_now()
+        self._tool = tool
+        self.setCurrentWidget(self._editor_of(tool))
+        self.settled.emit()
+
+    def show_none(self) -> None:
+        self._settle_now()
+        self._tool = None
+        self.setCurrentWidget(self._nothing)
+        self.settled.emit()
+
+    def typed(self) -> JSONObject | None:
+        """What stands there, right or wrong; None when some of it cannot be sent at all."""
+        try:
+            return self.current.arguments(anyway=True)
+        except FormError:
+            return None
+
+    def put(self, arguments: JSONObject) -> None:
+        """Arguments of an earlier or a saved call."""
+        cleaned, places = without_marks(arguments)
+        self.current.set_arguments(cleaned)
+        self._on_edited()
+        self._settle_now()
+        self.marks_found.emit(places)
+
+    # --------------------------------------------------------------
+
+    def _editor_of(self, tool: Tool) -> ArgumentsEditor:
+        known, editor = self._known.get(tool.name, (None, None))
+        if known is not None and editor is not None and known.input_schema == tool.input_schema:
+            return editor
+        renewed = self._make(tool)
+        if editor is None:
+            self._bridge.start(f"last arguments of {tool.name}", self._put_last(tool, renewed), self)
+        else:
+            with contextlib.suppress(FormError):
+                renewed.set_arguments(editor.arguments(anyway=True))
+            self.removeWidget(editor)
+            editor.deleteLater()
+        return renewed
+
+    def _make(self, tool: Tool) -> ArgumentsEditor:
+        editor = ArgumentsEditor(self._theme, submit_keys=False)
+        editor.set_schema(tool.input_schema)
+        self.addWidget(editor)
+        # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
+        # is in it only if that has a focus policy and a focus proxy inside.
+        editor.setFocusProxy(editor.switch)
+        editor.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        QWidget.setTabOrder(self._before, editor)
+        editor.value_changed.connect(self._on_edited)
+        self._known[tool.name] = (tool, editor)
+        return editor
+
+    async def _put_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
+        """Unless the person was faster."""
+        history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool.name))
+        last = history.last_arguments()
+        is_there = self._known.get(tool.name, (None, None))[1] is editor
+        if not last or tool.name in self._edited or not is_there:
+            return
+        cleaned, places = without_marks(last)
+        editor.set_arguments(cleaned)
+        if self._tool is not None and self._tool.name == tool.name:
+            self.settled.emit()
+            self.marks_found.emit(places)
+
+    def _on_edited(self) -> None:
+        if self._tool is not None:
+            self._edited.add(self._tool.name)
+            self._timer.start()
+
+    def _settle_now(self) -> None:
+        if self._timer.isActive():
+            self._timer.stop()
+            self._on_settled()
+
+    def _on_settled(self) -> None:
+        arguments = self.typed()
+        if self._tool is not None and arguments is not None:
+            tool = self._tool.name
+            work = self._bridge.ask_calls(lambda calls: calls.remember(self._server, tool, arguments))
+            self._bridge.start(f"remember arguments of {tool}", work, self)
+        self.settled.emit()

@@ -1,0 +1,145 @@
+"""The lists that open at a call: earlier calls of the tool, and saved calls. One is open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from inspector.base.errors import ConfigError
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.config.callhistory import KeptCall
+from inspector.config.savedcalls import SavedCall
+from inspector.engine.calls import SavedFolder
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.callhistory import history_picks
+from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole
+from inspector.qt.models.savedcalls import all_calls, saved_key, saved_picks
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.pickerpopup import PickerPopup, Roles
+
+_WIDTH = 620
+ROLES = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
+
+
+class CallPickers(QObject):
+    """Opens the lists above a button.
+
+    Signals:
+        arguments_picked: Arguments of an earlier call; carries them.
+        saved_picked: Carries the SavedCall.
+    """
+
+    arguments_picked = Signal(object)
+    saved_picked = Signal(object)
+
+    def __init__(self, bridge: Bridge, server: str, theme: Theme, anchor: QWidget) -> None:
+        super().__init__(anchor)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._anchor = anchor
+        self._asked_about = ""  # the file that Delete was pressed on once
+        self.popup: PickerPopup | None = None
+
+    def open_history(self, tool: str) -> None:
+        self._bridge.start(f"history of {tool}", self._open_history(tool), self)
+
+    def open_saved(self) -> None:
+        self._bridge.start("saved calls", self._open_saved(), self)
+
+    # -------------------------------------------------------------- history
+
+    async def _open_history(self, tool: str) -> None:
+        history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool))
+        model = PickModel(self)
+        model.set_picks(history_picks(history.calls, f"{datetime.now():%Y-%m-%d}"))
+        popup = self._make(model, "Earlier calls of this tool")
+        calls = plural(len(history.calls), "earlier call")
+        popup.say(
+            f"{calls} · Enter puts the arguments back" if history.calls else "No call of it is kept yet."
+        )
+        popup.picked.connect(lambda row: self._on_history_picked(model, history.calls, row))
+        popup.open_above(self._anchor, _WIDTH)
+
+    def _on_history_picked(self, model: PickModel, calls: Sequence[KeptCall], row: int) -> None:
+        pick = model.pick(row)
+        arguments = calls[int(pick.key)].arguments() if pick is not None else None
+        if arguments is not None:
+            self.arguments_picked.emit(arguments)
+
+    # -------------------------------------------------------------- saved calls
+
+    async def _open_saved(self) -> None:
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        model = PickModel(self)
+        popup = self._make(model, "Saved calls", removes=True)
+        by_key = self._show_saved(model, popup, folders)
+        popup.picked.connect(lambda row: self._on_saved_picked(model, by_key, row))
+        popup.removal_requested.connect(lambda row: self._on_removal(model, popup, by_key, row))
+        popup.open_above(self._anchor, _WIDTH)
+
+    def _show_saved(
+        self, model: PickModel, popup: PickerPopup, folders: Sequence[SavedFolder]
+    ) -> dict[str, SavedCall]:
+        """Those of this server, and those of none in particular; the palette has all of them."""
+        calls = [call for call in all_calls(folders) if call.server in ("", self._server)]
+        model.set_picks(saved_picks(calls))
+        problems = [problem for folder in folders for problem in folder.loaded.problems]
+        places = ", ".join(one_line(str(folder.path)) for folder in folders)
+        if problems:
+            popup.say(f"{plural(len(problems), 'file')} left out: {problems[0]}")
+        elif calls:
+            popup.say(f"Files in {places} · Delete removes one")
+        else:
+            popup.say(f"None yet. Save call… writes one into {places}." if places else "None yet.")
+        return {saved_key(call): call for call in calls}
+
+    def _on_saved_picked(self, model: PickModel, calls: dict[str, SavedCall], row: int) -> None:
+        pick = model.pick(row)
+        if pick is not None:
+            self.saved_picked.emit(calls[pick.key])
+
+    def _on_removal(
+        self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall], row: int
+    ) -> None:
+        """The first time it only asks: a file is gone for good."""
+        pick = model.pick(row)
+        if pick is None:
+            return
+        if self._asked_about != pick.key:
+            self._asked_about = pick.key
+            popup.say(f"Press Delete again to delete {one_line(str(calls[pick.key].path))}")
+        else:
+            work = self._remove(model, popup, calls, calls[pick.key])
+            self._bridge.start("delete a saved call", work, popup)
+
+    async def _remove(
+        self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall], call: SavedCall
+    ) -> None:
+        self._asked_about = ""
+        try:
+            await self._bridge.ask_calls(lambda kept: kept.delete(call))
+        except ConfigError as exc:
+            popup.say(str(exc))
+            return
+        folders = await self._bridge.ask_calls(lambda kept: kept.saved())
+        calls.clear()
+        calls.update(self._show_saved(model, popup, folders))
+
+    # --------------------------------------------------------------
+
+    def _make(self, model: PickModel, prompt: str, *, removes: bool = False) -> PickerPopup:
+        popup = PickerPopup(self._theme, model, ROLES, prompt, self._anchor, removes=removes)
+        model.setParent(popup)
+        popup.words_changed.connect(model.set_words)
+        self._asked_about = ""
+        self.popup = popup
+        popup.closed.connect(self._on_closed)
+        return popup
+
+    def _on_closed(self) -> None:
+        self.popup = None

@@ -1,0 +1,237 @@
+"""The command palette: everything that can be gone to or done, by a few letters. And variables of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSettings
+from PySide6.QtGui import QKeySequence
+
+from inspector.base.errors import LensError
+from inspector.base.plaintext import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import COMMANDS
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import Theme
+
+if TYPE_CHECKING:
+    from inspector.config.savedcalls import SavedCall
+    from inspector.protocol.types import Prompt, Resource, Tool
+    from inspector.qt.models.palette import Pick, PickModel
+    from inspector.qt.widgets.pickerpopup import PickerPopup
+    from inspector.qt.window.mainwindow import MainWindow
+    from inspector.qt.window.workspace import Workspace
+
+_WIDTH = 680
+_MOST_RECENT = 40
+_RECENT = "palette/recent"
+_BETWEEN = "\x1f"  # in a key, between the kind, the server and the name
+_LISTS = ("tools", "resources", "prompts")
+
+
+class Reaching(QObject):
+    """Lists of servers that nobody has looked at yet are fetched when the palette is first opened, and again
+    only when the server says that they changed."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bridge = bridge
+        self._theme = theme
+        self._layout = layout
+        self._lists: dict[tuple[str, str], Sequence[Tool | Resource | Prompt]] = {}
+        self._saved: dict[str, SavedCall] = {}
+        self.popup: PickerPopup | None = None
+        bridge.list_changed.connect(lambda server, what: self._lists.pop((server, what), None))
+        bridge.server_changed.connect(self._on_server_changed)
+        bridge.server_removed.connect(self._forget)
+
+    def open_variables(self) -> None:
+        from inspector.qt.dialogs.variables import VariablesDialog
+
+        dialog = VariablesDialog(self._bridge, self._theme, self._window)
+        dialog.saved.connect(self._on_variables_saved)
+        dialog.show()
+
+    def open_palette(self) -> None:
+        """Commands and servers are there at once; the rest comes as it is known."""
+        from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole
+        from inspector.qt.widgets.pickerpopup import PickerPopup, Roles
+
+        if self.popup is not None:
+            return
+        model = PickModel()
+        roles = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
+        prompt = "Go to a command, server, tool, resource, prompt or saved call"
+        popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
+        model.setParent(popup)
+        popup.words_changed.connect(model.set_words)
+        popup.picked.connect(lambda row: self._on_picked(model, row))
+        popup.closed.connect(self._on_popup_closed)
+        model.searched.connect(lambda: popup.say(_counted(model)))
+        model.set_picks(self._known(), self._recent())
+        popup.open_over(self._window, _WIDTH)
+        self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
+
+    # -------------------------------------------------------------- what there is
+
+    def _known(self) -> Iterator[Pick]:
+        yield from self._commands()
+        for view in self._window.servers.model.views():
+            yield _pick("server", view.name, "", view.name, f"server · {view.status.value}", "server")
+        for view in self._connected():
+            for what in _LISTS:
+                yield from _picks(view.name, what, self._listed(view.name, what) or ())
+
+    def _commands(self) -> Iterator[Pick]:
+        """Those that can be used now."""
+        for command in COMMANDS:
+            action = self._window.actions_table[command.id]
+            if action.isEnabled() and command.id != "app.palette":
+                keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+                note = f"{command.menu} · {keys}" if keys else command.menu
+                yield _pick("command", "", command.id, action.text(), note, command.icon)
+
+    def _connected(self) -> list[ServerView]:
+        views = self._window.servers.model.views()
+        return [view for view in views if view.status is ServerStatus.CONNECTED]
+
+    def _listed(self, server: str, what: str) -> Sequence[Tool | Resource | Prompt] | None:
+        """A list that is known already: the Tools panel keeps one in step."""
+        workspace = self._window.workspaces.get(server)
+        if what == "tools" and workspace is not None and workspace.tools.model.total:
+            return workspace.tools.model.tools()
+        return self._lists.get((server, what))
+
+    async def _fill(self, model: PickModel, popup: PickerPopup) -> None:
+        from inspector.qt.models.savedcalls import all_calls, saved_key, saved_picks
+
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        calls = all_calls(folders)
+        self._saved = {saved_key(call): call for call in calls}
+        if self.popup is popup:
+            model.add_picks(saved_picks(calls))
+        for view in self._connected():
+            for what in _LISTS:
+                if view.offers(what) and self._listed(view.name, what) is None:
+                    items = await self._fetch(view.name, what)
+                    if self.popup is popup:
+                        model.add_picks(_picks(view.name, what, items))
+
+    async def _fetch(self, server: str, what: str) -> Sequence[Tool | Resource | Prompt]:
+        try:
+            items: Sequence[Tool | Resource | Prompt]
+            if what == "tools":
+                items = (await self._bridge.list_tools(server)).items
+            elif what == "resources":
+                items = (await self._bridge.list_resources(server)).items
+            else:
+                items = (await self._bridge.list_prompts(server)).items
+        except LensError:  # the traffic shows it
+            return ()
+        self._lists[server, what] = items
+        return items
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        if view.status is not ServerStatus.CONNECTED:
+            self._forget(view.name)
+
+    def _forget(self, server: str) -> None:
+        for what in _LISTS:
+            self._lists.pop((server, what), None)
+
+    def _on_popup_closed(self) -> None:
+        self.popup = None
+
+    # -------------------------------------------------------------- going there
+
+    def _on_picked(self, model: PickModel, row: int) -> None:
+        pick = model.pick(row)
+        if pick is None:
+            return
+        self._remember(pick.key)
+        if pick.key in self._saved:
+            self.open_saved(self._saved[pick.key])
+            return
+        kind, server, name = pick.key.split(_BETWEEN)
+        if kind == "command":
+            self._window.actions_table[name].trigger()
+        elif (workspace := self._go_to(server)) is not None:
+            _show(workspace, kind, name)
+
+    def open_saved(self, call: SavedCall) -> None:
+        """In the Tools panel of its server; one that names none is for the server in front."""
+        workspace = self._go_to(call.server) if call.server else self._window.workspace()
+        if workspace is not None:
+            workspace.show_tab("tools")
+            workspace.tools.open_saved(call)
+        else:
+            words = f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not here."
+            self._bridge.problem_found.emit(words if call.server else "Choose a server for this call first.")
+
+    def _go_to(self, server: str) -> Workspace | None:
+        if self._window.servers.model.row_of(server) is None:
+            return None
+        self._window.servers.choose(server)
+        return self._window.workspace()
+
+    def _recent(self) -> list[str]:
+        kept = self._layout.value(_RECENT, [])
+        return [str(key) for key in kept] if isinstance(kept, list) else [str(kept)] if kept else []
+
+    def _remember(self, key: str) -> None:
+        keys = [key, *(each for each in self._recent() if each != key)]
+        self._layout.setValue(_RECENT, keys[:_MOST_RECENT])
+
+    def _on_variables_saved(self) -> None:
+        for workspace in self._window.workspaces.values():
+            workspace.tools.call_view.refresh_variables()
+
+
+def _show(workspace: Workspace, kind: str, name: str) -> None:
+    if kind == "tools":
+        workspace.show_tab("tools")
+        workspace.tools.choose_soon(name)
+        workspace.tools.list.setFocus()
+    elif kind == "resources":
+        workspace.open_uri(name)
+    elif kind == "prompts":
+        workspace.show_tab("prompts")
+        _choose_prompt(workspace, name)
+
+
+def _choose_prompt(workspace: Workspace, name: str) -> None:
+    """Now, or when the list is there."""
+    panel = workspace.prompts
+    if panel.choose(name) or panel.model.total:
+        return
+
+    def choose() -> None:
+        panel.model.searched.disconnect(choose)
+        panel.choose(name)
+
+    panel.model.searched.connect(choose)
+
+
+def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) -> Pick:
+    from inspector.qt.models.palette import Pick
+
+    return Pick(_BETWEEN.join((kind, server, name)), one_line(text), one_line(note), icon)
+
+
+def _picks(server: str, what: str, items: Sequence[Tool | Resource | Prompt]) -> Iterator[Pick]:
+    noun = what.removesuffix("s")
+    for item in items:
+        name = getattr(item, "uri", item.name)
+        title = item.title if item.title and item.title != item.name else ""
+        note = f"{title} · {noun} · {server}" if title else f"{noun} · {server}"
+        yield _pick(what, server, name, item.name or name, note, noun)
+
+
+def _counted(model: PickModel) -> str:
+    shown, found = model.rowCount(), model.found
+    if not found:
+        return "Nothing fits."
+    more = f"the best {shown:,} of {found:,}" if shown < found else f"{found:,}"
+    return f"{more} · ↑↓ to choose, Enter to go, Esc to close"

@@ -1,0 +1,306 @@
+"""All that can be said about a call: options, consent, variables; and calls that come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.engine.views import OutcomeKind
+from inspector.qt.dialogs.variables import VariablesDialog
+from inspector.qt.panels.tools.call import CallView
+from inspector.qt.widgets.pickerpopup import PickerPopup
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+HINTS = {"destructiveHint": True, "openWorldHint": False}
+
+
+def tool(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": TEXT, **more}
+
+
+def put(lens: Lens, text: str) -> CallView:
+    """Type it as a person would: what is typed is noticed."""
+    view = lens.tools.call_view
+    view.arguments.show_json()
+    view.arguments.json_view.box.setPlainText(json.dumps({"text": text}))
+    view.arguments.show_form()
+    return view
+
+
+def called(lens: Lens) -> CallView:
+    view = lens.tools.call_view
+    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+        lens.do("tool.call")
+    return view
+
+
+def opened(lens: Lens, command: str) -> PickerPopup:
+    lens.do(command)
+    pickers = lens.tools.call_view.pickers
+    lens.until(lambda: pickers.popup is not None and pickers.popup.isVisible())
+    assert pickers.popup is not None
+    return pickers.popup
+
+
+def rows(popup: PickerPopup) -> list[str]:
+    model = popup.list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+# ------------------------------------------------------------------ options
+
+
+def test_meta_and_timeout_go_with_the_call_and_stay_with_the_tool(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
+    view = put(lens, "x")
+    lens.do("call.options")
+    options = view.drawer.options
+    assert options.isVisibleTo(view)
+    options.meta.setText('{"example.com/n": 12345678901234567890}')
+    options.timeout.setValue(30)
+    called(lens)
+    sent = lens.sent("tools/call")[0]["_meta"]
+    assert isinstance(sent, dict)
+    assert sent["example.com/n"] == 12345678901234567890
+    assert "30 s · _meta" in words_on(view)
+    panel.choose("other")
+    assert options.meta.text() == ""
+    panel.choose("echo")
+    assert options.timeout.value() == 30
+
+
+def test_meta_that_is_no_object_is_told_and_nothing_is_sent(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = put(lens, "x")
+    view.drawer.options.meta.setText("{broken")
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    assert "_meta is not JSON" in view.alert.text("options")
+    assert view.drawer.options.isVisibleTo(view)
+
+
+def test_run_as_task_is_offered_only_where_the_tool_takes_it(lens: Lens) -> None:
+    capabilities: dict[str, Any] = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
+    takes = tool("takes", execution={"taskSupport": "optional"})
+    panel = lens.connect(scripted(tools=[takes, tool("refuses_tasks")], capabilities=capabilities))
+    lens.do("call.options")
+    task = panel.call_view.drawer.options.task
+    assert task.isVisibleTo(panel)
+    task.setChecked(True)
+    lens.do("tool.call")
+    lens.until(lambda: lens.sent("tools/call"))
+    assert "task" in lens.sent("tools/call")[0]
+    panel.choose("refuses_tasks")
+    assert not task.isVisibleTo(panel)
+
+
+# ------------------------------------------------------------------ consent
+
+
+def test_tool_that_says_it_destroys_asks_before_the_first_call_of_the_run(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("wipe", annotations=HINTS)]))
+    view = put(lens, "all")
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    assert "may delete or overwrite" in view.alert.text("consent")
+    lens.press("Cancel", view.alert)
+    lens.settle()
+    assert not view.alert.text("consent")
+    assert lens.sent("tools/call") == []
+    lens.do("tool.call")
+    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+        lens.press("Call it", view.alert)
+    assert len(lens.sent("tools/call")) == 1
+    called(lens)
+    assert len(lens.sent("tools/call")) == 2, "it asks once"
+
+
+def test_consent_is_not_carried_over_to_another_tool(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[tool("wipe", annotations=HINTS), tool("echo")]))
+    lens.do("tool.call")
+    panel.choose("echo")
+    assert not panel.call_view.alert.text("consent")
+    panel.choose("wipe")
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+
+
+def test_hints_are_badges_and_what_is_not_said_is_the_default_in_the_tip(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[tool("wipe", annotations=HINTS), tool("silent")]))
+    badges = panel.call_view.head.hints
+    assert [badge.text for badge in badges] == ["destructive", "closed world", ""]
+    assert "it is not idempotent" in badges[0].toolTip()
+    panel.choose("silent")
+    assert [badge.text for badge in badges] == ["no hints", "", ""]
+    assert "it may destroy" in badges[0].toolTip()
+
+
+# ------------------------------------------------------------------ arguments that come back
+
+
+def test_last_arguments_are_there_after_a_restart(make_lens: Callable[[], Lens]) -> None:
+    def before() -> None:
+        first.connect(scripted(tools=[tool("echo")]))
+        put(first, "kept")
+        called(first)
+
+    def after() -> None:
+        panel = second.connect(scripted(tools=[tool("echo")]))
+        second.until(lambda: panel.call_view.editors.typed() == {"text": "kept"})
+
+    first = make_lens()
+    first.play(before)
+    second = make_lens()
+    second.play(after)
+
+
+def test_what_was_typed_but_not_called_is_remembered_too(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo"), tool("other")]))
+    put(lens, "only typed")
+    lens.tools.choose("other")
+    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    assert history.last_arguments() == {"text": "only typed"}
+    assert history.calls == ()
+
+
+def test_secrets_are_not_kept_and_the_person_is_told(lens: Lens) -> None:
+    schema = {"type": "object", "properties": {"password": {"type": "string"}}}
+    panel = lens.connect(scripted(tools=[{"name": "login", "inputSchema": schema}]))
+    lens.call("login", {"password": "hunter2"})
+    popup = opened(lens, "call.history")
+    assert "hunter2" not in rows(popup)[0]
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    lens.until(lambda: panel.call_view.alert.text("marks"))
+    assert "password" in panel.call_view.alert.text("marks")
+
+
+def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = lens.tools.call_view
+    for text in ("first", "second", "third"):
+        put(lens, text)
+        called(lens)
+    popup = opened(lens, "call.history")
+    assert rows(popup) == ['{"text":"third"}', '{"text":"second"}', '{"text":"first"}']
+    QTest.keyClick(popup.line, Qt.Key.Key_Down)
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert view.editors.typed() == {"text": "second"}
+    popup = opened(lens, "call.history")
+    QTest.keyClicks(popup.line, "fir")
+    assert rows(popup) == ['{"text":"first"}']
+    QTest.keyClick(popup.line, Qt.Key.Key_Escape)
+    lens.until(lambda: view.pickers.popup is None)
+
+
+# ------------------------------------------------------------------ saved calls
+
+
+def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
+    view = put(lens, "kept for good")
+    view.drawer.options.timeout.setValue(7)
+    view.save_as("Yesterday's log")
+    lens.until(lambda: "Saved as" in view.alert.text("saved"))
+    (path,) = (lens.folder / "calls").glob("*.json")
+    assert str(path) in view.alert.text("saved")
+    kept = json.loads(path.read_text())
+    assert kept["arguments"] == {"text": "kept for good"}
+    put(lens, "something else")
+    view.drawer.options.timeout.setValue(0)
+    panel.choose("other")
+    popup = opened(lens, "call.saved")
+    assert rows(popup) == ["Yesterday's log"]
+    assert str(lens.folder / "calls") in popup.words()
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert view.tool is not None
+    assert view.tool.name == "echo"
+    assert view.editors.typed() == {"text": "kept for good"}
+    assert view.drawer.options.timeout.value() == 7
+
+
+def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = put(lens, "one")
+    view.save_as("Mine")
+    lens.until(lambda: list((lens.folder / "calls").glob("*.json")))
+    lens.until(lambda: view.alert.text("saved"))
+    put(lens, "two").save_as("Mine")
+    files = lens.folder / "calls"
+    lens.until(
+        lambda: [json.loads(p.read_text())["arguments"] for p in files.glob("*.json")] == [{"text": "two"}]
+    )
+
+
+def test_saved_call_is_deleted_at_the_second_press(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = put(lens, "one")
+    view.save_as("Mine")
+    lens.until(lambda: view.alert.text("saved"))
+    popup = opened(lens, "call.saved")
+    QTest.keyClick(popup.line, Qt.Key.Key_Delete)
+    assert "Press Delete again" in popup.words()
+    assert list((lens.folder / "calls").glob("*.json"))
+    QTest.keyClick(popup.line, Qt.Key.Key_Delete)
+    lens.until(lambda: rows(popup) == [])
+    assert list((lens.folder / "calls").glob("*.json")) == []
+
+
+# ------------------------------------------------------------------ variables
+
+
+def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = put(lens, "to ${city}")
+    lens.until(lambda: view.variables_line.words())
+    assert view.variables_line.words() == "${city} has no value"
+    lens.do("tool.call")
+    lens.until(lambda: view.alert.text("sending"))
+    assert "${city} has no value, so nothing was sent." in view.alert.text("sending")
+    assert lens.sent("tools/call") == []
+    lens.do("call.variables")
+    dialog = lens.dialog(VariablesDialog)
+    lens.until(lambda: dialog.rows)
+    dialog.rows[0].name.setText("city")
+    dialog.rows[0].value.setText("Lisbon")
+    with lens.bot.waitSignal(dialog.saved, timeout=PATIENCE):
+        dialog.save_action.trigger()
+    lens.until(lambda: view.variables_line.words() == "${city} = Lisbon")
+    called(lens)
+    assert lens.sent("tools/call")[0]["arguments"] == {"text": "to Lisbon"}
+    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"
+
+
+def test_variable_with_a_wrong_name_is_not_saved(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    lens.do("call.variables")
+    dialog = lens.dialog(VariablesDialog)
+    lens.until(lambda: dialog.rows)
+    dialog.rows[0].name.setText("1 bad")
+    dialog.save_action.trigger()
+    assert "cannot be a name" in dialog.error_text()
+    assert not (lens.folder / "calls" / "variables.json").exists()
+
+
+def test_progress_says_how_fast_it_goes(lens: Lens) -> None:
+    from inspector.protocol.connection import Progressed
+
+    panel = lens.connect(scripted(tools=[tool("waits")]))
+    lens.do("tool.call")
+    running = panel.call_view.running
+    running.show_progress(Progressed(1, 10, 100, "first"))
+    assert "10 of 100  first" in words_on(panel.call_view)
+    lens.bot.waitUntil(lambda: running.elapsed_ns() > 250_000_000, timeout=PATIENCE)
+    running.show_progress(Progressed(1, 60, 100, "more"))
+    assert "/s" in words_on(panel.call_view)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
+        lens.do("tool.cancel")
+    assert shown.args[0].kind is OutcomeKind.CANCELLED
