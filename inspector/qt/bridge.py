@@ -306,16 +306,17 @@ class Bridge(QObject):
 
     def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
         """`callback`, to be called on any thread: it runs on the window's, with the latest arguments only."""
-        latest: list[tuple[Any, ...]] = []
+        latest: deque[tuple[Any, ...]] = deque(maxlen=1)
 
         def deliver() -> None:
-            arguments = latest[-1]
-            latest.clear()
-            callback(*arguments)
+            # Newer ones may come at any moment: then there are two deliveries, and the later has nothing to do.
+            if latest:
+                callback(*latest.pop())
 
         def call(*arguments: Any) -> None:
+            is_posted = bool(latest)
             latest.append(arguments)
-            if len(latest) == 1:
+            if not is_posted:
                 self._post(deliver)
 
         return call
