@@ -309,7 +309,7 @@ class Bridge(QObject):
         latest: deque[tuple[Any, ...]] = deque(maxlen=1)
 
         def deliver() -> None:
-            # Newer ones may come at any moment: then there are two deliveries, and the later has nothing to do.
+            # Newer ones may come at any moment: of two deliveries, the later then has nothing to do.
             if latest:
                 callback(*latest.pop())
 
