@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.qt.forms.argumentsbar import ArgumentsBar
+from inspector.qt.forms.checking import Checking, Validate
 from inspector.qt.forms.form import SchemaForm, on_submit_keys
 from inspector.qt.forms.jsontextview import JsonTextView
-from inspector.qt.forms.look import ERROR, MUTED, Look, set_label_text, small_label
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
-from inspector.qt.widgets.segments import Segments
+from inspector.qt.forms.look import MUTED, Look
+from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
-from inspector.schema.check import check
+from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
 from inspector.schema.jsontext import same
+from inspector.schema.sample import example
+from inspector.schema.validate import Verdict
 from inspector.schema.values import FieldError, FormError
 
+NEXT_PROBLEM_KEY = "F8"
 _FORM, _JSON = 0, 1
 
 
@@ -26,27 +30,37 @@ class ArgumentsEditor(QWidget):
 
     Switching loses nothing: not the spelling of a number, not the order of keys, and the JSON text comes
     back as it was written when the form changed nothing. What cannot be read stays where it was written.
-    Without `submit_keys` Ctrl+Return is left to the window, whose command it may be.
+    Without `submit_keys` Ctrl+Return is left to the window, whose command it may be. With `validate`, what
+    is written is checked in full when the typing pauses, beside what the fields themselves tell at once.
 
     Signals:
         value_changed: The person changed something in either view.
         submitted: Ctrl+Return was pressed.
+        problems_changed: Carries how many problems are known now.
     """
 
     value_changed = Signal()
     submitted = Signal()
+    problems_changed = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None, *, submit_keys: bool = True) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        submit_keys: bool = True,
+        validate: Validate | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._submit_keys = submit_keys
+        self._verdict = Verdict()
+        self._asks_for_missing = False
+        self._problem = -1  # the one that was gone to last
         look = Look.of(theme)
-        self.switch = Segments(theme, ("Form", "JSON"))
-        self.switch.setAccessibleName("Show the arguments as")
-        self.switch.chosen.connect(self._on_view_chosen)
-        self._message = small_label(look, "", ERROR)
+        self.bar = ArgumentsBar(look)
+        self.switch = self.bar.switch
         self.json_view = JsonTextView(look)
-        self.json_view.text_changed.connect(self._on_edited)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -54,35 +68,80 @@ class ArgumentsEditor(QWidget):
         self._views.addWidget(self._scroll)
         self._views.addWidget(self.json_view)
         self._written: JSONObject | None = None  # what the JSON view's text stands for, once read
+        self._checking = Checking(self)
+        self._checking.set_validate(validate, self._value_or_none)
         self._lay_out()
+        self._connect()
         self.form = self._new_form(ObjectField())
 
     def set_schema(self, schema: JSON) -> None:
         """Start over with the form for a schema; without a form for it, in the JSON view."""
+        self._checking.set_schema(schema)
+        self._verdict, self._asks_for_missing = Verdict(), False
         self.form = self._new_form(build_form(schema))
         self._written = None
+        self.json_view.set_field(self.form.field)
         self.json_view.set_value({})
         field = self.form.field
         has_form = bool(field.members or field.union or field.rest or field.conditions) or not field.notes
         self._show_view(_FORM if has_form else _JSON)
         if not has_form:
-            self._say(" ".join(self.form.field.notes), MUTED)
+            self.bar.say(" ".join(field.notes), MUTED)
+        self._show_problems()
+
+    # -------------------------------------------------------------- the value
 
     def arguments(self, *, anyway: bool = False) -> JSONObject:
-        """What to send. Raises FormError, and shows why, when something is wrong.
+        """What to send. Raises FormError, and shows why, when something is known to be wrong.
 
         With `anyway`, only when there is nothing to send at all: a debugger must be able to send wrong
         arguments, but not text that is no JSON.
         """
         value = self._current()
-        errors = [] if anyway else check(self.form.field, value)
+        errors = [] if anyway else self.problems()
         if not errors:
             return value
-        self._reveal(errors)
+        self._reveal()
         raise FormError(errors)
 
+    def set_arguments(self, arguments: JSONObject) -> None:
+        """Show arguments in the current view."""
+        self._written = None
+        self._verdict, self._asks_for_missing = Verdict(), False
+        if self.is_json_shown():
+            self.json_view.set_value(arguments)
+        else:
+            self.form.set_value(arguments)  # the other view takes them when it is shown
+        self.bar.say("")
+        self._checking.value_changed()
+        self._show_problems()
+
+    def fill_with_example(self) -> None:
+        """Put a plausible value in place of what is there, as the person asked for."""
+        value = example(self.form.field)
+        self._put(value if isinstance(value, dict) else {})
+
+    def clear(self) -> None:
+        """Nothing is set any more, as the person asked for."""
+        self._put({})
+
+    def _put(self, value: JSONObject) -> None:
+        self.set_arguments(value)
+        self.value_changed.emit()
+
+    def _current(self) -> JSONObject:
+        return self.json_view.read_object() if self.is_json_shown() else self.form.value()
+
+    def _value_or_none(self) -> JSONObject | None:
+        try:
+            return self._current()
+        except FormError:
+            return None
+
+    # -------------------------------------------------------------- what is wrong
+
     def errors(self) -> list[FieldError]:
-        """What does not fit the schema, or cannot be read, in whichever view it was written."""
+        """What does not fit the fields, or cannot be read, in whichever view it was written."""
         if not self.is_json_shown():
             return self.form.errors()
         try:
@@ -90,12 +149,50 @@ class ArgumentsEditor(QWidget):
         except FormError as exc:
             return list(exc.errors)
 
-    def set_arguments(self, arguments: JSONObject) -> None:
-        """Show arguments in the current view."""
-        self._written = None
-        self.form.set_value(arguments)
-        self.json_view.set_value(arguments)
-        self._say("")
+    def problems(self) -> list[FieldError]:
+        """All that is known to be wrong, with what the full check has found; a sentence for each place."""
+        found: dict[str, FieldError] = {}
+        for error in (*self.errors(), *self._verdict.errors):
+            found.setdefault(error.pointer, error)
+        return list(found.values())
+
+    def go_to_next_problem(self) -> None:
+        """Bring one problem after the other into view, in the form or in the text."""
+        self._asks_for_missing = True
+        problems = self._show_problems()
+        if not problems:
+            return
+        self._problem = (self._problem + 1) % len(problems)
+        view = self.json_view if self.is_json_shown() else self.form
+        view.go_to(problems[self._problem].pointer)
+
+    def _reveal(self) -> None:
+        self._asks_for_missing = True
+        self._problem = 0
+        problems = self._show_problems()
+        if not self.is_json_shown():
+            self.form.reveal_errors()
+        elif problems:
+            self.json_view.go_to(problems[0].pointer)
+
+    def _show_problems(self) -> list[FieldError]:
+        """Say what is wrong. What is only missing is no problem before somebody asks for it."""
+        problems = self.problems()
+        if not self._asks_for_missing:
+            problems = [error for error in problems if error.problem != MISSING]
+        if self.is_json_shown():
+            self.json_view.show_problems(problems)
+        self.bar.show_problems(len(problems))
+        self.problems_changed.emit(len(problems))
+        return problems
+
+    def _on_checked(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self.form.set_findings(() if self.is_json_shown() else verdict.errors)
+        self.bar.say(verdict.unchecked, MUTED)
+        self._show_problems()
+
+    # -------------------------------------------------------------- the views
 
     def is_json_shown(self) -> bool:
         return self._views.currentIndex() == _JSON
@@ -110,6 +207,7 @@ class ArgumentsEditor(QWidget):
         if self._written is None or not same(self._written, value):
             self.json_view.set_value(value)
         self._show_view(_JSON)
+        self._show_problems()
         return True
 
     def show_form(self) -> bool:
@@ -120,17 +218,10 @@ class ArgumentsEditor(QWidget):
             self._refuse(_JSON, "")
             return False
         self.form.set_value(self._written)
+        self.form.set_findings(self._verdict.errors)
         self._show_view(_FORM)
+        self._show_problems()
         return True
-
-    def _current(self) -> JSONObject:
-        return self.json_view.read_object() if self.is_json_shown() else self.form.value()
-
-    def _reveal(self, errors: list[FieldError]) -> None:
-        if self.is_json_shown():
-            self._say(str(errors[0]))
-        else:
-            self.form.reveal_errors()
 
     def _on_view_chosen(self, view: int) -> None:
         if view == _JSON and not self.is_json_shown():
@@ -141,41 +232,47 @@ class ArgumentsEditor(QWidget):
     def _show_view(self, view: int) -> None:
         self._views.setCurrentIndex(view)
         self.switch.choose(view)
-        self._say("")
+        self.bar.say("")
 
     def _refuse(self, view: int, message: str) -> None:
         self.switch.choose(view)
-        self._say(message)
-
-    def _say(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
-        self._message.setForegroundRole(role)
-        set_label_text(self._message, message)
-        self._message.setVisible(bool(message))
+        self.bar.say(message)
 
     def _new_form(self, field: ObjectField) -> SchemaForm:
         form = SchemaForm(self._theme, field, submit_keys=self._submit_keys)
-        form.value_changed.connect(self._on_edited)
+        form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
         self._scroll.setWidget(form)  # deletes the one before
         return form
 
+    def _on_form_edited(self) -> None:
+        self._on_edited()
+        self._show_problems()
+
     def _on_edited(self) -> None:
-        self._say("")
+        self.bar.say("")
+        self._problem = -1
+        self._checking.value_changed()
         self.value_changed.emit()
 
+    def _connect(self) -> None:
+        self.bar.view_chosen.connect(self._on_view_chosen)
+        self.bar.problem_wanted.connect(self.go_to_next_problem)
+        self.bar.example_wanted.connect(self.fill_with_example)
+        self.bar.clearing_wanted.connect(self.clear)
+        self.json_view.text_changed.connect(self._on_edited)
+        self.json_view.text_read.connect(self._show_problems)
+        self._checking.checked.connect(self._on_checked)
+        shortcut = QShortcut(QKeySequence(NEXT_PROBLEM_KEY), self)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(self.go_to_next_problem)
+        if self._submit_keys:
+            for part in (self.bar, self.json_view):
+                on_submit_keys(part, self.submitted)
+
     def _lay_out(self) -> None:
-        bar = QWidget()
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_2)
-        row.setSpacing(SPACE_3)
-        row.addWidget(self.switch)
-        row.addWidget(self._message, 1)
-        row.addStretch(0)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(bar)
+        column.addWidget(self.bar)
         column.addWidget(self._views, 1)
-        if self._submit_keys:
-            for part in (bar, self.json_view):
-                on_submit_keys(part, self.submitted)

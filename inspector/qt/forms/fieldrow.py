@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.qt.forms.editor import Kit, OnChange, Problems
 from inspector.qt.forms.fieldhead import FieldHead
@@ -16,7 +17,7 @@ from inspector.qt.forms.textbutton import TextButton
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_1
 from inspector.schema.check import MISSING
-from inspector.schema.fields import Field, JsonField, Member
+from inspector.schema.fields import Field, JsonField, Member, TextField
 from inspector.schema.values import ABSENT, Draft, draft_of
 
 
@@ -115,6 +116,8 @@ def _help_text(field: Field) -> str:
     words = [field.description.strip()]
     if isinstance(field, JsonField):
         words.append(f"Written as JSON: {field.reason}")
+    if isinstance(field, TextField) and field.pattern:
+        words.append(f"Pattern: {shorten(field.pattern, 200)}")
     if field.read_only:
         words.append("Read-only: the server sets it and need not take it.")
     return "\n".join(text for text in (*words, *field.notes) if text)

@@ -19,7 +19,6 @@ from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_4, Theme
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField
-from inspector.schema.sample import example
 from inspector.schema.values import ABSENT, Draft, FieldError, finish
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
@@ -48,6 +47,7 @@ class SchemaForm(QWidget):
         self._field = field
         self._kit = FormKit(theme)
         self._findings: Sequence[FieldError] = ()
+        self._errors: list[FieldError] | None = None  # until something is edited
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         self._column.setSpacing(SPACE_4)
@@ -95,24 +95,20 @@ class SchemaForm(QWidget):
     def set_value(self, value: JSONObject) -> None:
         """Show a value instead of what is there. The parts of it are kept, not copied: do not change them."""
         self._kit.renew()
-        self._findings = ()
+        self._findings, self._errors = (), None
         if self._members is not None:
             self._members.set_draft(dict(value))
         elif self._variants is not None:
             self._variants.set_draft(value or ABSENT)
         self._show_errors()
 
-    def fill_with_example(self) -> None:
-        """Put a plausible value in, for the person who asked for one."""
-        value = example(self._field)
-        self.set_value(value if isinstance(value, dict) else {})
-        self.value_changed.emit()
-
     # -------------------------------------------------------------- what is wrong
 
     def errors(self) -> list[FieldError]:
         """What does not fit the fields, told at once, in the order of the form."""
-        return check(self._field, self._draft())
+        if self._errors is None:
+            self._errors = check(self._field, self._draft())
+        return self._errors
 
     def set_findings(self, findings: Sequence[FieldError]) -> None:
         """What a full check has found wrong with the value as it is; shown where nothing else is said."""
@@ -159,6 +155,7 @@ class SchemaForm(QWidget):
         return self._variants.draft() if self._variants is not None else ABSENT
 
     def _on_changed(self) -> None:
+        self._errors = None
         self._show_errors()
         self.value_changed.emit()
 

@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from inspector.qt.forms.editor import Kit, OnChange
 from inspector.qt.forms.look import small_label
 from inspector.qt.forms.slot import Slot
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import ICON_SIZE, SPACE_1
-from inspector.schema.fields import Field
+from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
+
+
+def is_tall(field: Field) -> bool:
+    """Whether a field takes more than a line: its buttons then stand above it, and it has the whole width."""
+    if isinstance(field, UnionField):
+        return not field.is_any and any(is_tall(variant.field) for variant in field.variants[:8])
+    return isinstance(field, ListField | TupleField | ObjectField | MapField)
 
 
 class ItemRow(ValueRow):
-    """An item; a `title` names its place where that has a meaning of its own.
+    """An item. `set_title` names its place, where it has room for that.
 
+    One that `is_wide` needs the whole width, whatever its field.
     `is_fixed` items stand at their place for good: they can be not set, but neither moved nor removed.
     """
 
     def __init__(
-        self, kit: Kit, field: Field, on_change: OnChange, *, title: str = "", is_fixed: bool = False
+        self, kit: Kit, field: Field, on_change: OnChange, *, is_fixed: bool = False, is_wide: bool = False
     ) -> None:
         super().__init__(kit, on_change)
         self.is_optional = is_fixed
-        if title:
-            self.column.addWidget(small_label(kit.look, title))
-        self.line = QHBoxLayout()
-        self.line.setSpacing(0)
+        self.is_tall = is_wide or is_tall(field)
+        self.head = QHBoxLayout()
+        self.head.setSpacing(0)
+        self.title_label: QLabel | None = None
         body = QVBoxLayout()
         body.setSpacing(SPACE_1)
-        self.line.addLayout(body, 1)
-        self.column.addLayout(self.line)
+        self.column.addLayout(self.head)
+        if self.is_tall or is_fixed:
+            self.title_label = small_label(kit.look, "")
+            self.head.addWidget(self.title_label, 1)
+        if self.is_tall:
+            self.column.addLayout(body)
+        elif is_fixed:
+            line = QHBoxLayout()
+            line.setSpacing(0)
+            line.addLayout(body, 1)
+            self.column.addLayout(line)
+            self.head = line
+        else:
+            self.head.addLayout(body, 1)
         self.slot = Slot(kit, field, body, self.on_slot_changed)
-        self.line.addSpacing(SPACE_1)
+        self.head.addSpacing(SPACE_1)
         self.menu_button = self._button("more", f"Null, default, example, or JSON ({STATE_KEY})")
         self.menu_button.clicked.connect(self.open_state_menu)
         self.up_button = self._button("chevron-up", "Move up")
@@ -42,6 +62,10 @@ class ItemRow(ValueRow):
         for button in (self.up_button, self.down_button, self.remove_button):
             button.setVisible(not is_fixed)
 
+    def set_title(self, title: str) -> None:
+        if self.title_label is not None and self.title_label.text() != title:
+            self.title_label.setText(title)
+
     def _button(self, icon: str, words: str) -> QToolButton:
         button = QToolButton(self)
         button.setToolTip(words)
@@ -49,10 +73,10 @@ class ItemRow(ValueRow):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._kit.look.theme.dress(button, icon, "muted")
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self.line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
 
-def focus_after_removal(rows: list[ItemRow], place: int, otherwise: QWidget) -> None:
+def focus_after_removal(nearest: list[ItemRow], otherwise: QWidget) -> None:
     """The keyboard goes to what stands where the removed row was."""
-    (rows[min(place, len(rows) - 1)].remove_button if rows else otherwise).setFocus()
+    (nearest[0].remove_button if nearest else otherwise).setFocus()

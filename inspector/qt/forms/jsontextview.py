@@ -1,84 +1,160 @@
-"""Arguments written as JSON, with the place of the first error below the text."""
+"""Arguments written as JSON, with what is wrong marked at its place and said below the text."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from collections.abc import Sequence
+from contextlib import suppress
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
 from inspector.base.units import size
+from inspector.qt.forms.jsoncompletion import suggestions
+from inspector.qt.forms.jsonedit import JsonEdit, Mark
+from inspector.qt.forms.jsonplaces import locate
 from inspector.qt.forms.look import ERROR, Look, mark_error, set_label_text, small_label
-from inspector.qt.forms.textbox import TextBox
 from inspector.qt.theme import SPACE_1, SPACE_4
+from inspector.qt.widgets.findbar import FindBar
+from inspector.qt.widgets.suggestions import Suggestion
+from inspector.schema.fields import ObjectField
 from inspector.schema.jsontext import JSONTextError, read, write
 from inspector.schema.keywords import kind_of
 from inspector.schema.values import FieldError, FormError
 
-# Text is read at each key press only while that takes no time a person would notice.
-_LARGEST_CHECKED_AT_ONCE = 256 * 1024
+# Text is read at each key press while that takes no time a person would notice; a longer one in pauses.
+_READ_AT_ONCE = 32 * 1024
+_READ_IN_PAUSES = 4 * 1024 * 1024
+_PAUSE_MS = 300
 
 
 class JsonTextView(QWidget):
-    """A text box for one JSON object.
+    """An editor for one JSON object.
 
     Signals:
         text_changed: The person changed the text; not emitted by `set_value`.
+        text_read: What was written is read, or cannot be: at once, or for a long text after a pause.
     """
 
     text_changed = Signal()
+    text_read = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._is_setting = False
-        self.box = TextBox(look.mono)
-        self.box.grow_freely()
-        self.box.setLineWrapMode(self.box.LineWrapMode.NoWrap)
+        self._field = ObjectField()
+        self._value: JSONObject | None = None  # what was read last, while the text is the same
+        self.box = JsonEdit(look.theme)
         self.box.setAccessibleName("Arguments as JSON")
+        self.box.set_completer(self._completions)
+        self.find_bar = FindBar(look.theme, self.box)
+        self.find_bar.closed.connect(self.box.setFocus)
         self.error_label = small_label(look, "", ERROR)
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self._check)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_1, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_1)
+        column.addWidget(self.find_bar)
         column.addWidget(self.box, 1)
         column.addWidget(self.error_label)
+        self.box.edited.connect(self._on_edited)
         self.box.textChanged.connect(self._on_text_changed)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.find_bar.open_bar)
         self.set_value({})
+
+    def set_field(self, field: ObjectField) -> None:
+        """What completion offers is taken from this."""
+        self._field = field
 
     def text(self) -> str:
         return self.box.text()
 
     def set_value(self, value: JSONObject) -> None:
-        self._is_setting = True
         self.box.set_text(write(value))
-        self._is_setting = False
+        self._value = value
+        self._say("")
 
     def read_object(self) -> JSONObject:
         """The object that is written; raises FormError, and says so below the text, when it is none."""
+        if self._value is not None:
+            return self._value
         try:
             value = read(self.text())
         except JSONTextError as exc:
             self._say(str(exc))
+            self._mark_syntax(exc)
             raise FormError([FieldError("", str(exc))]) from exc
         if not isinstance(value, dict):
             problem = f"Arguments are written as an object in {{ }}; this is {kind_of(value)}."
             self._say(problem)
             raise FormError([FieldError("", problem)])
         self._say("")
+        self._value = value
         return value
 
+    def show_problems(self, problems: Sequence[FieldError]) -> None:
+        """Mark what is wrong with what the text says, and name the first of it below."""
+        if self._value is None:
+            return  # it is not even read; that is said already
+        places = self._locate(problems)
+        marks = [Mark(*places[error.pointer], error.problem) for error in problems if error.pointer in places]
+        self.box.set_marks(marks)
+        self._say(str(problems[0]) if problems else "")
+
+    def go_to(self, pointer: str) -> None:
+        """Bring the place of a value into view."""
+        place = self._locate([FieldError(pointer, "")]).get(pointer)
+        if place is not None:
+            self.box.go_to(place[0])
+        else:
+            self.box.setFocus()
+
+    def _locate(self, problems: Sequence[FieldError]) -> dict[str, tuple[int, int]]:
+        """Where the values stand; for one that is missing, the bracket in which it is."""
+        pointers = [error.pointer for error in problems]
+        parents = {pointer: pointer.rpartition("/")[0] for pointer in pointers}
+        found = locate(self.text(), {*pointers, *parents.values()})
+        places: dict[str, tuple[int, int]] = {}
+        for pointer, parent in parents.items():
+            if pointer in found:
+                places[pointer] = (found[pointer].start, found[pointer].end)
+            elif parent in found:
+                places[pointer] = (found[parent].start, found[parent].start + 1)
+        return places
+
+    def _completions(self, text: str, offset: int) -> Sequence[Suggestion]:
+        return suggestions(self._field, text, offset)
+
     def _on_text_changed(self) -> None:
-        self._check()
-        if not self._is_setting:
-            self.text_changed.emit()
+        if not self.box.is_quiet:
+            self._value = None
+            self._pause.stop()
+
+    def _on_edited(self) -> None:
+        self.find_bar.refresh()
+        length = self.box.document().characterCount()
+        if length > _READ_IN_PAUSES:
+            self._say(f"Checked when sent: {size(length)} is too much to check while typing.")
+        elif length > _READ_AT_ONCE:
+            self._pause.start()
+        self.text_changed.emit()
+        if length <= _READ_AT_ONCE:
+            self._check()
 
     def _check(self) -> None:
-        length = self.box.document().characterCount()
-        if length > _LARGEST_CHECKED_AT_ONCE:
-            self._say(f"Checked when sent: {size(length)} is too much to check at each key press.")
-            return
-        try:
+        with suppress(FormError):  # it is said below the text
             self.read_object()
-        except FormError:
-            return  # it is said below the text already
+        self.text_read.emit()
+
+    def _mark_syntax(self, error: JSONTextError) -> None:
+        if not error.line:
+            return
+        lines = self.text().split("\n", error.line)[: error.line]
+        start = sum(len(line) + 1 for line in lines[:-1]) + error.column - 1
+        self.box.set_marks([Mark(start, start + 1, error.problem)])
 
     def _say(self, problem: str) -> None:
         set_label_text(self.error_label, problem)

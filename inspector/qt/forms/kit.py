@@ -16,6 +16,7 @@ from inspector.qt.forms.choiceeditors import (
 from inspector.qt.forms.editor import Editor, EditorMaker, OnChange
 from inspector.qt.forms.jsonfieldeditor import JsonEditor
 from inspector.qt.forms.listeditor import ListEditor, TupleEditor
+from inspector.qt.forms.longjson import LongJsonEditor
 from inspector.qt.forms.look import Look
 from inspector.qt.forms.mapeditor import MapEditor
 from inspector.qt.forms.objecteditor import ObjectEditor
@@ -60,7 +61,7 @@ class FormKit:
         self._budget.left = _ROWS_AT_ONCE
 
     def makers(self, field: Field) -> Sequence[EditorMaker]:
-        return (*self._own_makers(field), self._json)
+        return (*self._own_makers(field), self._long_json, self._json)
 
     def _own_makers(self, field: Field) -> Sequence[EditorMaker]:
         match field:
@@ -110,6 +111,9 @@ class FormKit:
 
     def _long(self, field: Field, on_change: OnChange) -> Editor:
         return LongTextEditor(self.look, field, on_change)
+
+    def _long_json(self, field: Field, on_change: OnChange) -> Editor:
+        return LongJsonEditor(self.look, field, on_change)
 
     def _json(self, field: Field, on_change: OnChange) -> Editor:
         return JsonEditor(self.look, field, on_change)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
-from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems
 from inspector.qt.forms.indent import Indented
 from inspector.qt.forms.itemrow import ItemRow, focus_after_removal
 from inspector.qt.forms.lazyrows import LazyRows
@@ -26,7 +26,7 @@ _ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
 class ItemsEditor(Editor):
     """What lists and tuples have in common. More than MOST_ROWS items are left to raw JSON.
 
-    Rows are made as they come into view; what is not made yet holds its draft in `_waiting`.
+    Rows are made as they come into view; an item whose row is not made yet holds its draft all the same.
     """
 
     def __init__(self, kit: Kit, field: ListField | TupleField, on_change: OnChange) -> None:
@@ -35,8 +35,8 @@ class ItemsEditor(Editor):
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT
         self._is_set = False
-        self._made: list[ItemRow] = []
-        self._waiting: list[Draft] = []
+        self._drafts: list[Draft] = []  # of the items whose rows are not made yet
+        self._rows: list[ItemRow | None] = []
         self._problems: Problems = {}
         self._pointer = ""
         self.widget = QWidget()
@@ -45,7 +45,12 @@ class ItemsEditor(Editor):
         column.setSpacing(SPACE_1)
         self._frame = Indented(kit.depth)
         self._lazy = LazyRows(
-            self._kit, lambda: len(self._waiting), self._make_next, spacing=SPACE_1, height=_ROW_HEIGHT
+            self._kit,
+            lambda: len(self._rows),
+            lambda place: self._rows[place],
+            self._make,
+            spacing=SPACE_1,
+            height=_ROW_HEIGHT,
         )
         self._frame.column.addWidget(self._lazy)
         self._frame.set_indented(True)
@@ -61,10 +66,13 @@ class ItemsEditor(Editor):
     def rows(self) -> list[ItemRow]:
         """All rows; makes those that are not made yet."""
         self._lazy.make_all()
-        return self._made
+        return self._made()
 
     def draft(self) -> Draft:
-        return [row.draft() for row in self._made] + self._waiting if self._is_set else self._unwritten
+        if not self._is_set:
+            return self._unwritten
+        pairs = zip(self._rows, self._drafts, strict=True)
+        return [draft if row is None else row.draft() for row, draft in pairs]
 
     def set_draft(self, draft: Draft) -> bool:
         items = draft if isinstance(draft, list) else []
@@ -77,17 +85,18 @@ class ItemsEditor(Editor):
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         self._problems, self._pointer = problems, pointer
-        for place, row in enumerate(self._made):
-            row.show_problems(problems, child(pointer, place))
+        for place, row in enumerate(self._rows):
+            if row is not None:
+                row.show_problems(problems, child(pointer, place))
 
     def mark_touched(self) -> None:
-        for row in self._made:
+        for row in self._made():
             row.mark_touched()
 
     def at(self, path: Sequence[str]) -> QWidget:
-        if not path or not path[0].isdecimal() or int(path[0]) >= len(self._made) + len(self._waiting):
+        if not path or not path[0].isdecimal() or int(path[0]) >= len(self._rows):
             return self.widget
-        return self.rows[int(path[0])].at(path[1:])
+        return self._row_at(int(path[0])).at(path[1:])
 
     # -------------------------------------------------------------- rows
 
@@ -102,43 +111,48 @@ class ItemsEditor(Editor):
         return row
 
     def _set_items(self, items: list[Draft]) -> None:
-        while len(self._made) > len(items):
-            self._drop(self._made[-1])
-        for row, item in zip(self._made, items, strict=False):
-            row.set_draft(item)
-        self._waiting = items[len(self._made) :]
-        self._lazy.fill()
+        for row in self._rows[len(items) :]:
+            _drop(row)
+        del self._rows[len(items) :]
+        self._rows += [None] * (len(items) - len(self._rows))
+        self._drafts = items
+        for row, item in zip(self._rows, items, strict=True):
+            if row is not None:
+                row.set_draft(item)
+        self._lazy.reset()
         self._show_state()
 
-    def _make_next(self) -> None:
-        place = len(self._made)
+    def _make(self, place: int) -> ItemRow:
         row = self._make_row(place)
-        row.set_draft(self._waiting.pop(0))
+        row.set_draft(self._drafts[place])
         if self._problems:
             row.show_problems(self._problems, child(self._pointer, place))
-        self._lazy.insert(place, row)
-        self._made.append(row)
+        self._rows[place] = row
         self._show_buttons()
+        return row
 
-    def _drop(self, row: ItemRow) -> None:
-        self._made.remove(row)
-        self._lazy.column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
+    def _made(self) -> list[ItemRow]:
+        return [row for row in self._rows if row is not None]
+
+    def _row_at(self, place: int) -> ItemRow:
+        self._lazy.show_row(place)
+        row = self._rows[place]
+        assert row is not None
+        return row
 
     # -------------------------------------------------------------- what the person does
 
     def _on_add_clicked(self) -> None:
         self._is_set = True
-        place = len(self._made) + len(self._waiting)
-        self._waiting.append(start(self._field_at(place)))
-        self._lazy.make_all()
-        self._made[-1].slot.editor.set_focus()
+        self._drafts.append(start(self._field_at(len(self._rows))))
+        self._rows.append(None)
+        self._lazy.reset()
+        self._row_at(len(self._rows) - 1).slot.editor.set_focus()
         self._finish_change()
 
     def _on_move_clicked(self, row: ItemRow, step: int, _checked: bool = False) -> None:
         """Exchange the values of two neighbours; focus goes along, so that moving on takes one key."""
-        other = self.rows[self._made.index(row) + step]
+        other = self._row_at(self._rows.index(row) + step)
         mine, theirs = row.draft(), other.draft()
         row.set_draft(theirs)
         other.set_draft(mine)
@@ -146,38 +160,43 @@ class ItemsEditor(Editor):
         self._finish_change()
 
     def _on_remove_clicked(self, row: ItemRow, _checked: bool = False) -> None:
-        place = self._made.index(row)
-        self._drop(row)
-        focus_after_removal(self._made[place:] or self._removable(), 0, self.add_button)
+        place = self._rows.index(row)
+        del self._rows[place], self._drafts[place]
+        _drop(row)
+        self._lazy.reset()
+        nearest = [one for one in self._rows[place:] or self._removable() if one is not None]
+        focus_after_removal(nearest, self.add_button)
         self._finish_change()
 
-    def _removable(self) -> list[ItemRow]:
-        return self._made[-1:]
+    def _removable(self) -> list[ItemRow | None]:
+        return self._rows[-1:]
 
     def _finish_change(self) -> None:
         self._show_state()
         self._on_change()
 
     def _can_add(self) -> bool:
-        return len(self._made) + len(self._waiting) < MOST_ROWS
+        return len(self._rows) < MOST_ROWS
 
     def _add_words(self) -> str:
         return "Add item"
 
     def _show_state(self) -> None:
-        has_rows = bool(self._made or self._waiting)
-        words = "empty list" if self._is_set else unwritten_words(self._field, self._unwritten)
+        has_rows = bool(self._rows)
+        words = "empty list" if self._is_set else "null" if self._unwritten is None else ""
         add = self._add_words()
-        self.add_button.setText(add if has_rows or words == "not set" else f"{add} ({words})")
+        self.add_button.setText(add if has_rows or not words else f"{add} ({words})")
         self.add_button.setEnabled(self._can_add())
         self._frame.setVisible(has_rows)
         self._show_buttons()
 
     def _show_buttons(self) -> None:
-        last = len(self._made) + len(self._waiting) - 1
-        for place, row in enumerate(self._made):
-            row.up_button.setEnabled(place > 0)
-            row.down_button.setEnabled(place < last)
+        for place, row in enumerate(self._rows):
+            if row is not None:
+                row.up_button.setEnabled(place > 0)
+                row.down_button.setEnabled(place < len(self._rows) - 1)
+                title = one_line(row.field.title)
+                row.set_title(f"{place + 1}. {title}" if title else f"{place + 1}.")
 
 
 class ListEditor(ItemsEditor):
@@ -220,8 +239,7 @@ class TupleEditor(ItemsEditor):
         field = self._field_at(place)
         if place >= len(self._tuple.items):
             return super()._make_row(place)
-        title = f"{place + 1}. {one_line(field.title)}" if field.title else f"{place + 1}."
-        return ItemRow(self._kit, field, self._on_change, title=title, is_fixed=True)
+        return ItemRow(self._kit, field, self._on_change, is_fixed=True)
 
     def _on_add_clicked(self) -> None:
         if self._is_set:
@@ -229,12 +247,12 @@ class TupleEditor(ItemsEditor):
             return
         self._is_set = True
         self._set_items([])
-        if self._made:
-            self._made[0].slot.editor.set_focus()
+        if self._rows:
+            self._row_at(0).slot.editor.set_focus()
         self._finish_change()
 
-    def _removable(self) -> list[ItemRow]:
-        return self._made[len(self._tuple.items) :][-1:]
+    def _removable(self) -> list[ItemRow | None]:
+        return self._rows[len(self._tuple.items) :][-1:]
 
     def _can_add(self) -> bool:
         return super()._can_add() and (not self._is_set or self._tuple.rest is not None)
@@ -248,6 +266,12 @@ class TupleEditor(ItemsEditor):
 
     def _show_buttons(self) -> None:
         super()._show_buttons()
-        fixed = len(self._tuple.items)
-        if len(self._made) > fixed:
-            self._made[fixed].up_button.setEnabled(False)
+        first = self._rows[len(self._tuple.items) :][:1]
+        if first and first[0] is not None:
+            first[0].up_button.setEnabled(False)  # above it are the places that stay
+
+
+def _drop(row: ItemRow | None) -> None:
+    if row is not None:
+        row.hide()
+        row.deleteLater()

@@ -8,28 +8,29 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems
 from inspector.qt.forms.indent import Indented
 from inspector.qt.forms.itemrow import ItemRow, focus_after_removal
 from inspector.qt.forms.lazyrows import LazyRows
 from inspector.qt.forms.look import mark_error
 from inspector.qt.forms.textbox import TextLine, is_plain_line
-from inspector.qt.theme import SPACE_1, SPACE_3
-from inspector.schema.fields import JsonField, MapField
+from inspector.qt.theme import SPACE_1
+from inspector.schema.fields import JsonField, MapField, UnionField
 from inspector.schema.start import start
 from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child
 
 MOST_ROWS = 500
-_ROW_HEIGHT = 68
+_ROW_HEIGHT = 32
 _NOT_ALLOWED = JsonField(reason="The schema allows no such key.")
 _TAKEN = "is a field of its own above"
 
 
 class MapRow(ItemRow):
-    """A key, and its value below. The kind of the value may depend on the key."""
+    """A key and its value. The kind of the value may depend on the key."""
 
     def __init__(self, kit: Kit, map_field: MapField, key: str, on_change: OnChange) -> None:
-        super().__init__(kit, map_field.value_for(key) or _NOT_ALLOWED, on_change)
+        field = map_field.value_for(key) or _NOT_ALLOWED
+        super().__init__(kit, field, on_change, is_wide=isinstance(field, UnionField | JsonField))
         self._map = map_field
         self.up_button.hide()
         self.down_button.hide()
@@ -38,7 +39,14 @@ class MapRow(ItemRow):
         self.key_line.setPlaceholderText("key")
         self.key_line.setAccessibleName("Key")
         self.key_line.textEdited.connect(self._on_key_edited)
-        self.column.insertWidget(0, self.key_line)
+        if self.is_tall:
+            self.head.insertWidget(0, self.key_line, 1)
+            assert self.title_label is not None
+            self.title_label.hide()
+        else:
+            self.head.insertWidget(0, self.key_line, 2)
+            self.head.insertSpacing(1, SPACE_1)
+            self.head.setStretch(2, 3)
         QWidget.setTabOrder(self.key_line, self.slot.editor.widget)
 
     @property
@@ -63,8 +71,8 @@ class MapRows(QWidget):
         self.taken = taken
         self._kit = kit.deeper()
         self._on_change = on_change
-        self._made: list[MapRow] = []
-        self._waiting: list[tuple[str, Draft]] = []
+        self._pairs: list[tuple[str, Draft]] = []  # of the rows that are not made yet
+        self._rows: list[MapRow | None] = []
         self._problems: Problems = {}
         self._pointer = ""
         column = QVBoxLayout(self)
@@ -73,7 +81,12 @@ class MapRows(QWidget):
         self._frame = Indented(kit.depth)
         self._frame.set_indented(True)
         self._lazy = LazyRows(
-            self._kit, lambda: len(self._waiting), self._make_next, spacing=SPACE_3, height=_ROW_HEIGHT
+            self._kit,
+            lambda: len(self._rows),
+            lambda place: self._rows[place],
+            self._make,
+            spacing=SPACE_1,
+            height=_ROW_HEIGHT,
         )
         self._frame.column.addWidget(self._lazy)
         column.addWidget(self._frame)
@@ -87,44 +100,57 @@ class MapRows(QWidget):
     def rows(self) -> list[MapRow]:
         """All rows; makes those that are not made yet."""
         self._lazy.make_all()
-        return self._made
+        return [row for row in self._rows if row is not None]
 
     def pairs(self) -> tuple[tuple[str, Draft], ...]:
-        return (*((row.key, row.draft()) for row in self._made), *self._waiting)
+        both = zip(self._rows, self._pairs, strict=True)
+        return tuple(pair if row is None else (row.key, row.draft()) for row, pair in both)
 
     def set_pairs(self, pairs: Sequence[tuple[str, Draft]]) -> None:
-        for row in list(self._made):
-            self._drop(row)
-        self._waiting = list(pairs)
-        self._lazy.fill()
+        for row in self._rows:
+            if row is not None:
+                row.hide()
+                row.deleteLater()
+        self._rows = [None] * len(pairs)
+        self._pairs = list(pairs)
+        self._lazy.reset()
         self._show_state()
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         self._problems, self._pointer = problems, pointer
-        for row in self._made:
-            self._show_row_problems(row)
+        for row in self._rows:
+            if row is not None:
+                self._show_row_problems(row)
 
     def at(self, path: Sequence[str]) -> QWidget | None:
-        row = next((row for row in self.rows if path and row.key == path[0]), None)
-        return row.at(path[1:]) if row is not None else None
+        place = next((place for place, (key, _) in enumerate(self.pairs()) if path and key == path[0]), None)
+        return self._row_at(place).at(path[1:]) if place is not None else None
 
     def add(self) -> MapRow:
         """One more row, with the keyboard in its key."""
-        self._waiting.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
-        self._lazy.make_all()
+        self._pairs.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
+        self._rows.append(None)
+        self._lazy.reset()
         self._show_state()
-        self._made[-1].key_line.setFocus()
+        row = self._row_at(len(self._rows) - 1)
+        row.key_line.setFocus()
         self._on_change()
-        return self._made[-1]
+        return row
 
-    def _make_next(self) -> None:
-        key, draft = self._waiting.pop(0)
+    def _make(self, place: int) -> MapRow:
+        key, draft = self._pairs[place]
         row = MapRow(self._kit, self.field, key, self._on_change)
         row.set_draft(draft)
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
-        self._lazy.insert(len(self._made), row)
-        self._made.append(row)
+        self._rows[place] = row
         self._show_row_problems(row)
+        return row
+
+    def _row_at(self, place: int) -> MapRow:
+        self._lazy.show_row(place)
+        row = self._rows[place]
+        assert row is not None
+        return row
 
     def _show_row_problems(self, row: MapRow) -> None:
         place = child(self._pointer, row.key)
@@ -134,28 +160,25 @@ class MapRows(QWidget):
             row.show_problems(self._problems, place)
 
     def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
-        place = self._made.index(row)
-        self._drop(row)
-        focus_after_removal(list(self._made), place, self.add_button)
+        place = self._rows.index(row)
+        del self._rows[place], self._pairs[place]
+        row.hide()
+        row.deleteLater()
+        self._lazy.reset()
+        nearest: list[ItemRow] = [one for one in self._rows[place:] or self._rows[-1:] if one is not None]
+        focus_after_removal(nearest, self.add_button)
         self._show_state()
         self._on_change()
 
-    def _drop(self, row: MapRow) -> None:
-        self._made.remove(row)
-        self._lazy.column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
-
     def _show_state(self) -> None:
-        self._frame.setVisible(bool(self._made or self._waiting))
-        self.add_button.setEnabled(len(self._made) + len(self._waiting) < MOST_ROWS)
+        self._frame.setVisible(bool(self._rows))
+        self.add_button.setEnabled(len(self._rows) < MOST_ROWS)
 
 
 class MapEditor(Editor):
     """A map: not set, null, or rows. More than MOST_ROWS keys are left to raw JSON."""
 
     def __init__(self, kit: Kit, field: MapField, on_change: OnChange) -> None:
-        self._field = field
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT
         self._is_set = False
@@ -192,6 +215,6 @@ class MapEditor(Editor):
         self._on_change()
 
     def _show_state(self) -> None:
-        words = "empty object" if self._is_set else unwritten_words(self._field, self._unwritten)
+        words = "empty object" if self._is_set else "null" if self._unwritten is None else ""
         has_rows = bool(self._is_set and self.map_rows.pairs())
-        self.add_button.setText("Add key" if has_rows or words == "not set" else f"Add key ({words})")
+        self.add_button.setText("Add key" if has_rows or not words else f"Add key ({words})")

@@ -42,15 +42,20 @@ class Members(QWidget):
         self._now = effective(field, {})
         self._members: dict[str, Member] = {member.name: member for member in self._now.members}
         self._names = list(self._members)
-        self._made = 0  # so many of the names, from the first, have their rows in the column
         self._rows: dict[str, FieldRow] = {}
+        self._hidden: set[str] = set()  # names of rows that do not apply now
         self._given: dict[str, Draft] = {}
         self._before: dict[str, Draft] = {}
         self._problems: Problems = {}
         self._pointer = ""
         self._was_touched = False
         self._lazy = LazyRows(
-            kit, lambda: len(self._names) - self._made, self._make_next, spacing=SPACE_4, height=_ROW_HEIGHT
+            kit,
+            lambda: len(self._names),
+            lambda place: self._rows.get(self._names[place]),
+            self._make_row,
+            spacing=SPACE_4,
+            height=_ROW_HEIGHT,
         )
         self._keys: MapRows | None = None
         self._aside_label = small_label(kit.look, "")
@@ -58,7 +63,7 @@ class Members(QWidget):
         self.remove_button = TextButton("Remove them", kit.look.small, QPalette.ColorRole.Link)
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
-        self._lazy.fill()
+        self._lazy.reset()
         self._show_others()
 
     @property
@@ -108,9 +113,7 @@ class Members(QWidget):
     def at(self, path: Sequence[str]) -> QWidget:
         """The widget of a place inside; makes the rows up to it."""
         if path and path[0] in self._members:
-            while path[0] not in self._names[: self._made]:
-                self._make_next()
-            self._lazy.keep_room()
+            self._lazy.show_row(self._names.index(path[0]))
             return self._rows[path[0]].at(path[1:])
         found = self._keys.at(path) if self._keys is not None else None
         return found if found is not None else self
@@ -122,14 +125,8 @@ class Members(QWidget):
         draft = row.draft() if row is not None else self._given.get(name, ABSENT)
         return draft.draft if isinstance(draft, Aside) else draft
 
-    def _make_next(self) -> None:
-        name = self._names[self._made]
-        row = self._rows.get(name) or self._make_row(self._members[name])
-        self._lazy.insert(self._made, row)
-        row.show()
-        self._made += 1
-
-    def _make_row(self, member: Member) -> FieldRow:
+    def _make_row(self, place: int) -> FieldRow:
+        member = self._members[self._names[place]]
         row = FieldRow(self._kit, member, self._on_row_changed, self._lazy)
         if member.name in self._given:
             row.set_draft(self._draft_of(member.name))
@@ -163,29 +160,29 @@ class Members(QWidget):
         """Bring the rows in line with the members, keeping those that ask for the same as before."""
         if now is self._now:
             return
-        wanted = self._made
         self._now = now
         self._members = {member.name: member for member in now.members}
         self._names = list(self._members)
         for name, row in list(self._rows.items()):
             member = self._members.get(name)
             if member is None:
+                self._hidden.add(name)
                 row.hide()
             elif alike(row.member.field, member.field):
                 row.set_member(member)
             else:
                 self._drop(row)
-        self._made = 0
-        while self._made < min(max(wanted, len(self._rows)), len(self._names)):
-            self._make_next()
-        self._lazy.fill()
+        self._lazy.reset()
+        for name in self._hidden & self._members.keys():
+            self._rows[name].show()
+        self._hidden -= self._members.keys()
 
     def _drop(self, row: FieldRow) -> None:
         """A field of the same name asks for something else now: its value moves to a new row."""
         with suppress(FormError):  # what is no JSON cannot move; it was marked as such
             self._given[row.member.name] = row.slot.value_draft()
         del self._rows[row.member.name]
-        self._lazy.column.removeWidget(row)
+        self._hidden.discard(row.member.name)
         row.hide()
         row.deleteLater()
 
@@ -249,8 +246,11 @@ class Members(QWidget):
         column.setSpacing(SPACE_4)
         column.addWidget(self._lazy)
         column.addWidget(self._aside_label)
-        column.addWidget(self._unknown_label)
-        column.addWidget(self.remove_button, 0, Qt.AlignmentFlag.AlignLeft)
+        unknown = QVBoxLayout()
+        unknown.setSpacing(0)
+        unknown.addWidget(self._unknown_label)
+        unknown.addWidget(self.remove_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(unknown)
 
 
 def _in_schema_order(order: list[str], names: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
+from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems
 from inspector.qt.forms.indent import Indented
 from inspector.qt.forms.members import Members
 from inspector.schema.fields import ObjectField
@@ -78,8 +78,7 @@ class ObjectEditor(Editor):
         self.set_focus()
 
     def _show_state(self) -> None:
-        words = unwritten_words(self._field, self._unwritten)
-        self.fill_button.setText("Fill in" if words == "not set" else f"Fill in ({words})")
+        self.fill_button.setText("Fill in (null)" if self._unwritten is None else "Fill in")
         self.fill_button.setVisible(not self._is_set)
         self._frame.set_indented(self._is_set)
         if self.members is not None:

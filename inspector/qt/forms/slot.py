@@ -8,9 +8,12 @@ from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems
 from inspector.qt.forms.jsonfieldeditor import JsonEditor
+from inspector.qt.forms.longjson import LongJsonEditor, is_large
 from inspector.qt.forms.texteditors import LinesEditor, LongTextEditor
 from inspector.schema.fields import Field, JsonField, TextField
 from inspector.schema.values import ABSENT, Draft, FormError, Unreadable, finish
+
+_RAW_LEVELS = 2  # of every field, the last editors: for a large JSON value, and for any
 
 
 class Slot:
@@ -27,13 +30,15 @@ class Slot:
         self._on_change = on_change
         self._makers = kit.makers(field)
         self._level = 0
-        self.editor = self._make(0)
+        if isinstance(field, JsonField):
+            self._level = len(self._makers) - 1  # to be written, and not large yet
+        self.editor = self._make(self._level)
         layout.addWidget(self.editor.widget)
 
     @property
     def is_raw(self) -> bool:
         """Whether the value is shown as JSON although the field has an editor of its own."""
-        return isinstance(self.editor, JsonEditor) and not isinstance(self.field, JsonField)
+        return isinstance(self.editor, JsonEditor | LongJsonEditor) and not isinstance(self.field, JsonField)
 
     def draft(self) -> Draft:
         return self.editor.draft()
@@ -47,7 +52,7 @@ class Slot:
 
     def set_raw(self, draft: Draft) -> None:
         """Show a draft, of JSON alone, as JSON text, whatever the field."""
-        self._show(draft, len(self._makers) - 1)
+        self._show(draft, len(self._makers) - _RAW_LEVELS)
 
     def set_several_lines(self) -> None:
         """Give a text room for several lines, without changing it."""
@@ -82,10 +87,14 @@ class Slot:
 
     def _show(self, draft: Draft, first: int) -> None:
         for level in range(first, len(self._makers)):
+            if level == len(self._makers) - _RAW_LEVELS:
+                draft = self._as_json(draft)
+                if not is_large(draft):
+                    continue
             if level != self._level:
                 self._exchange(self._make(level))
                 self._level = level
-            if self.editor.set_draft(draft if level < len(self._makers) - 1 else self._as_json(draft)):
+            if self.editor.set_draft(draft):
                 return
 
     def _as_json(self, draft: Draft) -> Draft:
@@ -102,6 +111,8 @@ class Slot:
         had_focus = _has_focus(self.editor.widget)
         if isinstance(self.editor, LongTextEditor):
             self._edit_text(draft)
+        elif isinstance(self.editor, LongJsonEditor):
+            self._show(draft, len(self._makers) - 1)
         else:
             self.set_draft(draft)
         if had_focus:

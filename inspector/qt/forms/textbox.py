@@ -93,6 +93,7 @@ class TextBox(QPlainTextEdit):
     def __init__(self, font: QFont, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text: str | None = None
+        self._rows: str | None = None
         self._lines_shown = _LINES_SHOWN
         self.setProperty("kind", "input")
         self.setFont(font)
@@ -108,7 +109,9 @@ class TextBox(QPlainTextEdit):
 
     def rows(self) -> str:
         """What is in the document."""
-        return self.document().toRawText().replace("\u2029", "\n")
+        if self._rows is None:
+            self._rows = self.document().toRawText().replace("\u2029", "\n")
+        return self._rows
 
     def set_text(self, text: str) -> bool:
         """Show a text; False when it would not come back exactly."""
@@ -134,7 +137,7 @@ class TextBox(QPlainTextEdit):
         return data
 
     def _on_changed(self) -> None:
-        self._text = None
+        self._text = self._rows = None
         self._fit_height()
 
     def _fit_height(self) -> None:

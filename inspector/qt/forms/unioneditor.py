@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from inspector.qt.forms.editor import Editor, Kit, OnChange, Problems, unwritten_words
 from inspector.qt.forms.look import mark_error
 from inspector.qt.forms.slot import Slot
+from inspector.qt.forms.texteditors import LineEditor
 from inspector.qt.forms.variantpicker import VariantPicker
 from inspector.qt.theme import SPACE_1
 from inspector.schema.active import picked
@@ -19,6 +20,7 @@ from inspector.schema.values import ABSENT, Draft, FormError, Picked
 
 _NOTHING = -1
 _NULL = -2
+_BESIDE = QBoxLayout.Direction.LeftToRight
 
 
 class UnionEditor(Editor):
@@ -33,6 +35,7 @@ class UnionEditor(Editor):
         self._on_change = on_change
         self._current = _NOTHING
         self._slots: dict[int, Slot] = {}
+        self._places: list[QVBoxLayout] = []
         self._problems: Problems = {}
         self._pointer = ""
         self._was_touched = False
@@ -42,10 +45,10 @@ class UnionEditor(Editor):
         labels = [unwritten_words(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
         self.picker = VariantPicker(kit.look, labels, kit.depth, self._on_picked)
         self.widget = QWidget()
-        self._column = QVBoxLayout(self.widget)
+        self._column = QBoxLayout(QBoxLayout.Direction.TopToBottom, self.widget)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
-        self._column.addWidget(self.picker)
+        self._column.addWidget(self.picker, 2)
         self.widget.setFocusProxy(self.picker)
 
     @property
@@ -127,7 +130,10 @@ class UnionEditor(Editor):
     def _slot_of(self, variant: int) -> Slot:
         if variant not in self._slots:
             field = self._field.variants[variant].field
-            self._slots[variant] = Slot(self._kit, field, self._column, self._on_change)
+            place = QVBoxLayout()
+            self._column.addLayout(place, 3)
+            self._places.append(place)
+            self._slots[variant] = Slot(self._kit, field, place, self._on_change)
         return self._slots[variant]
 
     def _show(self, variant: int) -> None:
@@ -137,10 +143,21 @@ class UnionEditor(Editor):
             # A constant is said by the picker already.
             is_said = isinstance(slot.field, ConstField) and not slot.is_raw
             slot.editor.widget.setVisible(place == variant and not is_said)
+        self._column.setDirection(_BESIDE if self._fits_beside() else QBoxLayout.Direction.TopToBottom)
+
+    def _fits_beside(self) -> bool:
+        """A drop-down and a line stand side by side."""
+        return (
+            self.picker.box is not None and self.slot is not None and isinstance(self.slot.editor, LineEditor)
+        )
 
     def _forget(self) -> None:
         """Another value comes: what was typed in other variants belonged to the one before."""
         for slot in self._slots.values():
             slot.editor.widget.hide()
             slot.editor.widget.deleteLater()
+        for place in self._places:
+            self._column.removeItem(place)
+            place.deleteLater()
         self._slots.clear()
+        self._places.clear()

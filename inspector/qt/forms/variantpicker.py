@@ -13,6 +13,7 @@ from inspector.qt.forms.look import Look
 from inspector.qt.widgets.segments import Segments
 
 _LEVEL_WIDTH = 24
+_LEAST_WIDTH = 96
 
 
 class VariantPicker(QWidget):
@@ -34,6 +35,7 @@ class VariantPicker(QWidget):
             self.setFocusProxy(self.segments)
         else:
             self.box = QuietComboBox()
+            self.box.setMinimumWidth(_LEAST_WIDTH)
             self.box.addItems(shown)
             self.box.activated.connect(on_picked)
             column.addWidget(self.box)

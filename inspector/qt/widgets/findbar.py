@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from inspector.base import units
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
-from inspector.qt.widgets.codeedit import CodeEdit
 from inspector.qt.widgets.labels import Muted
 from inspector.qt.widgets.searchfield import SearchField
 
 MAX_MATCHES = 10_000
 
 
+class Findable(Protocol):
+    """A text to find in: a `CodeEdit`, or an editor of the same manners."""
+
+    def textCursor(self) -> QTextCursor: ...
+
+    def shown_text(self) -> str: ...
+
+    def set_matches(self, matches: list[tuple[int, int]], current: int) -> None: ...
+
+
 class FindBar(QWidget):
-    """A strip above a `CodeEdit`; Enter goes on, Shift+Enter back, Escape closes. Ignores case.
+    """A strip above a text; Enter goes on, Shift+Enter back, Escape closes. Ignores case.
 
     Signals:
         closed: The person is done; focus belongs back in the code.
@@ -27,7 +37,7 @@ class FindBar(QWidget):
 
     closed = Signal()
 
-    def __init__(self, theme: Theme, code: CodeEdit, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, code: Findable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._code = code
