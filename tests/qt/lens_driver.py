@@ -200,12 +200,14 @@ class Lens:
         return self.dialogs(kind)[0]
 
     def call(self, tool: str, arguments: JSONObject | None = None) -> CallOutcome:
-        """Call a tool of the server in front, and wait for what is shown of it."""
+        """Call a tool of the server in front, and wait for what is shown of it. Consent is given."""
         assert self.tools.choose(tool), f"no tool {tool!r} in the list"
         if arguments is not None:
             self.tools.call_view.arguments.set_arguments(arguments)
         with self.bot.waitSignal(self.tools.call_view.result.shown, timeout=PATIENCE) as shown:
             self.do("tool.call")
+            if self.tools.call_view.alert.text("consent"):
+                self.press("Call it", self.tools.call_view.alert)
         outcome = shown.args[0]
         assert isinstance(outcome, CallOutcome)
         return outcome

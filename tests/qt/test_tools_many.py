@@ -98,4 +98,4 @@ def test_drawer_has_one_strip_open_at_a_time(lens: Lens) -> None:
     assert [strip.isVisibleTo(view) for strip in strips] == [False, False, True]
     lens.do("call.watch")
     assert not view.drawer.isVisibleTo(view)
-    assert "Call it every" not in words_on(view)
+    assert "Every" not in words_on(view)

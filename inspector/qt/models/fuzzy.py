@@ -8,6 +8,7 @@ from itertools import pairwise
 
 _BOUNDARY = re.compile(r"(?:^|(?<=[\W_]))\w|(?<=[a-z0-9])[A-Z]")
 _IN_REST = 6  # worse than anywhere in the name
+_INITIALS = 2  # `gi` for get_issue
 _SCATTERED = 12
 
 
@@ -42,8 +43,9 @@ class Query:
                 score += _place_score(haystack, start, end)
                 places += range(start, min(start + len(word), end))
             elif scattered.search(haystack, 0, end):
-                found = _best_letters(word, name, haystack)
-                score += _SCATTERED + _gaps(found)
+                starts = {start.start() for start in _BOUNDARY.finditer(name)}
+                found = _best_letters(word, haystack, starts, end)
+                score += _INITIALS if starts.issuperset(found) else _SCATTERED + _gaps(found)
                 places += found
             else:
                 return None
@@ -64,16 +66,15 @@ def _place_score(text: str, start: int, end: int) -> int:
     return 3 if text[start - 1].isalnum() else 1
 
 
-def _best_letters(word: str, name: str, text: str) -> list[int]:
+def _best_letters(word: str, text: str, starts: set[int], end: int) -> list[int]:
     """Beginnings of words first, where the rest still fits after them; else the first letters that fit."""
-    starts = {match.start() for match in _BOUNDARY.finditer(name)}
     places: list[int] = []
     at = 0
     for place, letter in enumerate(word):
         here = text.find(letter, at)
         if here not in starts and not (places and here == places[-1] + 1):
             better = next((start for start in sorted(starts) if start >= at and text[start] == letter), None)
-            if better is not None and _fits(word[place + 1 :], text, better + 1, len(name)):
+            if better is not None and _fits(word[place + 1 :], text, better + 1, end):
                 here = better
         places.append(here)
         at = here + 1

@@ -28,6 +28,7 @@ _TURN_S = 0.006
 _STRIDE = 64
 _NOWHERE = QModelIndex()
 _RECENT_BONUS = 4
+_MOST_PICKS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,8 @@ class PickModel(QAbstractListModel):
         self._show([_Row(pick) for pick in shown[:MOST_SHOWN]], len(self._picks))
 
     def _matching(self) -> Iterator[None]:
-        found: list[tuple[tuple[int, int, int, int], _Row]] = []
+        # One number for each, not a tuple: the garbage collector would look at thousands of them.
+        found: list[int] = []
         query, recent = self._query, self._recent
         for place, pick in enumerate(self._picks):
             if place % _STRIDE == 0:
@@ -178,9 +180,14 @@ class PickModel(QAbstractListModel):
                 used = recent.get(pick.key)
                 score = match.score if used is None else match.score - _RECENT_BONUS
                 age = len(recent) if used is None else used
-                found.append(((score, age, len(pick.text), place), _Row(pick, match.places)))
-        best = heapq.nsmallest(MOST_SHOWN, found, key=lambda each: each[0])
-        self._show([row for _, row in best], len(found))
+                found.append(_rank(score, age, len(pick.text), place))
+        best = [rank % _MOST_PICKS for rank in heapq.nsmallest(MOST_SHOWN, found)]
+        self._show([self._matched(place) for place in best], len(found))
+
+    def _matched(self, place: int) -> _Row:
+        pick = self._picks[place]
+        match = self._query.match(pick.text, self._haystacks[place])
+        return _Row(pick, match.places if match is not None else ())
 
     def _show(self, rows: list[_Row], found: int) -> None:
         self._timer.stop()
@@ -188,3 +195,10 @@ class PickModel(QAbstractListModel):
         self._rows, self._found = rows, found
         self.endResetModel()
         self.searched.emit()
+
+
+def _rank(score: int, age: int, length: int, place: int) -> int:
+    """One number that sorts by each of these in turn."""
+    return (
+        (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
+    ) * _MOST_PICKS + place

@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.labels import Muted
 
-_MOST_ROWS = 14
+_LEAST_ROWS, _MOST_ROWS = 3, 14
 _MOST_OF_NOTE = 0.5
 _WALKING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -93,6 +93,7 @@ class PickerPopup(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setItemDelegate(_PickRows(theme, roles, self.list))
+        self.list.setStyleSheet("QListView { background: transparent; }")  # the ground is the popup's
         self.list.clicked.connect(self._on_clicked)
         self._footer = Muted(theme)
         self._lay_out()
@@ -111,13 +112,14 @@ class PickerPopup(QWidget):
     def open_over(self, window: QWidget, width: int) -> None:
         """At the top of a window, in the middle."""
         wide = min(width, max(window.width() - 2 * SPACE_3, 200))
-        self._fit(wide)
+        self._fit(wide, _MOST_ROWS)
         place = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))
         self._open_at(place)
 
     def open_above(self, widget: QWidget, width: int) -> None:
         """With its foot at the head of a widget, such as the button that it belongs to."""
-        self._fit(width)
+        rows = self.list.model().rowCount()
+        self._fit(width, min(max(rows, _LEAST_ROWS), _MOST_ROWS))
         corner = widget.mapToGlobal(QPoint(widget.width(), 0))
         self._open_at(QPoint(corner.x() - width, corner.y() - self.height() - SPACE_1))
 
@@ -185,9 +187,9 @@ class PickerPopup(QWidget):
             self.picked.emit(row)
             self.close()
 
-    def _fit(self, width: int) -> None:
+    def _fit(self, width: int, rows: int) -> None:
         self.setFixedWidth(width)
-        self.list.setFixedHeight(self._theme.row_height() * _MOST_ROWS)
+        self.list.setFixedHeight(self._theme.row_height() * rows)
         self.adjustSize()
 
     def _open_at(self, place: QPoint) -> None:

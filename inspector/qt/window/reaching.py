@@ -221,6 +221,7 @@ def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) ->
 
 
 def _picks(server: str, what: str, items: Sequence[Tool | Resource | Prompt]) -> Iterator[Pick]:
+    """Made one by one, as the model takes them in."""
     noun = what.removesuffix("s")
     for item in items:
         name = getattr(item, "uri", item.name)
@@ -233,5 +234,5 @@ def _counted(model: PickModel) -> str:
     shown, found = model.rowCount(), model.found
     if not found:
         return "Nothing fits."
-    more = f"the best {shown:,} of {found:,}" if shown < found else f"{found:,}"
+    more = f"{shown:,} of {found:,}" if shown < found else f"{found:,}"
     return f"{more} · ↑↓ to choose, Enter to go, Esc to close"

@@ -43,7 +43,6 @@ from inspector.qt.widgets.labels import Muted
 from inspector.schema.values import FormError
 
 _MOST_KEPT = 100  # outcomes of other tools
-_LEAST_WIDTH = 220
 
 Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
 
@@ -81,7 +80,7 @@ class CallView(QWidget):
         self.alert = Alert(theme)
         self.drawer = Drawer(theme)
         self.result = ResultView(bridge, theme)
-        self.running = RunningStrip(theme)
+        self.running = RunningStrip(theme, actions["tool.cancel"])
         self._summary = Muted(theme)
         self._saved_button = icon_button(actions["call.saved"])
         self.pickers = CallPickers(bridge, server, theme, self._saved_button)
@@ -220,7 +219,7 @@ class CallView(QWidget):
             ready.sent_arguments()  # what has no value is told before anything is sent
             await work(tool, ready)
         except UserError as exc:  # nothing was sent
-            self.alert.say("sending", exc.summary, exc.next_step, [self._actions["call.variables"]])
+            self.alert.say("sending", exc.summary, exc.next_step)
         finally:
             self._finish(turn)
 
@@ -306,8 +305,10 @@ class CallView(QWidget):
 
     def _ask(self, begin: Callable[[], None]) -> None:
         self._waiting = begin
-        words = "This tool says that it may delete or overwrite things."
+        words = "It may delete or overwrite things."
         self.alert.say("consent", words, "Call it?", [self._consent, self._refuse])
+        buttons = self.alert.findChildren(ActionButton)
+        next(each for each in buttons if each.text() == self._consent.text()).setFocus()
 
     def _on_consent(self) -> None:
         begin, self._waiting = self._waiting, None
@@ -400,7 +401,6 @@ class CallView(QWidget):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        left.setMinimumWidth(_LEAST_WIDTH)
         column = QVBoxLayout(left)
         column.setContentsMargins(0, SPACE_2, 0, 0)
         column.setSpacing(SPACE_1)
@@ -423,7 +423,7 @@ class CallView(QWidget):
         row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
         row.setSpacing(SPACE_1)
         row.addWidget(ActionButton(self._actions["tool.call"], "primary"))
-        row.addWidget(ActionButton(self._actions["tool.cancel"]))
+        row.addSpacing(SPACE_1)
         row.addWidget(self._summary, 1)
         row.addWidget(icon_button(self._actions["call.history"]))
         row.addWidget(self._saved_button)

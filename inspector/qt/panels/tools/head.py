@@ -60,9 +60,10 @@ class ToolHead(QWidget):
         hints.setSpacing(SPACE_1)
         for badge in self.hints:
             hints.addWidget(badge)
-        title.addLayout(hints)
+        hints.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
         column.setSpacing(SPACE_1)
         column.addLayout(title)
+        column.addLayout(hints)
         column.addWidget(self.description)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
@@ -13,7 +13,7 @@ from inspector.config.exactfile import read_exactly
 from inspector.engine.callmeta import meta_remarks
 from inspector.engine.toolhints import TaskChoice
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.labels import PlainLabel
 
 _LONGEST_TIMEOUT = 24 * 3600.0
 _TASK_TIPS = {
@@ -120,14 +120,17 @@ class OptionsStrip(QWidget):
         self._remark.setVisible(bool(words))
 
     def _lay_out(self, theme: Theme) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
+        grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
-        grid.addWidget(Muted(theme, "Timeout"), 0, 0)
+        grid.addWidget(PlainLabel(theme, "Timeout", tone="muted"), 0, 0)
         grid.addWidget(self.timeout, 0, 1, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(self.task, 0, 2)
-        grid.addWidget(Muted(theme, "_meta"), 1, 0)
+        grid.addWidget(PlainLabel(theme, "_meta", tone="muted"), 1, 0)
         grid.addWidget(self.meta, 1, 1, 1, 2)
-        grid.addWidget(self._remark, 2, 1, 1, 2)
         grid.setColumnStretch(2, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
+        column.setSpacing(SPACE_1)
+        column.addLayout(grid)
+        column.addWidget(self._remark)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer
-from PySide6.QtWidgets import QListView, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QSplitter, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
 from inspector.base.plaintext import one_line
@@ -21,7 +21,7 @@ from inspector.qt.models.tools import ToolsModel
 from inspector.qt.panels.tools.call import CallView
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.itemviews import dress_table
 from inspector.qt.widgets.markedrows import MarkedRows
 from inspector.qt.widgets.searchfield import SearchField
 from inspector.qt.widgets.toolbar import PanelHeader
@@ -45,7 +45,7 @@ class ToolsPanel(QWidget):
         self._wanted_call: SavedCall | None = None
         self.model = ToolsModel(self)
         self.search = SearchField(theme, "Search tools")
-        self.list = QListView()
+        self.list = QTableView()  # unlike a list view it does not lay out ten thousand rows one by one
         self.news = NewsStrip(theme)
         self.call_view = CallView(bridge, server, actions, theme)
         self._refreshing = Refreshing(bridge, f"list tools of {server}", self._list_tools, self)
@@ -109,7 +109,10 @@ class ToolsPanel(QWidget):
     def _make_content(self) -> QWidget:
         self.list.setAccessibleName("Tools")
         self.list.setModel(self.model)
-        dress_list(self.list, self._theme)
+        dress_table(self.list, self._theme)
+        self.list.horizontalHeader().hide()
+        self.list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFont(self._theme.mono_font(0.95))
         self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
         self._header.add_action(self._actions["tool.refresh"])
@@ -166,7 +169,7 @@ class ToolsPanel(QWidget):
         chosen = self.call_view.tool
         self._freshness = _freshness(listing)
         self.model.set_listing(listing)
-        QTimer.singleShot(0, self, self._tell_news)  # after the painting: it looks at every tool's schema
+        self._bridge.start("news of the tools", self._tell_news(), self)
         renewed = self.model.find(chosen.name) if chosen is not None else None
         if isinstance(renewed, Tool):
             self.call_view.set_tool(renewed)  # here also when a search hides it from the list
@@ -181,8 +184,8 @@ class ToolsPanel(QWidget):
         else:
             self._gate.explain("empty", "tool", "No tools", "The server's list of tools is empty.")
 
-    def _tell_news(self) -> None:
-        news = self.model.news()
+    async def _tell_news(self) -> None:
+        news = await self.model.news_soon()
         self.news.tell("tools", news)
         self.model.mark_new(news.added)
         self.model.set_marks(dict.fromkeys(news.changed, ("changed", "accent")))

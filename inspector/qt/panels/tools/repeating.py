@@ -10,7 +10,9 @@ from inspector.base.units import duration, plural
 from inspector.engine.repeating import MOST_IN_FLIGHT, MOST_TIMES, RepeatPlan, RepeatReport
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.labels import PlainLabel
+
+_BOX_WIDTH = 88
 
 
 class RepeatStrip(QWidget):
@@ -75,12 +77,11 @@ class RepeatStrip(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
-        grid.addWidget(Muted(theme, "Call it"), 0, 0)
+        grid.addWidget(PlainLabel(theme, "Times", tone="muted"), 0, 0)
         grid.addWidget(self.times, 0, 1)
-        grid.addWidget(Muted(theme, "times,"), 0, 2)
+        grid.addWidget(PlainLabel(theme, "At a time", tone="muted"), 0, 2)
         grid.addWidget(self.in_flight, 0, 3)
-        grid.addWidget(Muted(theme, "at a time"), 0, 4)
-        grid.setColumnStretch(5, 1)
+        grid.setColumnStretch(4, 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(ActionButton(self.run_action))
@@ -122,4 +123,5 @@ def _number(least: int, most: int, value: int, name: str) -> QSpinBox:
     box.setGroupSeparatorShown(True)
     box.setValue(value)
     box.setAccessibleName(name)
+    box.setMaximumWidth(_BOX_WIDTH)
     return box

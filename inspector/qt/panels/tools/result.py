@@ -126,6 +126,7 @@ class ResultView(QWidget):
         self._turn += 1
         self._answer = answer
         self.save_action.setEnabled(bool(answer))
+        self._save_button.setVisible(bool(answer))
         for badge in (self.badge, self.check_badge, self.change_badge):
             badge.set_text("")
         self._facts.setText("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
@@ -12,6 +13,7 @@ from inspector.base.units import duration
 from inspector.protocol.connection import Progressed
 from inspector.protocol.tasks import Task
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Muted
 
 _LEAST_SPAN_S = 0.2  # a rate over less says nothing
@@ -20,7 +22,7 @@ _LEAST_SPAN_S = 0.2  # a rate over less says nothing
 class RunningStrip(QWidget):
     """A bar, the server's words on how far it is, and the time. Hidden while nothing runs."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, cancel: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._started = 0
         self._first: tuple[float, float] | None = None  # when progress came first, and how much
@@ -35,8 +37,9 @@ class RunningStrip(QWidget):
         row = QHBoxLayout()
         row.addWidget(self._words, 1)
         row.addWidget(self._elapsed)
+        row.addWidget(ActionButton(cancel, "quiet"))
         column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
+        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_1, 0)
         column.setSpacing(SPACE_1)
         column.addWidget(self._bar)
         column.addLayout(row)

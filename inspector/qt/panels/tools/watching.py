@@ -10,7 +10,7 @@ from inspector.base.units import plural, time_of_day
 from inspector.engine.watching import DEFAULT_INTERVAL, LEAST_INTERVAL, MOST_INTERVAL, Sighting, WatchPlan
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.labels import Muted, PlainLabel
 
 
 class WatchStrip(QWidget):
@@ -34,7 +34,7 @@ class WatchStrip(QWidget):
         self._words = Muted(theme, wrap=True)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
-        row.addWidget(Muted(theme, "Call it every"))
+        row.addWidget(PlainLabel(theme, "Every", tone="muted"))
         row.addWidget(self.interval)
         row.addWidget(ActionButton(self.watch_action))
         row.addStretch(1)

@@ -1,0 +1,248 @@
+"""The command palette: everything there is, by a few letters and the keyboard alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, cast
+
+import pytest
+from PySide6.QtCore import QAbstractItemModel, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from inspector.config.savedcalls import SavedCall
+from inspector.engine.views import ServerStatus
+from inspector.qt.models.fuzzy import Query, haystack
+from inspector.qt.models.palette import MOST_SHOWN, Pick, PickModel, PlacesRole
+from inspector.qt.widgets.pickerpopup import PickerPopup
+from tests.qt.lens_driver import Lens, scripted
+from tests.qt.offering_stage import offering
+
+Check: TypeAlias = Callable[[QAbstractItemModel], None]
+
+
+def opened(lens: Lens) -> PickerPopup:
+    lens.do("app.palette")
+    popup = lens.window.reaching.popup
+    assert popup is not None
+    assert popup.isVisible()
+    return popup
+
+
+def rows(popup: PickerPopup) -> list[str]:
+    model = popup.list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+def go(lens: Lens, popup: PickerPopup, words: str) -> None:
+    """Type, and take the first that fits."""
+    QTest.keyClicks(popup.line, words)
+    lens.until(lambda: popup.words() != "Nothing fits.")
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    lens.until(lambda: lens.window.reaching.popup is None)
+
+
+# ------------------------------------------------------------------ matching
+
+
+@pytest.mark.parametrize(
+    ("words", "better", "worse"),
+    [
+        ("call", "call_tool", "recall"),
+        ("list", "add list", "enlisted"),
+        ("gi", "get_issue", "logging in"),
+        ("issue", "add_issue", "i s s u e"),
+        ("rti", "return_text_image", "restitution"),
+    ],
+)
+def test_better_places_score_better(words: str, better: str, worse: str) -> None:
+    query = Query(words)
+    good, bad = query.match(better, haystack(better, "")), query.match(worse, haystack(worse, ""))
+    assert good is not None
+    assert bad is not None
+    assert good.score < bad.score
+
+
+def test_letters_that_fit_are_told_and_beginnings_of_words_are_preferred() -> None:
+    name = "restart_return_image"
+    match = Query("rim").match(name, haystack(name, ""))
+    assert match is not None
+    assert "".join(name[place] for place in match.places) == "rim"
+    assert match.places[-2:] == (15, 16)
+
+
+def test_every_word_must_fit_and_words_are_found_in_the_note_too() -> None:
+    name, note = "add_issue", "tool · github"
+    assert Query("github add").match(name, haystack(name, note)) is not None
+    assert Query("gitlab add").match(name, haystack(name, note)) is None
+    assert Query("ghb").match(name, haystack(name, note)) is None, "letters are looked for in the name"
+
+
+def test_letters_whose_small_form_is_longer_do_not_shift_the_places() -> None:
+    name = "İİİx"
+    match = Query("x").match(name, haystack(name, ""))
+    assert match is not None
+    assert match.places == (3,)
+
+
+# ------------------------------------------------------------------ the model
+
+
+def picks(count: int) -> Iterator[Pick]:
+    for number in range(count):
+        yield Pick(f"k{number}", f"tool_number_{number}", "tool · server", "tool")
+
+
+def test_model_keeps_the_contract(qapp: QApplication, qtmodeltester: ModelTester) -> None:
+    model = PickModel()
+    check = cast(Check, qtmodeltester.check)
+    check(model)
+    model.set_picks(picks(30))
+    model.set_words("9")
+    model.finish()
+    check(model)
+
+
+def test_only_the_best_are_rows_and_all_are_counted(qapp: QApplication) -> None:
+    model = PickModel()
+    model.set_picks(picks(1_000))
+    model.finish()
+    assert model.rowCount() == MOST_SHOWN
+    assert model.found == 1_000
+    model.set_words("number_99")
+    model.finish()
+    assert model.index(0).data() == "tool_number_99"
+    names = [str(model.index(row).data()) for row in range(model.rowCount())]
+    assert all(name.startswith("tool_number_99") for name in names[:11])
+    assert "tool_number_909" in names[11:], "letters that do not stand together come after those that do"
+    assert model.found == len(names)
+    assert model.index(0).data(PlacesRole) == tuple(range(5, 14))
+
+
+def test_what_was_used_last_comes_first(qapp: QApplication) -> None:
+    model = PickModel()
+    model.set_picks(picks(100), recent=["k70", "k3"])
+    model.finish()
+    assert [model.index(row).data() for row in range(3)] == [
+        "tool_number_70",
+        "tool_number_3",
+        "tool_number_0",
+    ]
+    model.set_words("number")
+    model.finish()
+    assert model.index(0).data() == "tool_number_70"
+
+
+def test_twenty_thousand_are_searched_without_a_gap(qtbot: QtBot) -> None:
+    """Letter by letter; each search is begun while the one before may still run."""
+    gaps: list[float] = []
+    last = [time.perf_counter()]
+
+    def beat() -> None:
+        now = time.perf_counter()
+        gaps.append(now - last[0])
+        last[0] = now
+
+    heart = QTimer(interval=0)
+    heart.timeout.connect(beat)
+    model = PickModel()
+    heart.start()
+    model.set_picks(picks(20_000))
+    for end in range(1, len("tlnum 1999") + 1):
+        model.set_words("tlnum 1999"[:end])
+        qtbot.waitUntil(lambda: len(gaps) % 3 == 0, timeout=5_000)
+    qtbot.waitUntil(lambda: not model.is_searching, timeout=10_000)
+    heart.stop()
+    assert "1999" in str(model.index(0).data())
+    assert max(gaps) < 0.15, "a slice is a few milliseconds; the rest is room for a busy machine"
+
+
+# ------------------------------------------------------------------ in the window
+
+
+def test_palette_reaches_commands_and_remembers_what_was_used(lens: Lens) -> None:
+    lens.connect(scripted())
+    lens.window.show_tab("tools")
+    go(lens, opened(lens), "conso")
+    assert lens.workspace.tabs.tabText(lens.workspace.tabs.currentIndex()) == "Console"
+    popup = opened(lens)
+    assert rows(popup)[0] == "Console"
+    QTest.keyClick(popup.line, Qt.Key.Key_Escape)
+    assert not popup.isVisible()
+
+
+def test_palette_reaches_tools_of_servers_that_nobody_looked_at(lens: Lens) -> None:
+    lens.connect(scripted("one"))
+    lens.add(scripted("two", tools=[{"name": "only_here", "inputSchema": {"type": "object"}}]))
+    lens.app.bridge.connect_server("two")
+    lens.wait_for("two", ServerStatus.CONNECTED)
+    assert "two" not in lens.window.workspaces
+    popup = opened(lens)
+    QTest.keyClicks(popup.line, "onlyhere")
+    lens.until(lambda: rows(popup) == ["only_here"])
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert lens.workspace.view.name == "two"
+    lens.until(lambda: lens.tools.call_view.tool is not None)
+    tool = lens.tools.call_view.tool
+    assert tool is not None
+    assert tool.name == "only_here"
+
+
+def test_palette_reaches_resources_and_prompts(lens: Lens) -> None:
+    entry = offering(
+        "shelf",
+        resources=[{"uri": "x://deep/book", "name": "book"}],
+        prompts=[{"name": "first"}, {"name": "greet_somebody"}],
+        contents={"x://deep/book": [{"uri": "x://deep/book", "text": "Once upon"}]},
+    )
+    lens.add(entry)
+    lens.choose(entry.name)
+    lens.do("server.connect")
+    lens.wait_for(entry.name, ServerStatus.CONNECTED)
+    popup = opened(lens)
+    QTest.keyClicks(popup.line, "greet")
+    lens.until(lambda: rows(popup) == ["greet_somebody"])
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    lens.until(lambda: lens.workspace.prompts.view.prompt is not None)
+    lens.until(lambda: getattr(lens.workspace.prompts.view.prompt, "name", "") == "greet_somebody")
+    popup = opened(lens)
+    QTest.keyClicks(popup.line, "book")
+    lens.until(lambda: "book" in rows(popup))
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    lens.until(lambda: lens.sent("resources/read"))
+    assert lens.sent("resources/read") == [{"uri": "x://deep/book"}]
+
+
+def test_palette_reaches_saved_calls_of_another_server(lens: Lens) -> None:
+    lens.connect(scripted("one"))
+    lens.connect(scripted("two"))
+    saved = SavedCall("Hello from one", "echo", "one", {"text": "hello"})
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(saved)))
+    popup = opened(lens)
+    QTest.keyClicks(popup.line, "hello from")
+    lens.until(lambda: rows(popup) == ["Hello from one"])
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert lens.workspace.view.name == "one"
+    lens.until(lambda: lens.tools.call_view.editors.typed() == {"text": "hello"})
+
+
+def test_lists_are_fetched_once_and_again_when_the_server_says_so(lens: Lens) -> None:
+    lens.add(scripted("quiet"))
+    lens.app.bridge.connect_server("quiet")
+    lens.wait_for("quiet", ServerStatus.CONNECTED)
+    lens.window.workspaces.pop("quiet", None)
+    for _ in range(2):
+        popup = opened(lens)
+        lens.until(lambda: popup.words())  # noqa: B023
+        lens.until(lambda: lens.sent("tools/list"))
+        lens.settle()
+        popup.close()
+    asked = len(lens.sent("tools/list"))
+    assert asked <= 2
+    lens.app.bridge.list_changed.emit("quiet", "tools")
+    opened(lens).close()
+    lens.settle()
+    assert len(lens.sent("tools/list")) >= asked
