@@ -87,6 +87,26 @@ def test_wrong_arguments_are_shown_at_their_place_and_nothing_is_sent(lens: Lens
     assert lens.sent("tools/call")[0]["arguments"] == {"count": 11}
 
 
+def test_arguments_are_checked_in_full_as_they_are_typed(lens: Lens) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+    panel = lens.connect(scripted(tools=[{"name": "strict", "inputSchema": schema}]))
+    editor = panel.call_view.arguments
+    editor.show_json()
+    with lens.bot.waitSignal(editor.problems_changed, timeout=PATIENCE, check_params_cb=bool):
+        editor.json_view.box.setPlainText('{"a": "x", "b": 2}')
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    lens.do("tool.call_anyway")
+    lens.until(lambda: lens.sent("tools/call"))
+    assert lens.sent("tools/call")[0]["arguments"] == {"a": "x", "b": 2}
+
+
 def test_arguments_stay_when_going_to_another_tool_or_server_and_back(lens: Lens) -> None:
     other = {"name": "other", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
     number = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -12,6 +12,7 @@ from inspector.config.notkept import without_marks
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.panels.tools.validating import Validating
 from inspector.qt.theme import Theme
 from inspector.schema.values import FormError
 
@@ -38,6 +39,7 @@ class Editors(QStackedWidget):
         self._server = server
         self._theme = theme
         self._before = before  # what Tab comes from
+        self._validating = Validating(bridge, self)
         self._tool: Tool | None = None
         self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
         self._edited: set[str] = set()
@@ -97,7 +99,7 @@ class Editors(QStackedWidget):
         return renewed
 
     def _make(self, tool: Tool) -> ArgumentsEditor:
-        editor = ArgumentsEditor(self._theme, submit_keys=False)
+        editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validating)
         editor.set_schema(tool.input_schema)
         self.addWidget(editor)
         # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
