@@ -105,7 +105,7 @@ class TrafficHead(QWidget):
 
     def _fit_detail(self) -> None:
         """No narrower than its words: a long title gives way before a number that would mislead if cut."""
-        words = self._detail.fontMetrics().horizontalAdvance(self._detail.text())
+        words = self._detail.fontMetrics().horizontalAdvance(self._detail.text()) + SPACE_1
         self._detail.setMinimumWidth(min(words, self._detail_width) if self._is_tight else self._detail_width)
 
     def _arrange(self, *, is_narrow: bool) -> None:
