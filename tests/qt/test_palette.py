@@ -230,19 +230,31 @@ def test_palette_reaches_saved_calls_of_another_server(lens: Lens) -> None:
 
 
 def test_lists_are_fetched_once_and_again_when_the_server_says_so(lens: Lens) -> None:
-    lens.add(scripted("quiet"))
-    lens.app.bridge.connect_server("quiet")
-    lens.wait_for("quiet", ServerStatus.CONNECTED)
-    lens.window.workspaces.pop("quiet", None)
+    lens.connect(scripted("one"))
+    lens.add(scripted("two", tools=[{"name": "only_here"}]))
+    lens.app.bridge.connect_server("two")
+    lens.wait_for("two", ServerStatus.CONNECTED)
+    listed = len(lens.sent("tools/list"))
     for _ in range(2):
         popup = opened(lens)
-        lens.until(lambda: popup.words())  # noqa: B023
-        lens.until(lambda: lens.sent("tools/list"))
-        lens.settle()
+        QTest.keyClicks(popup.line, "onlyhere")
+        lens.until(lambda: rows(popup) == ["only_here"])  # noqa: B023
         popup.close()
-    asked = len(lens.sent("tools/list"))
-    assert asked <= 2
-    lens.app.bridge.list_changed.emit("quiet", "tools")
-    opened(lens).close()
-    lens.settle()
-    assert len(lens.sent("tools/list")) >= asked
+    assert len(lens.sent("tools/list")) == listed + 1
+    lens.app.bridge.list_changed.emit("two", "tools")
+    opened(lens)
+    lens.until(lambda: len(lens.sent("tools/list")) == listed + 2)
+
+
+def test_palette_opens_by_its_keys_wherever_the_person_types(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.window.show_tab("tools")
+    lens.window.activateWindow()
+    editor = panel.call_view.arguments
+    editor.show_json()
+    for place in (panel.search, editor.json_view.box, lens.window.traffic.table):
+        place.setFocus()
+        QTest.keyClick(place, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+        popup = lens.window.reaching.popup
+        assert popup is not None, place
+        popup.close()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTableView
+from pytestqt.qtbot import QtBot
 
 from inspector.engine.views import ServerStatus
+from inspector.protocol.types import Listing, Tool
+from inspector.qt.models.tools import ToolsModel
 from inspector.qt.panels.tools.panel import ToolsPanel
+from tests.bench.heartbeat import Heartbeat
 from tests.qt.lens_driver import Lens, faulty, scripted, words_on
 
 
@@ -72,6 +77,44 @@ def test_changed_list_is_fetched_and_the_chosen_tool_and_its_arguments_stay(lens
     lens.settle()
     assert chosen(panel) == "echo"
     assert panel.call_view.arguments.arguments() == {"text": "typed"}
+
+
+def test_changed_list_says_what_was_added_and_marks_it_until_it_is_looked_at(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.call("grows")
+    lens.until(lambda: panel.news.text("tools"))
+    assert panel.news.text("tools").startswith("The list of tools changed. 1 added: new_9.")
+    lens.until(lambda: panel.model.mark_of("new_9") == "new")
+    assert chosen(panel) == "grows"
+    panel.choose("new_9")
+    assert panel.model.mark_of("new_9") == ""
+
+
+def test_tool_whose_schema_changed_is_named_and_marked(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    before = panel.model.tools()
+    tools = [Tool.read({**tool.source, "description": "Another."}) for tool in before[:1]]
+    panel.model.set_listing(Listing((*tools, *before[2:])))
+    news = lens.run(panel.model.news_soon())
+    assert (news.added, news.removed, news.changed) == ((), ("fails",), ("echo",))
+
+
+def test_ten_thousand_tools_are_searched_letter_by_letter_without_a_gap(qtbot: QtBot) -> None:
+    view, model, heart = QTableView(), ToolsModel(), Heartbeat()
+    qtbot.addWidget(view)
+    view.setModel(model)
+    view.show()
+    words = "words " * 50
+    tools = [Tool.read({"name": f"tool_{number:05}", "description": words}) for number in range(10_000)]
+    model.set_listing(Listing(tuple(tools)))
+    heart.start()
+    for end in range(1, len("tool_099") + 1):
+        beats = len(heart.gaps)
+        model.set_words("tool_099"[:end])
+        qtbot.waitUntil(lambda: len(heart.gaps) > beats + 1 and not model.is_searching, timeout=5_000)  # noqa: B023
+    heart.stop()
+    assert model.rowCount() == 100
+    assert heart.worst_ms() < 150, "a slice is 10 ms; the rest is room for a busy machine"
 
 
 def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
