@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.base.jsonvalue import JSON, JSONObject
@@ -17,65 +17,20 @@ from inspector.qt.forms.choiceeditors import BooleanEditor, ChoiceEditor
 from inspector.qt.forms.fieldrow import FieldRow
 from inspector.qt.forms.form import SchemaForm
 from inspector.qt.forms.lazyrows import ROWS_AT_ONCE
-from inspector.qt.forms.listeditor import MOST_ROWS, ListEditor
+from inspector.qt.forms.listeditor import MOST_ROWS
 from inspector.qt.forms.objecteditor import ObjectEditor
 from inspector.qt.forms.texteditors import LinesEditor
 from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
 from inspector.schema.jsontext import write
 from inspector.schema.values import FormError
+from tests.qt.form_driver import FormDriver, pick_from_menu
 
 # The offscreen platform says so of raising windows and grabbing keys; it is not about our widgets.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 LEFT = Qt.MouseButton.LeftButton
-
-
-class FormDriver:
-    """A shown form, and hands to use it."""
-
-    def __init__(self, qtbot: QtBot, properties: JSONObject, **more: JSON) -> None:
-        self.bot = qtbot
-        self.form = SchemaForm(Theme(ICONS), build_form({"type": "object", "properties": properties, **more}))
-        qtbot.addWidget(self.form)
-        self.form.resize(480, 600)
-        with qtbot.waitActive(self.form):
-            self.form.show()
-
-    def row(self, name: str) -> FieldRow:
-        return next(row for row in self.form.rows() if row.member.name == name)
-
-    def line(self, name: str) -> QLineEdit:
-        widget = self.row(name).slot.editor.widget
-        assert isinstance(widget, QLineEdit)
-        return widget
-
-    def box(self, name: str) -> QPlainTextEdit:
-        widget = self.row(name).slot.editor.widget
-        assert isinstance(widget, QPlainTextEdit)
-        return widget
-
-    def type(self, widget: QWidget, keys: str) -> None:
-        widget.setFocus()
-        QTest.keyClicks(widget, keys)
-
-    def state(self, name: str) -> str:
-        return self.row(name).state_button.text().removesuffix(" ▾")
-
-    def choose(self, name: str, words: str) -> None:
-        """Pick an entry of the field's menu."""
-        pick_from_menu(self.row(name).open_state_menu(), words)
-
-    def list_editor(self, name: str) -> ListEditor:
-        editor = self.row(name).slot.editor
-        assert isinstance(editor, ListEditor)
-        return editor
-
-
-def pick_from_menu(menu: QMenu, words: str) -> None:
-    action = next(action for action in menu.actions() if action.text() == words)
-    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
 
 @pytest.fixture(autouse=True)

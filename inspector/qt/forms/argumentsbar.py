@@ -59,6 +59,10 @@ class ArgumentsBar(QWidget):
         set_label_text(self._message, message)
         self._message.setVisible(bool(message))
 
+    def message(self) -> str:
+        """The sentence that is said now, if any."""
+        return self._message.text()
+
     def show_problems(self, count: int) -> None:
         self.problems_button.setText(plural(count, "problem"))
         self.problems_button.setVisible(count > 0)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
+from inspector.qt.forms import taborder
 from inspector.qt.forms.fieldrow import FieldRow
 from inspector.qt.forms.kit import FormKit
 from inspector.qt.forms.look import small_label
@@ -101,6 +102,9 @@ class SchemaForm(QWidget):
         elif self._variants is not None:
             self._variants.set_draft(value or ABSENT)
         self._show_errors()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return taborder.step(self, forward) or super().focusNextPrevChild(forward)
 
     # -------------------------------------------------------------- what is wrong
 

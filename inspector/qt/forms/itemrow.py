@@ -23,14 +23,24 @@ def is_tall(field: Field) -> bool:
 class ItemRow(ValueRow):
     """An item. `set_title` names its place, where it has room for that.
 
+    Tab goes to `first`, which the caller lays out, before it goes to the editor.
     One that `is_wide` needs the whole width, whatever its field.
     `is_fixed` items stand at their place for good: they can be not set, but neither moved nor removed.
     """
 
     def __init__(
-        self, kit: Kit, field: Field, on_change: OnChange, *, is_fixed: bool = False, is_wide: bool = False
+        self,
+        kit: Kit,
+        field: Field,
+        on_change: OnChange,
+        *,
+        is_fixed: bool = False,
+        is_wide: bool = False,
+        first: QWidget | None = None,
     ) -> None:
         super().__init__(kit, on_change)
+        if first is not None:
+            first.setParent(self)  # Tab goes in the order in which a row gets its parts
         self.is_optional = is_fixed
         self.is_tall = is_wide or is_tall(field)
         self.head = QHBoxLayout()

@@ -49,15 +49,14 @@ def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
 
 
 def _plain(fields: list[Field]) -> list[Field]:
-    """Unions taken apart."""
+    """With the variants of unions."""
     found: list[Field] = []
     left = fields[::-1]
     while left and len(found) < _MOST_FIELDS:
         one = left.pop()
+        found.append(one)  # a union too, for its default and examples
         if isinstance(one, UnionField):
             left.extend(variant.field for variant in reversed(one.variants[:_MOST_FIELDS]))
-        else:
-            found.append(one)
     return found
 
 

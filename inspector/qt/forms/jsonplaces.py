@@ -14,6 +14,7 @@ from inspector.schema.values import child
 
 # A string may lack its end, where somebody is writing it.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_REST_OF_STRING = re.compile(r'[\w.-]*"?')
 _LOOKED_AHEAD = 20_000
 
 
@@ -118,7 +119,7 @@ def context_at(text: str, offset: int) -> Context | None:
         piece = match[0]
         is_inside = match.start() < offset < match.end() or (offset == match.end() and piece not in "{}[]:,")
         if is_inside and piece not in "{}[]:,":
-            written = Place(match.start(), match.end())
+            written = Place(match.start(), _end_of(text, match, offset))
             break
         if match.start() >= offset:
             break
@@ -132,6 +133,12 @@ def context_at(text: str, offset: int) -> Context | None:
             reading.take_key(piece)
         before = piece
     return _context(text, reading, before, written)
+
+
+def _end_of(text: str, match: re.Match[str], offset: int) -> int:
+    """Where the word ends that is written; a string that is not closed yet would seem to swallow the rest."""
+    rest = _REST_OF_STRING.match(text, offset) if match[0][0] == '"' else None
+    return min(rest.end(), match.end()) if rest is not None else match.end()
 
 
 def _context(text: str, reading: _Reading, before: str, written: Place) -> Context | None:

@@ -59,7 +59,6 @@ class JsonTextView(QWidget):
         column.addWidget(self.box, 1)
         column.addWidget(self.error_label)
         self.box.edited.connect(self._on_edited)
-        self.box.textChanged.connect(self._on_text_changed)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.find_bar.open_bar)
@@ -128,12 +127,9 @@ class JsonTextView(QWidget):
     def _completions(self, text: str, offset: int) -> Sequence[Suggestion]:
         return suggestions(self._field, text, offset)
 
-    def _on_text_changed(self) -> None:
-        if not self.box.is_quiet:
-            self._value = None
-            self._pause.stop()
-
     def _on_edited(self) -> None:
+        self._value = None
+        self._pause.stop()
         self.find_bar.refresh()
         length = self.box.document().characterCount()
         if length > _READ_IN_PAUSES:

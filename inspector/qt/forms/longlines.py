@@ -7,7 +7,7 @@ exactly what was there. Nothing of this leaves the text widget.
 
 from __future__ import annotations
 
-GOES_ON = "\ufdd0"
+GOES_ON = "\ufdef"  # not U+FDD0, which Qt takes for a break of its own
 LONGEST_ROW = 2000
 _JOINT = f"{GOES_ON}\n"
 

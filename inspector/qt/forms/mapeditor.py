@@ -30,11 +30,13 @@ class MapRow(ItemRow):
 
     def __init__(self, kit: Kit, map_field: MapField, key: str, on_change: OnChange) -> None:
         field = map_field.value_for(key) or _NOT_ALLOWED
-        super().__init__(kit, field, on_change, is_wide=isinstance(field, UnionField | JsonField))
+        key_line = TextLine(key)
+        is_wide = isinstance(field, UnionField | JsonField)
+        super().__init__(kit, field, on_change, is_wide=is_wide, first=key_line)
         self._map = map_field
         self.up_button.hide()
         self.down_button.hide()
-        self.key_line = TextLine(key)
+        self.key_line = key_line
         self.key_line.setFont(kit.look.mono)
         self.key_line.setPlaceholderText("key")
         self.key_line.setAccessibleName("Key")
@@ -47,7 +49,6 @@ class MapRow(ItemRow):
             self.head.insertWidget(0, self.key_line, 2)
             self.head.insertSpacing(1, SPACE_1)
             self.head.setStretch(2, 3)
-        QWidget.setTabOrder(self.key_line, self.slot.editor.widget)
 
     @property
     def key(self) -> str:

@@ -82,6 +82,16 @@ class Members(QWidget):
         return [self._rows[name] for name in self._names]
 
     def draft(self) -> dict[str, Draft]:
+        drafts = self._settled_draft()
+        if self._keys is not None:  # a key of one's own that is a field's name: one of the two would be lost
+            drafts |= {
+                key: Unreadable("", REPEATED_KEY)
+                for key, part in self._keys.pairs()
+                if key in self._members and part is not ABSENT
+            }
+        return drafts
+
+    def _settled_draft(self) -> dict[str, Draft]:
         drafts = {name: self._draft_of(name) for name in self._names}
         others = self._other_drafts()
         found = {name: draft for name, draft in drafts.items() if draft is not ABSENT}
@@ -144,7 +154,7 @@ class Members(QWidget):
 
     def _settle(self) -> None:
         """Let the members come and go as the draft has it now."""
-        settled = settle(self._field, self._before, self.draft())
+        settled = settle(self._field, self._before, self._settled_draft())
         self._given = self._before = settled
         now = effective(self._field, settled)
         if now is self._now:
@@ -197,8 +207,9 @@ class Members(QWidget):
         for key, draft in self._keys.pairs():
             if draft is ABSENT:
                 continue
-            is_taken = key in self._members or not isinstance(kept.get(key, Aside(None)), Aside)
-            kept[key] = Unreadable("", REPEATED_KEY) if is_taken else draft
+            if key not in self._members:
+                is_taken = not isinstance(kept.get(key, Aside(None)), Aside)
+                kept[key] = Unreadable("", REPEATED_KEY) if is_taken else draft
         return kept
 
     def _show_others(self) -> None:

@@ -1,0 +1,193 @@
+"""Forms for large and hostile schemas, and for large values: open at once, and lose nothing."""
+
+from __future__ import annotations
+
+from time import perf_counter, process_time
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QScrollArea
+from pytestqt.qtbot import QtBot
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.forms.fieldrow import FieldRow
+from inspector.qt.forms.listeditor import ListEditor
+from inspector.qt.forms.longjson import LongJsonEditor
+from inspector.qt.forms.texteditors import LineEditor, LinesEditor, LongTextEditor
+from inspector.qt.theme import Theme
+from inspector.schema.jsontext import write
+from tests.qt.form_driver import ICONS, LEFT, FormDriver
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+
+KINDS: list[JSON] = [
+    {"type": "string", "description": "Words."}, {"type": "integer", "default": 1}, {"type": "boolean"},
+    {"enum": ["a", "b"]}, {"type": "array", "items": {"type": "string"}},
+    {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"a": {}}}]},
+]  # fmt: skip
+MANY: JSONObject = {
+    "type": "object",
+    "properties": {f"p{place}": KINDS[place % len(KINDS)] for place in range(2000)},
+    "required": ["p1998"],
+}
+
+
+@pytest.fixture
+def editor(qtbot: QtBot) -> ArgumentsEditor:
+    editor = ArgumentsEditor(Theme(ICONS))
+    qtbot.addWidget(editor)
+    editor.resize(480, 600)
+    with qtbot.waitActive(editor):
+        editor.show()
+    return editor
+
+
+def test_a_schema_of_two_thousand_properties_opens_within_half_a_second(editor: ArgumentsEditor) -> None:
+    begun = process_time()
+    editor.set_schema(MANY)
+    QApplication.processEvents()
+    assert process_time() - begun < 0.5
+    assert len(editor.form.findChildren(FieldRow)) < 100
+
+
+def test_the_last_of_two_thousand_fields_is_gone_to_without_making_the_others(
+    qtbot: QtBot, editor: ArgumentsEditor
+) -> None:
+    editor.set_schema(MANY)
+    begun = perf_counter()
+    editor.go_to_next_problem()
+    assert perf_counter() - begun < 1
+    focused = editor.window().focusWidget()
+    row = next(row for row in editor.form.findChildren(FieldRow) if row.isAncestorOf(focused))
+    assert row.member.name == "p1998"
+    scroll = editor.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    qtbot.waitUntil(lambda: not row.visibleRegion().isEmpty())
+    assert scroll.verticalScrollBar().value() > 1000
+    assert len(editor.form.findChildren(FieldRow)) < 200
+    QTest.keyClicks(focused, "x")
+    assert editor.arguments() == {"p1998": "x"}
+
+
+def test_rows_come_as_they_are_scrolled_into_view(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+    editor.set_schema(MANY)
+    editor.set_arguments({"p1998": "end"})
+    scroll = editor.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    QApplication.processEvents()
+    scroll.verticalScrollBar().setValue(scroll.verticalScrollBar().maximum())
+
+    def last() -> FieldRow | None:
+        return next((row for row in editor.form.findChildren(FieldRow) if row.member.name == "p1998"), None)
+
+    qtbot.waitUntil(lambda: last() is not None)
+    row = last()
+    assert row is not None
+    assert isinstance(row.slot.editor, LineEditor)
+    assert row.slot.editor.line.text() == "end"
+    assert len(editor.form.findChildren(FieldRow)) < 300
+
+
+def nested(depth: int) -> JSON:
+    schema: JSON = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    return schema
+
+
+def nested_value(depth: int) -> JSONObject:
+    value: JSONObject = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+HOSTILE: dict[str, tuple[JSON, JSONObject]] = {
+    "a thousand levels": (nested(1000), nested_value(300)),
+    "endless reference": ({"$ref": "#"}, {"a": 1}),
+    "tree of trees": (
+        {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}},
+        {"kids": [{"kids": [{"kids": [{}] * 30}] * 10}] * 10},
+    ),
+    "slow pattern": ({"properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}}, {"x": "a" * 40 + "!"}),
+    "outside": ({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}}, {"x": [1]}),
+    "false": ({"properties": {"x": False}}, {"x": 1}),
+    "long words": ({"properties": {"n" * 5000: {"title": "t" * 5000, "description": "d" * 50_000}}}, {}),
+    "many variants": ({"properties": {"x": {"anyOf": [{"const": n} for n in range(5000)]}}}, {"x": 4999}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_schema_opens_and_keeps_the_value(editor: ArgumentsEditor, name: str) -> None:
+    schema, value = HOSTILE[name]
+    begun = process_time()
+    editor.set_schema(schema)
+    editor.set_arguments(value)
+    QApplication.processEvents()
+    assert process_time() - begun < 2
+    assert write(editor.arguments(anyway=True)) == write(value)
+    assert editor.show_json()
+    assert write(editor.arguments(anyway=True)) == write(value)
+
+
+def test_what_a_form_does_not_show_of_a_deep_schema_is_said(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+    editor.set_schema({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}})
+    words = [label.text() for label in editor.form.findChildren(QLabel)]
+    assert any("outside of it and never fetched" in text for text in words)
+
+
+def test_pasting_a_megabyte_into_a_line_shows_how_long_it_is(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"t": {"type": "string"}})
+    text = "x" * 700_000
+    QApplication.clipboard().setText(text)
+    begun = process_time()
+    driver.line("t").setFocus()
+    QTest.keyClick(driver.line("t"), Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    QApplication.processEvents()
+    assert process_time() - begun < 1
+    assert driver.form.value() == {"t": text}
+    long = driver.row("t").slot.editor
+    assert isinstance(long, LongTextEditor)
+    assert long.size_label.text() == "700,000 characters"
+    QTest.mouseClick(long.edit_button, LEFT)
+    assert isinstance(driver.row("t").slot.editor, LinesEditor)
+    begun = process_time()
+    QTest.keyClicks(driver.box("t"), "end")
+    QApplication.processEvents()
+    assert process_time() - begun < 0.5
+    assert driver.form.value() == {"t": f"{text}end"}
+
+
+def test_text_that_outgrows_its_box_while_it_is_pasted_is_kept_whole(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"t": {"type": "string", "format": "markdown"}})
+    driver.type(driver.box("t"), "start\n")
+    QApplication.clipboard().setText("line\n" * 10_000)
+    driver.box("t").paste()
+    assert driver.form.value() == {"t": "start\n" + "line\n" * 10_000}
+    assert isinstance(driver.row("t").slot.editor, LongTextEditor)
+
+
+def test_a_large_list_is_named_and_edited_as_json_when_asked_to(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": "integer"}}})
+    many: list[JSON] = list(range(20_000))
+    driver.form.set_value({"l": many})
+    long = driver.row("l").slot.editor
+    assert isinstance(long, LongJsonEditor)
+    assert long.size_label.text() == "A list of 20,000 items"
+    assert driver.form.value() == {"l": many}
+    QTest.mouseClick(long.edit_button, LEFT)
+    assert driver.box("l").toPlainText().startswith("[\n  0,")
+    assert driver.form.value() == {"l": many}
+
+
+def test_items_that_are_not_made_yet_are_moved_and_removed_all_the_same(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": "integer"}}})
+    driver.form.set_value({"l": list(range(300))})
+    items = driver.row("l").slot.editor
+    assert isinstance(items, ListEditor)
+    assert driver.form.value() == {"l": list(range(300))}
+    QTest.mouseClick(items.rows[0].remove_button, LEFT)
+    QTest.mouseClick(items.rows[0].down_button, LEFT)
+    assert driver.form.value() == {"l": [2, 1, *range(3, 300)]}
