@@ -48,7 +48,7 @@ def test_column_that_was_put_in_by_hand_stays_in_a_narrow_table_and_in_the_next_
     def look() -> None:
         table = second.window.traffic.table
         second.connect(scripted())  # with rows, the table is there and has its width
-        second.until(lambda: table.isColumnHidden(Column.SERVER))
+        second.until(lambda: table.isColumnHidden(Column.NUMBER))
         assert not table.isColumnHidden(Column.ID)
         assert not table.isColumnHidden(Column.REVISION)
         assert table.isColumnHidden(Column.TIME)
