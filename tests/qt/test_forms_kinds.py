@@ -195,6 +195,15 @@ def test_keys_are_added_renamed_and_removed(qtbot: QtBot) -> None:
     assert (driver.form.value(), driver.state("env")) == ({"env": {}}, "empty")
 
 
+def test_a_row_without_a_key_is_not_sent_and_says_so(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"env": {"type": "object", "additionalProperties": {"type": "string"}}})
+    row = add_key(editor(driver, "env", MapEditor), "", "1")
+    assert driver.form.value() == {"env": {}}
+    assert row.problem_text() == "Is not sent before it has a key"
+    driver.form.set_value({"env": {"": "x"}})
+    assert driver.form.value() == {"env": {"": "x"}}
+
+
 def test_a_key_that_is_there_twice_or_not_allowed_is_said_in_its_row(qtbot: QtBot) -> None:
     schema: JSON = {
         "type": "object",

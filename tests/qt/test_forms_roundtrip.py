@@ -108,7 +108,7 @@ def test_a_value_comes_back_exactly_as_it_was_set(theme: Theme, case: tuple[JSON
 
 
 @few_widgets
-@given(case=objects(), other=anything)
+@given(case=objects() | documents(), other=anything)
 def test_a_value_that_does_not_fit_the_schema_comes_back_as_well(
     theme: Theme, case: tuple[JSON, JSONObject], other: JSON
 ) -> None:

@@ -199,6 +199,8 @@ class ArgumentsEditor(QWidget):
 
     def show_json(self) -> bool:
         """Go to the JSON view; False (and still in the form, with the reason) when an entry is not JSON."""
+        if self.is_json_shown():
+            return True
         try:
             value = self.form.value()
         except FormError as exc:
@@ -212,6 +214,8 @@ class ArgumentsEditor(QWidget):
 
     def show_form(self) -> bool:
         """Go to the form; False (and still in the JSON view, with the reason) when that is no object."""
+        if not self.is_json_shown():
+            return True
         try:
             self._written = self.json_view.read_object()
         except FormError:
@@ -224,9 +228,9 @@ class ArgumentsEditor(QWidget):
         return True
 
     def _on_view_chosen(self, view: int) -> None:
-        if view == _JSON and not self.is_json_shown():
+        if view == _JSON:
             self.show_json()
-        elif view == _FORM and self.is_json_shown():
+        else:
             self.show_form()
 
     def _show_view(self, view: int) -> None:

@@ -23,6 +23,7 @@ from inspector.schema.fields import ObjectField
 from inspector.schema.values import ABSENT, Draft, FieldError, finish
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
+_PAUSES_MS = (0, 50, 200)
 _NOTHING_TO_FILL_IN = "Nothing to fill in: no arguments are described."
 
 
@@ -150,8 +151,9 @@ class SchemaForm(QWidget):
             row.slot.editor.set_focus()
         else:
             widget.setFocus()
-        # The row may have been made a moment ago: it has its place after the next layout.
-        QTimer.singleShot(0, widget, lambda: _scroll_to(row or widget))
+        # The row may have been made a moment ago, and rows above it may still be: it has its place later.
+        for pause in _PAUSES_MS:
+            QTimer.singleShot(pause, widget, lambda: _scroll_to(row or widget))
 
     def _draft(self) -> Draft:
         if self._members is not None:
@@ -192,6 +194,9 @@ def _row_around(widget: QWidget | None, form: QWidget) -> ValueRow | None:
 
 
 def _scroll_to(widget: QWidget) -> None:
+    focused = QApplication.focusWidget()
+    if focused is None or not (focused is widget or widget.isAncestorOf(focused)):
+        return  # the person has gone on
     outer = widget.parentWidget()
     while outer is not None and not isinstance(outer, QScrollArea):
         outer = outer.parentWidget()

@@ -115,11 +115,14 @@ class JsonTextView(QWidget):
         """Where the values stand; for one that is missing, the bracket in which it is."""
         pointers = [error.pointer for error in problems]
         parents = {pointer: pointer.rpartition("/")[0] for pointer in pointers}
-        found = locate(self.text(), {*pointers, *parents.values()})
+        text = self.text()
+        found = locate(text, {*pointers, *parents.values()})
         places: dict[str, tuple[int, int]] = {}
         for pointer, parent in parents.items():
             if pointer in found:
-                places[pointer] = (found[pointer].start, found[pointer].end)
+                start, end = found[pointer].start, found[pointer].end
+                line_end = text.find("\n", start, end)  # of a value on many lines, the first is marked
+                places[pointer] = (start, end if line_end < 0 else line_end)
             elif parent in found:
                 places[pointer] = (found[parent].start, found[parent].start + 1)
         return places

@@ -22,6 +22,7 @@ from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child
 MOST_ROWS = 500
 _ROW_HEIGHT = 32
 _NOT_ALLOWED = JsonField(reason="The schema allows no such key.")
+_NO_KEY = "is not sent before it has a key"
 _TAKEN = "is a field of its own above"
 
 
@@ -34,6 +35,7 @@ class MapRow(ItemRow):
         is_wide = isinstance(field, UnionField | JsonField)
         super().__init__(kit, field, on_change, is_wide=is_wide, first=key_line)
         self._map = map_field
+        self.is_new = self.was_edited = False
         self.up_button.hide()
         self.down_button.hide()
         self.key_line = key_line
@@ -54,11 +56,24 @@ class MapRow(ItemRow):
     def key(self) -> str:
         return self.key_line.text()
 
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the row was added and no key was ever written: that is not the same as the key ""."""
+        return self.is_new and not self.key
+
+    def sent_draft(self) -> Draft:
+        return ABSENT if self.lacks_key else self.draft()
+
     def show_problems(self, problems: Problems, pointer: str) -> None:
         super().show_problems(problems, pointer)
         mark_error(self.key_line, pointer in problems)
 
+    def on_slot_changed(self) -> None:
+        self.was_edited = True
+        super().on_slot_changed()
+
     def _on_key_edited(self) -> None:
+        self.is_new = False
         self.slot.set_field(self._map.value_for(self.key) or _NOT_ALLOWED)
         self._on_change()
 
@@ -105,7 +120,7 @@ class MapRows(QWidget):
 
     def pairs(self) -> tuple[tuple[str, Draft], ...]:
         both = zip(self._rows, self._pairs, strict=True)
-        return tuple(pair if row is None else (row.key, row.draft()) for row, pair in both)
+        return tuple(pair if row is None else (row.key, row.sent_draft()) for row, pair in both)
 
     def set_pairs(self, pairs: Sequence[tuple[str, Draft]]) -> None:
         for row in self._rows:
@@ -134,6 +149,7 @@ class MapRows(QWidget):
         self._lazy.reset()
         self._show_state()
         row = self._row_at(len(self._rows) - 1)
+        row.is_new = True
         row.key_line.setFocus()
         self._on_change()
         return row
@@ -155,7 +171,9 @@ class MapRows(QWidget):
 
     def _show_row_problems(self, row: MapRow) -> None:
         place = child(self._pointer, row.key)
-        if row.key in self.taken:
+        if row.lacks_key:
+            row.show_problems({place: _NO_KEY} if row.was_edited else {}, place)
+        elif row.key in self.taken:
             row.show_problems({place: f"{row.key} {_TAKEN}"}, place)
         else:
             row.show_problems(self._problems, place)
