@@ -114,6 +114,8 @@ class Reaching(QObject):
             model.add_picks(saved_picks(calls))
         for view in self._connected():
             for what in _LISTS:
+                if self.popup is not popup:
+                    return  # closed meanwhile: nobody waits for the rest
                 if view.offers(what) and self._listed(view.name, what) is None:
                     items = await self._fetch(view.name, what)
                     if self.popup is popup:
