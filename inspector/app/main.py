@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from inspector.app.collecting import Collector
 from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.front import Front, make_front
 from inspector.config.paths import (
@@ -51,11 +52,11 @@ def _own_files(catalogue: Path | None) -> Files:
     return Files(catalogue, preferences_path(), captures_path(), history_path(), calls_path())
 
 
-def tune_interpreter() -> None:
+def tune_interpreter(window: QObject) -> None:
     """Once, when everything is built: what is there by then stays until the end."""
     # The garbage collector need not look at it again: a full collection took 20-30 ms, now 2-3.
     gc.freeze()
-    gc.enable()
+    Collector(window)
     # Both threads want Python's lock in a flood; a short slice halves the window's longest wait.
     sys.setswitchinterval(0.0005)
 
@@ -113,7 +114,7 @@ class _Life(QObject):
         report_task_errors(self._front.bridge.problem_found.emit)
         close_on_signals(self._front.window)
         self._app = put_behind(self._front, self._files, is_running=True)
-        tune_interpreter()
+        tune_interpreter(self._front.window)
         if self._is_closing:
             self._end()
         else:

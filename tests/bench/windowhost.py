@@ -42,7 +42,7 @@ def in_empty_window(measure: Callable[[App], Awaitable[T]]) -> T:
         from inspector.config.paths import Files
 
         app = build(Files(captures=Path(env["HOME"], "captures")), Path(env["HOME"], "layout.ini"))
-        tune_interpreter()
+        tune_interpreter(app.window)
         with contextlib.closing(app.loop):
             return app.loop.run_until_complete(_measure(app, measure))
 

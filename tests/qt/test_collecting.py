@@ -1,0 +1,49 @@
+"""Garbage is collected on the window's thread, when there is enough of it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QObject
+
+from inspector.app.collecting import Collector
+
+
+class _Knot:
+    def __init__(self) -> None:
+        self.me = self
+
+
+@pytest.fixture
+def owner(qapp: object) -> Iterator[QObject]:
+    owner = QObject()
+    yield owner
+    owner.deleteLater()
+    gc.enable()
+
+
+def test_python_collects_nothing_by_itself_any_more(owner: QObject) -> None:
+    gc.enable()
+    Collector(owner)
+    assert not gc.isenabled()
+
+
+def test_garbage_is_collected_in_the_end(owner: QObject) -> None:
+    collector, lost = Collector(owner), weakref.ref(_Knot())
+    assert lost() is not None
+    for _ in range(3):
+        heap = [_Knot() for _ in range(6_000)]
+        del heap
+        collector.look()
+    assert lost() is None
+
+
+def test_a_little_garbage_is_left_for_later(owner: QObject) -> None:
+    collector = Collector(owner)
+    gc.collect()
+    lost = weakref.ref(_Knot())
+    collector.look()
+    assert lost() is not None
