@@ -36,6 +36,7 @@ class ArgumentsBar(QWidget):
         self._message = small_label(look, "", ERROR)
         self.problems_button = TextButton("", look.small, ERROR)
         self.problems_button.setToolTip("Go to the next problem (F8)")
+        self.problems_button.setAccessibleName("Go to the next problem")
         self.problems_button.clicked.connect(self.problem_wanted)
         self.problems_button.hide()
         self.menu_button = QToolButton()
