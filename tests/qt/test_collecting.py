@@ -47,3 +47,15 @@ def test_a_little_garbage_is_left_for_later(owner: QObject) -> None:
     lost = weakref.ref(_Knot())
     collector.look()
     assert lost() is not None
+
+
+def test_what_was_put_aside_is_collected_when_nobody_looks(owner: QObject) -> None:
+    collector, knot = Collector(owner), _Knot()
+    lost = weakref.ref(knot)
+    gc.collect()
+    gc.freeze()
+    del knot
+    gc.collect()
+    assert lost() is not None
+    collector.look_at_all()
+    assert lost() is None
