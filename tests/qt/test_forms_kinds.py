@@ -8,8 +8,17 @@ from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import QDate, Qt, QTime
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from inspector.base.jsonvalue import JSON, JSONObject
@@ -435,3 +444,36 @@ def test_tab_goes_through_an_added_row_before_the_fields_below_it(qtbot: QtBot) 
     assert seen == [row.menu_button, row.remove_button, items.add_button, driver.line("last")]
     QTest.keyClick(driver.line("last"), Qt.Key.Key_Backtab)
     assert QApplication.focusWidget() is items.add_button
+
+
+def test_everything_that_can_be_reached_has_a_name_for_those_who_cannot_see_it(qtbot: QtBot) -> None:
+    properties: JSONObject = {
+        "text": {"type": "string"}, "long": {"type": "string"}, "n": {"type": "number"},
+        "b": {"type": "boolean"},
+        "enum": {"enum": ["a", "b"]}, "const": {"const": 1}, "day": {"type": "string", "format": "date"},
+        "file": {"type": "string", "contentEncoding": "base64"}, "any": {}, "target": TARGET,
+        "list": {"type": "array", "items": {"type": "string"}}, "map": {"type": "object"},
+        "checks": {"type": "array", "uniqueItems": True, "items": {"enum": ["x", "y"]}},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}]}, "odd": {"type": "mystery"},
+    }  # fmt: skip
+    driver = FormDriver(qtbot, properties)
+    driver.form.set_value(
+        {
+            "long": "x" * 50_000,
+            "any": 1,
+            "target": {"kind": "web"},
+            "list": ["a"],
+            "map": {"k": "v"},
+            "pair": [],
+        }
+    )
+    driver.form.rows()
+    controls = (QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit)
+    nameless = [
+        f"{type(widget).__name__} in {type(widget.parentWidget()).__name__}"
+        for widget in driver.form.findChildren(QWidget)
+        if isinstance(widget, controls)
+        and not widget.objectName().startswith("qt_")
+        and not QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
+    ]
+    assert nameless == []

@@ -34,7 +34,7 @@ class ArgumentsBar(QWidget):
         self.switch.setAccessibleName("Show the arguments as")
         self.switch.chosen.connect(self.view_chosen)
         self._message = small_label(look, "", ERROR)
-        self.problems_button = TextButton("", look.small, ERROR)
+        self.problems_button = TextButton(plural(0, "problem"), look.small, ERROR)
         self.problems_button.setToolTip("Go to the next problem (F8)")
         self.problems_button.setAccessibleName("Go to the next problem")
         self.problems_button.clicked.connect(self.problem_wanted)

@@ -52,6 +52,10 @@ class Editor:
         """The widget of a place inside, by the parts of its pointer; the nearest one there is."""
         return self.widget
 
+    def set_name(self, name: str) -> None:
+        """What a screen reader calls the value that is edited."""
+        self.widget.setAccessibleName(name)
+
     def set_focus(self) -> None:
         """Take the keyboard where the person would begin to write."""
         self.widget.setFocus()

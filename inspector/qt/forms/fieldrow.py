@@ -36,7 +36,7 @@ class FieldRow(ValueRow):
         self.column.addLayout(self._head_line)
         # The editor is made before the buttons: Tab goes in the order of making.
         self.slot = Slot(kit, member.field, self.column, self.on_slot_changed)
-        self.slot.editor.widget.setAccessibleName(one_line(member.field.title or member.name))
+        self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
         self._head = FieldHead(kit.look, member, self)
         self._head_line.addWidget(self._head)
         self.default_button = self._make_default_button()

@@ -197,6 +197,7 @@ class ItemsEditor(Editor):
                 row.down_button.setEnabled(place < len(self._rows) - 1)
                 title = one_line(row.field.title)
                 row.set_title(f"{place + 1}. {title}" if title else f"{place + 1}.")
+                row.slot.set_name(title or f"Item {place + 1}")
 
 
 class ListEditor(ItemsEditor):

@@ -42,6 +42,7 @@ class MapRow(ItemRow):
         self.key_line.setFont(kit.look.mono)
         self.key_line.setPlaceholderText("key")
         self.key_line.setAccessibleName("Key")
+        self.slot.set_name("Value")
         self.key_line.textEdited.connect(self._on_key_edited)
         if self.is_tall:
             self.head.insertWidget(0, self.key_line, 1)

@@ -42,6 +42,9 @@ class MomentEditor(LineEditor):
         self.pick_button.clicked.connect(self.open_picker)
         self.widget = _beside(self.line, self.pick_button)
 
+    def set_name(self, name: str) -> None:
+        self.line.setAccessibleName(name)
+
     def open_picker(self) -> MomentPicker:
         """Open it below the line, at the moment that is written there."""
         picker = MomentPicker(self._format, self.line)
@@ -144,6 +147,9 @@ class FileEditor(Editor):
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         mark_error(self.line, pointer in problems)
+
+    def set_name(self, name: str) -> None:
+        self.line.setAccessibleName(name)
 
     def open_dialog(self) -> QFileDialog:
         dialog = QFileDialog(self.widget, "Choose a file to send")

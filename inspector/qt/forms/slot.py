@@ -30,6 +30,7 @@ class Slot:
         self._on_change = on_change
         self._makers = kit.makers(field)
         self._level = 0
+        self._name = ""
         if isinstance(field, JsonField):
             self._level = len(self._makers) - 1  # to be written, and not large yet
         self.editor = self._make(self._level)
@@ -39,6 +40,11 @@ class Slot:
     def is_raw(self) -> bool:
         """Whether the value is shown as JSON although the field has an editor of its own."""
         return isinstance(self.editor, JsonEditor | LongJsonEditor) and not isinstance(self.field, JsonField)
+
+    def set_name(self, name: str) -> None:
+        """What a screen reader calls the value, in whichever editor."""
+        self._name = name
+        self.editor.set_name(name)
 
     def draft(self) -> Draft:
         return self.editor.draft()
@@ -132,7 +138,7 @@ class Slot:
 
     def _exchange(self, editor: Editor) -> None:
         old = self.editor.widget
-        editor.widget.setAccessibleName(old.accessibleName())
+        editor.set_name(self._name)
         self._layout.replaceWidget(old, editor.widget)
         old.hide()
         old.deleteLater()  # it may be its own signal that we are answering

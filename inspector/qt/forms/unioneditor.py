@@ -39,6 +39,7 @@ class UnionEditor(Editor):
         self._problems: Problems = {}
         self._pointer = ""
         self._was_touched = False
+        self._name = ""
         # What the picker offers, in its order.
         self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
         titles = [variant.title for variant in field.variants]
@@ -76,6 +77,12 @@ class UnionEditor(Editor):
             self._slot_of(chosen.variant).set_draft(chosen.draft)
             self._show(chosen.variant)
         return True
+
+    def set_name(self, name: str) -> None:
+        self._name = name
+        self.picker.set_name(f"Kind of {name}")
+        for slot in self._slots.values():
+            slot.set_name(name)
 
     def pick(self, variant: int) -> None:
         """Go to a variant for the person, with what was typed in it, or with what fits of the one before."""
@@ -134,6 +141,7 @@ class UnionEditor(Editor):
             self._column.addLayout(place, 3)
             self._places.append(place)
             self._slots[variant] = Slot(self._kit, field, place, self._on_change)
+            self._slots[variant].set_name(self._name)
         return self._slots[variant]
 
     def _show(self, variant: int) -> None:

@@ -41,6 +41,12 @@ class VariantPicker(QWidget):
             column.addWidget(self.box)
             self.setFocusProxy(self.box)
 
+    def set_name(self, name: str) -> None:
+        """What a screen reader calls it."""
+        for part in (self.segments, self.box):
+            if part is not None:
+                part.setAccessibleName(name)
+
     def pick(self, place: int) -> None:
         """Show a place as picked, without a call."""
         if self.segments is not None:
