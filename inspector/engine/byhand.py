@@ -70,11 +70,11 @@ class ByHand:
         """Call a tool. `keep` writes it into the history; `on_task` hears how its task stands, if any."""
         started = self._engine.clock.monotonic_ns()
         try:
-            sent = call.sent_arguments()
+            sent = call if call.variables is None else replace(call, arguments=call.sent_arguments())
         except UserError as exc:
             return failed(exc, 0)
         try:
-            outcome = await self._outcome(server, replace(call, arguments=sent), on_progress, on_task)
+            outcome = await self._outcome(server, sent, on_progress, on_task)
         except asyncio.CancelledError:
             self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
             raise
