@@ -39,10 +39,29 @@ ROW_BYTES = sum(array(kind).itemsize for kind in TYPES.values())
 
 ID_NONE, ID_INTEGER, ID_OTHER = 0, 1, 2
 
+# What most rows have in these columns. They are made for many rows at once, and written where a row differs:
+# appending to each column, for each row of a flood, took a sixth of the engine's time.
+_USUAL = {
+    "status": 0,
+    "revision": 0,
+    "id_kind": ID_NONE,
+    "id_value": 0,
+    "subject": 0,
+    "problem": 0,
+    "partner": -1,
+    "exchange": -1,
+    "operation": -1,
+    "duration": -1,
+    "http_status": 0,
+}
+_ROOM = 1024
+
 
 class Columns:
-    """Read by everybody, changed by the log's one writer. `chunk` and `offset` end where storing has come to;
-    all others have every row, also those that are not published yet."""
+    """Read by everybody, changed by the log's one writer, and right below the log's length.
+
+    `chunk` and `offset` end where storing has come to; some of the others have room for rows to come.
+    """
 
     def __init__(self) -> None:
         self.monotonic = array("q")
@@ -66,6 +85,13 @@ class Columns:
         self.kept = array("I")
         self.chunk = array("I")
         self.offset = array("I")
+
+    def make_room(self) -> int:
+        """Room for more rows in the columns that have something usual; gives for how many rows there is."""
+        for name, usual in _USUAL.items():
+            column = getattr(self, name)
+            column.extend(array(TYPES[name], [usual]) * _ROOM)
+        return len(self.status)
 
     def pack(self, first: int, last: int) -> bytes:
         """Rows from `first` up to `last`, column after column, little-endian."""

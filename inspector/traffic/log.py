@@ -18,7 +18,7 @@ from typing import Protocol
 
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
-from inspector.traffic.columns import ID_INTEGER, ID_NONE, ID_OTHER, Columns
+from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Remark, Status
 from inspector.traffic.words import Words
 
@@ -57,6 +57,7 @@ class TrafficLog:
         self.touched = array("q")
         self.remarks_changed: deque[int] = deque()
         self._count = 0
+        self._room = 0  # rows that all columns have place for
         self._raw: list[bytes | None] = []
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
@@ -100,36 +101,35 @@ class TrafficLog:
         """Add a row and give its number. Readers see it after `publish`."""
         columns, word = self.columns, self.words.number
         number, kept = len(self._raw), len(raw)
+        if number >= self._room:
+            self._room = columns.make_room()
         columns.monotonic.append(monotonic_ns)
         columns.wall.append(wall_ns)
         columns.server.append(server)
         columns.kind.append(kind)
         columns.direction.append(direction)
-        columns.status.append(1 if kind == 1 else 0)  # a request waits: Status.PENDING
-        columns.revision.append(revision)
-        if id is None:
-            columns.id_kind.append(ID_NONE)
-            columns.id_value.append(0)
-        else:
-            self._append_id(number, id)
         columns.method.append(word(method))
-        columns.subject.append(word(subject) if subject else 0)
-        columns.problem.append(word(problem) if problem else 0)
-        columns.partner.append(-1)
-        columns.exchange.append(-1)
-        columns.operation.append(-1)
-        columns.duration.append(-1)
-        columns.http_status.append(0)
         columns.size.append(kept if size < 0 else size)
         columns.kept.append(kept)
+        if kind == 1:  # a request waits: Status.PENDING
+            columns.status[number] = 1
+        if revision:
+            columns.revision[number] = revision
+        if id is not None:
+            self._set_id(number, id)
+        if subject:
+            columns.subject[number] = word(subject)
+        if problem:
+            columns.problem[number] = word(problem)
         self._raw.append(raw)
         return number
 
-    def _append_id(self, number: int, id: RequestId) -> None:
-        is_small = type(id) is int and -_BIGGEST <= id <= _BIGGEST
-        self.columns.id_kind.append(ID_INTEGER if is_small else ID_OTHER)
-        self.columns.id_value.append(id if is_small else 0)  # type: ignore[arg-type]
-        if not is_small:
+    def _set_id(self, number: int, id: RequestId) -> None:
+        if type(id) is int and -_BIGGEST <= id <= _BIGGEST:
+            self.columns.id_kind[number] = ID_INTEGER
+            self.columns.id_value[number] = id
+        else:
+            self.columns.id_kind[number] = ID_OTHER
             self._other_ids[number] = id
 
     def link(self, request: int, answer: int, status: Status) -> None:
@@ -229,6 +229,7 @@ class TrafficLog:
         self._servers = servers
         self._other_ids, self._remarks, self._resent = other_ids, remarks, resent
         self._raw = [None] * len(self.columns.kind)
+        self._room = len(self._raw)
         self.publish()
 
     # -------------------------------------------------------------- reading, on any thread
