@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def test_what_is_shown_up_to_the_limit_is_the_beginning_of_the_whole(text: str, 
 def laid_out_in_pieces(text: str, cuts: list[int]) -> str:
     edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     layout = Reindenter()
-    parts = [layout.feed(text[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    parts = [layout.feed(text[start:end]) for start, end in pairwise(edges)]
     return "".join(parts) + layout.finish()
 
 
