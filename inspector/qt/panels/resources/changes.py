@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.engine.contents import Content
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.diffrows import Column, DiffRowsModel
-from inspector.qt.theme import SPACE_6, Theme
+from inspector.qt.forms.changestable import ChangesTable
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.itemviews import dress_table
 from inspector.traffic.compare.texts import compare_packed, pack
-
-_TOGGLES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class ChangesView(QWidget):
-    """Before on the left, now on the right; Return or a click opens what is folded."""
+    """What became of a content since it was read before."""
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._turn = 0
-        self.model = DiffRowsModel(theme)
-        self.table = _Table(self.model, theme)
+        self.table = ChangesTable(theme)
+        self.model = self.table.rows
         self.alert = Alert(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -48,7 +43,7 @@ class ChangesView(QWidget):
         diff = await self._bridge.work(compare_packed, pack(before.data, now.data))
         if turn != self._turn:
             return
-        await self.model.show(diff)
+        await self.table.show_diff(diff)
         self.table.show()
         if diff.note:
             self.alert.say("changes", diff.note, tone="wait")
@@ -63,29 +58,3 @@ def _in_words(before: Content | None, now: Content | None) -> str:
     if not (before.is_text and now.is_text):
         return f"The bytes differ: {len(before.data):,} the time before, {len(now.data):,} now."
     return ""
-
-
-class _Table(QTableView):
-    def __init__(self, model: DiffRowsModel, theme: Theme) -> None:
-        super().__init__()
-        self._model = model
-        self.setModel(model)
-        self.setAccessibleName("What changed since the time before")
-        dress_table(self, theme)
-        self.setFont(theme.mono_font())
-        self.setFrameShape(QTableView.Shape.NoFrame)
-        header = self.horizontalHeader()
-        header.hide()
-        header.setMinimumSectionSize(SPACE_6)
-        for column in (Column.LEFT, Column.RIGHT):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(Column.SIGN, SPACE_6 + 4)
-        self.clicked.connect(self._on_clicked)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        index = self.currentIndex()
-        if not (event.key() in _TOGGLES and index.isValid() and self._model.toggle(index.row())):
-            super().keyPressEvent(event)
-
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self._model.toggle(index.row())

@@ -13,7 +13,7 @@ from inspector.engine.results import CallResult, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting
 from inspector.qt.bridge import Bridge
-from inspector.qt.panels.tools.changes import ChangesTable
+from inspector.qt.forms.changestable import ChangesTable
 from inspector.qt.panels.tools.checkwords import check_badge, check_sentence
 from inspector.qt.panels.tools.parts import PartsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone

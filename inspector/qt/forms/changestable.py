@@ -1,4 +1,4 @@
-"""What is different in a watched result from the look before, line by line or member by member."""
+"""What is different from the time before, line by line or member by member: `ChangesTable`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ChangesTable(QTableView):
         super().__init__(parent)
         self.rows = DiffRowsModel(theme)
         self.setModel(self.rows)
-        self.setAccessibleName("What changed since the look before")
+        self.setAccessibleName("What changed since the time before")
         dress_table(self, theme)
         self.setFont(theme.mono_font())
         self.setFrameShape(QTableView.Shape.NoFrame)
