@@ -35,7 +35,7 @@ class ToolCall:
     """A call as a person wrote it.
 
     `timeout` in seconds, None for the server's own; `meta` goes into `_meta`. With `variables`, `${name}`
-    in the arguments is expanded when it is sent; the history keeps what was written.
+    in the arguments and in `meta` is expanded when it is sent; the history keeps what was written.
     """
 
     tool: str
@@ -45,9 +45,15 @@ class ToolCall:
     as_task: bool = False
     variables: Variables | None = None
 
-    def sent_arguments(self) -> JSONObject:
-        """Raises UserError, naming variables without a value."""
-        return self.arguments if self.variables is None else expand_object(self.arguments, self.variables)
+    def expanded(self) -> ToolCall:
+        """As it is sent. Raises UserError, naming variables without a value."""
+        if self.variables is None:
+            return self
+        both = expand_object({"arguments": self.arguments, "meta": self.meta}, self.variables)
+        arguments, meta = both["arguments"], both["meta"]
+        assert isinstance(arguments, dict)
+        assert isinstance(meta, dict)
+        return replace(self, arguments=arguments, meta=meta, variables=None)
 
 
 class ByHand:
@@ -70,7 +76,7 @@ class ByHand:
         """Call a tool. `keep` writes it into the history; `on_task` hears how its task stands, if any."""
         started = self._engine.clock.monotonic_ns()
         try:
-            sent = call if call.variables is None else replace(call, arguments=call.sent_arguments())
+            sent = call.expanded()
         except UserError as exc:
             return failed(exc, 0)
         try:
@@ -138,8 +144,7 @@ class ByHand:
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
     ) -> RepeatReport:
         """Make a call many times over (`repeating.repeat`). Variables are expanded once. Raises UserError."""
-        ready = replace(call, arguments=call.sent_arguments(), variables=None)
-        return await repeat(partial(self.call, server, ready), plan, self._engine.clock, on_report)
+        return await repeat(partial(self.call, server, call.expanded()), plan, self._engine.clock, on_report)
 
     # -------------------------------------------------------------- watching
 
@@ -150,8 +155,7 @@ class ByHand:
 
         Variables are expanded once. Raises UserError for what cannot be begun.
         """
-        ready = replace(call, arguments=call.sent_arguments(), variables=None)
-        return await self._watch(server, plan, partial(self.call, server, ready), on_sight)
+        return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_sight)
 
     async def watch_resource(
         self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]

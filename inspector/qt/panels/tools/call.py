@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import replace
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -18,15 +14,16 @@ from inspector.base.plaintext import one_line
 from inspector.config.savedcalls import SavedCall
 from inspector.config.variables import names_in
 from inspector.engine.byhand import ToolCall
-from inspector.engine.repeating import RepeatPlan, RepeatReport
-from inspector.engine.toolhints import TaskChoice, ToolHints, task_choice
-from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.engine.watching import Sighting, WatchPlan
+from inspector.engine.repeating import RepeatPlan
+from inspector.engine.toolhints import TaskChoice, task_choice
+from inspector.engine.views import CallOutcome
+from inspector.engine.watching import WatchPlan
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.types import Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.panels.tools.calling import Calling
 from inspector.qt.panels.tools.drawer import Drawer
 from inspector.qt.panels.tools.editors import Editors
 from inspector.qt.panels.tools.head import ToolHead
@@ -41,10 +38,6 @@ from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.labels import Muted
 from inspector.schema.values import FormError
-
-_MOST_KEPT = 100  # outcomes of other tools
-
-Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
 
 
 class CallView(QWidget):
@@ -69,11 +62,6 @@ class CallView(QWidget):
         self._tool: Tool | None = None
         self._agreement: Agreement | None = None
         self._is_connected = False
-        self._outcomes: dict[str, CallOutcome] = {}
-        self._consented: set[str] = set()
-        self._waiting: Callable[[], None] | None = None  # for the person's consent
-        self._task: asyncio.Task[None] | None = None
-        self._turn = 0
         self.head = ToolHead(theme)
         self.editors = Editors(bridge, server, theme, self.head.description)
         self.variables_line = VariablesLine(theme, actions["call.variables"])
@@ -85,8 +73,9 @@ class CallView(QWidget):
         self._saved_button = icon_button(actions["call.saved"])
         self.pickers = CallPickers(bridge, server, theme, self._saved_button)
         self._saving = Saving(bridge, server, theme, self.alert, self._saved_button)
-        self._consent = self._action("Call it", self._on_consent)
-        self._refuse = self._action("Cancel", self._on_refuse)
+        self.calling = Calling(
+            bridge, server, self._saving.variables, self.drawer, self.running, self.alert, self.result
+        )
         self._lay_out()
         self._connect()
 
@@ -105,18 +94,17 @@ class CallView(QWidget):
 
     @property
     def is_running(self) -> bool:
-        return self._task is not None
+        return self.calling.is_running
 
     # -------------------------------------------------------------- what is shown
 
     def set_tool(self, tool: Tool) -> None:
         """Go to a tool, its arguments and its latest result. Those of the one before stay for the return."""
-        is_other = self._tool is None or self._tool.name != tool.name
+        if self._tool is None or self._tool.name != tool.name:
+            self.alert.close_all()
         self._tool = tool
         self.head.show_tool(tool)
-        if is_other:
-            self._leave()
-            self._show_latest(tool)
+        self.calling.set_tool(tool)
         self.editors.show_tool(tool)
         self._show_options()
         self.readiness_changed.emit()
@@ -130,7 +118,8 @@ class CallView(QWidget):
     def set_nothing(self) -> None:
         """There is no tool to call."""
         self._tool = None
-        self._leave()
+        self.alert.close_all()
+        self.calling.set_tool(None)
         self.editors.show_none()
         self.readiness_changed.emit()
 
@@ -139,21 +128,6 @@ class CallView(QWidget):
         self._agreement = agreement
         self._show_options()
         self.readiness_changed.emit()
-
-    def _leave(self) -> None:
-        """What was said about the tool before."""
-        self._waiting = None
-        self.alert.close_all()
-        if not self.is_running:
-            self.drawer.clear()
-
-    def _show_latest(self, tool: Tool) -> None:
-        outcome = self._outcomes.get(tool.name)
-        if outcome is None:
-            self.result.show_nothing()
-        else:
-            showing = self.result.show_outcome(outcome, tool.source.get("outputSchema"))
-            self._bridge.start(f"show {tool.name}", showing, self)
 
     def _show_options(self) -> None:
         choice = task_choice(self._tool, self._agreement) if self._tool is not None else TaskChoice.NO
@@ -165,25 +139,22 @@ class CallView(QWidget):
     def call(self, *, anyway: bool = False) -> None:
         """Call the tool with what is typed.
 
-        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`. A tool
-        that says that it destroys is called only when the person has said so once.
+        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`.
         """
-        self._attempt(self._call, anyway=anyway)
+        self._attempt(self.calling.call, anyway=anyway)
 
     def repeat(self, plan: RepeatPlan) -> None:
         """Call it many times over."""
-        self._attempt(partial(self._repeat, plan))
+        self._attempt(lambda tool, call: self.calling.repeat(tool, call, plan))
 
     def watch(self, plan: WatchPlan) -> None:
         """Call it every so often, and show what changed."""
-        self._attempt(partial(self._watch, plan))
+        self._attempt(lambda tool, call: self.calling.watch(tool, call, plan))
 
     def cancel(self) -> None:
-        """Whatever runs."""
-        if self._task is not None:
-            self._task.cancel()
+        self.calling.cancel()
 
-    def _attempt(self, work: Work, *, anyway: bool = False) -> None:
+    def _attempt(self, begin: Callable[[Tool, ToolCall], None], *, anyway: bool = False) -> None:
         tool = self._tool
         if tool is None or not self.can_call:
             return
@@ -196,101 +167,12 @@ class CallView(QWidget):
             self.drawer.open(self.drawer.options)
             self.alert.say("options", exc.summary, exc.next_step)
             return
-        begin = partial(self._begin, tool, call, work)
-        if ToolHints.of(tool).says_it_destroys and tool.name not in self._consented:
-            self._ask(begin)
-        else:
-            begin()
+        begin(tool, call)
 
     def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
         """Raises UserError for options that cannot be used."""
         options = self.drawer.options.options()
         return ToolCall(tool.name, arguments, options.timeout, options.read_meta(), options.as_task)
-
-    def _begin(self, tool: Tool, call: ToolCall, work: Work) -> None:
-        self._turn += 1
-        self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
-        self.running.begin()
-        self.readiness_changed.emit()
-
-    async def _run(self, tool: Tool, call: ToolCall, work: Work, turn: int) -> None:
-        try:
-            ready = replace(call, variables=await self._saving.variables(tool.name))
-            ready.sent_arguments()  # what has no value is told before anything is sent
-            await work(tool, ready)
-        except UserError as exc:  # nothing was sent
-            self.alert.say("sending", exc.summary, exc.next_step)
-        finally:
-            self._finish(turn)
-
-    async def _call(self, tool: Tool, call: ToolCall) -> None:
-        turn = self._turn
-        try:
-            outcome = await self._bridge.call(
-                self._server, call, self.running.show_progress, self.running.show_task
-            )
-        except asyncio.CancelledError:
-            elapsed = self.running.elapsed_ns()
-            self._finish(turn)
-            await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
-            raise
-        self._finish(turn)  # first: reading a big answer takes a while, and the next call need not wait
-        await self._keep(tool, outcome)
-
-    async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:
-        turn, strip = self._turn, self.drawer.repeating
-        strip.clear()
-
-        def on_report(report: RepeatReport) -> None:
-            if turn == self._turn:
-                strip.show_report(report)
-                self.running.show_count(report.done, report.wanted)
-
-        try:
-            report = await self._bridge.repeat_call(self._server, call, plan, on_report)
-        except asyncio.CancelledError:
-            strip.show_stopped()
-            raise
-        self._finish(turn)
-        strip.show_report(report)
-        if report.latest is not None:
-            await self._keep(tool, report.latest)
-
-    async def _watch(self, plan: WatchPlan, tool: Tool, call: ToolCall) -> None:
-        strip = self.drawer.watching
-        strip.clear()
-        self.running.begin(f"Watching, every {plan.interval:g} s")
-
-        def on_sight(sighting: Sighting) -> None:
-            strip.show_sighting(sighting)
-            self._bridge.start(f"look at {tool.name}", self._show_sighting(tool, sighting), self)
-
-        try:
-            reason = await self._bridge.watch_tool(self._server, call, plan, on_sight)
-        except asyncio.CancelledError:
-            strip.show_end("Stopped.")
-            raise
-        strip.show_end(reason)
-
-    async def _show_sighting(self, tool: Tool, sighting: Sighting) -> None:
-        self._outcomes[tool.name] = sighting.outcome
-        if self._tool is not None and self._tool.name == tool.name:
-            await self.result.show_sighting(sighting, tool.source.get("outputSchema"))
-
-    async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
-        """An outcome belongs to its tool: it is shown there, now or when the person comes back to it."""
-        self._outcomes.pop(tool.name, None)
-        self._outcomes[tool.name] = outcome
-        while len(self._outcomes) > _MOST_KEPT:
-            del self._outcomes[next(iter(self._outcomes))]
-        if self._tool is not None and self._tool.name == tool.name:
-            await self.result.show_outcome(outcome, tool.source.get("outputSchema"))
-
-    def _finish(self, turn: int) -> None:
-        if turn == self._turn and self._task is not None:
-            self._task = None
-            self.running.end()
-            self.readiness_changed.emit()
 
     def toggle_options(self) -> None:
         self.drawer.toggle(self.drawer.options)
@@ -300,26 +182,6 @@ class CallView(QWidget):
 
     def toggle_watching(self) -> None:
         self.drawer.toggle(self.drawer.watching)
-
-    # -------------------------------------------------------------- consent
-
-    def _ask(self, begin: Callable[[], None]) -> None:
-        self._waiting = begin
-        words = "It may delete or overwrite things."
-        self.alert.say("consent", words, "Call it?", [self._consent, self._refuse])
-        buttons = self.alert.findChildren(ActionButton)
-        next(each for each in buttons if each.text() == self._consent.text()).setFocus()
-
-    def _on_consent(self) -> None:
-        begin, self._waiting = self._waiting, None
-        self.alert.close_about("consent")
-        if begin is not None and self._tool is not None and self.can_call:
-            self._consented.add(self._tool.name)
-            begin()
-
-    def _on_refuse(self) -> None:
-        self._waiting = None
-        self.alert.close_about("consent")
 
     # -------------------------------------------------------------- earlier and saved calls
 
@@ -382,6 +244,7 @@ class CallView(QWidget):
         return action
 
     def _connect(self) -> None:
+        self.calling.changed.connect(self.readiness_changed)
         self.editors.settled.connect(self.refresh_variables)
         self.editors.marks_found.connect(self._on_marks_found)
         self.drawer.options.changed.connect(lambda: self._summary.setText(self.drawer.options.summary()))
