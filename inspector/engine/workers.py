@@ -12,6 +12,7 @@ import contextlib
 import pickle
 import struct
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar, cast
 
@@ -87,8 +88,12 @@ class Worker:
                 process.stdin.write(view[start : start + _SLICE])
                 await process.stdin.drain()
         (length,) = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))
+        pieces: deque[bytes] = deque()
+        while length:
+            pieces.append(await process.stdout.readexactly(min(_SLICE, length)))
+            length -= len(pieces[-1])
         # Our own process, our own classes: what it pickles can be trusted.
-        return pickle.loads(await process.stdout.readexactly(length))  # noqa: S301
+        return pickle.load(_Pieces(pieces))  # noqa: S301
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None and not self._is_closed:
@@ -108,8 +113,45 @@ async def _start() -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,
-        limit=2**24,
+        limit=4 * _SLICE,  # what is kept for us grows no bigger: making room for more copies all of it
     )
+
+
+class _Pieces:
+    """What came, as the file that is unpickled: the bytes of a big value are copied a slice at a time.
+
+    In one piece, as everything would be for `pickle.loads`, no other thread of ours ran meanwhile.
+    """
+
+    def __init__(self, pieces: deque[bytes]) -> None:
+        self._pieces = pieces
+        self._at = 0  # in the first of them
+
+    def readinto(self, target: bytearray | memoryview) -> int:
+        with memoryview(target) as view:
+            filled = 0
+            while filled < len(view) and self._pieces:
+                part = self._take(len(view) - filled)
+                view[filled : filled + len(part)] = part
+                filled += len(part)
+            return filled
+
+    def read(self, count: int) -> bytes:
+        data = bytearray(count)
+        return bytes(data[: self.readinto(data)])
+
+    def readline(self) -> bytes:
+        """Only the oldest of pickles have lines."""
+        raise NotImplementedError
+
+    def _take(self, most: int) -> bytes:
+        first = self._pieces[0]
+        part = first[self._at : self._at + most]
+        self._at += len(part)
+        if self._at == len(first):
+            self._pieces.popleft()
+            self._at = 0
+        return part
 
 
 def _serve() -> None:

@@ -12,6 +12,7 @@ import signal
 import pytest
 
 from inspector.base.errors import UserError
+from inspector.engine.contents import digest_read
 from inspector.engine.digest import pretty_text
 from inspector.engine.workers import AT_ONCE, Worker
 from tests.helpers.servers import gone
@@ -34,6 +35,12 @@ async def test_a_small_frame_is_done_where_we_are(worker: Worker) -> None:
 async def test_a_big_frame_is_done_elsewhere_and_gives_the_same(worker: Worker) -> None:
     assert await worker.run(pretty_text, BIG) == pretty_text(BIG)
     assert worker.pid not in (None, os.getpid())
+
+
+async def test_values_big_and_small_come_back_whole_however_many_slices_they_take(worker: Worker) -> None:
+    parts = [{"uri": f"x://{size}", "text": "ż" * size} for size in (0, 1, 70_000, 300_000, 3, 1_500_000)]
+    raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"contents": parts}}).encode()
+    assert await worker.run(digest_read, raw) == digest_read(raw)
 
 
 async def test_work_that_may_take_for_ever_is_done_elsewhere_however_small(worker: Worker) -> None:
