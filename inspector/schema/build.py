@@ -29,7 +29,7 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.flatten import Alternatives, Flat, flatten
+from inspector.schema.flatten import Alternatives, Flat, evaluated, flatten
 from inspector.schema.leaves import Words, choice_field, number_field, text_field, words_of
 from inspector.schema.merging import of_name
 from inspector.schema.references import Document
@@ -153,7 +153,7 @@ class Builder:
             case "boolean":
                 return BooleanField(**words)
             case "array":
-                return self._list(flat.schema, words, depth)
+                return self._list(evaluated(flat.schema), words, depth)
             case "object":
                 return self._object(flat, words, depth)
         return JsonField(reason=_unknown_type(name), **words)
@@ -181,7 +181,8 @@ class Builder:
     # -------------------------------------------------------------- objects
 
     def _object(self, flat: Flat, words: Words, depth: int) -> Field:
-        schema = flat.schema
+        # What a condition brings is evaluated too, so nothing is left over before it is known to hold.
+        schema = flat.schema if flat.conditionals else evaluated(flat.schema)
         properties = _described(schema)
         is_closed = schema.get("additionalProperties") is False
         is_map = not is_closed or "patternProperties" in schema
@@ -189,8 +190,8 @@ class Builder:
             return self._map(schema, words, depth)
         required = keywords.names(schema, "required")
         members = tuple(
-            Member(name, partial(self.field, part, depth + 1), name in required)
-            for name, part in list(properties.items())[:MAX_FIELDS]
+            Member(name, partial(self._member, schema, name, depth + 1), name in required)
+            for name in list(properties)[:MAX_FIELDS]
         )
         unshown, forbidden = len(properties) - len(members), required - properties.keys()
         words["notes"] += _notes_on_members(flat, unshown, forbidden)
@@ -204,6 +205,9 @@ class Builder:
             under=lru_cache(maxsize=32)(partial(self._under, flat, depth)) if flat.conditionals else None,
             **words,
         )
+
+    def _member(self, schema: JSONObject, name: str, depth: int) -> Field:
+        return self.field(of_name(schema, name), depth)
 
     def _under(self, flat: Flat, depth: int, outcomes: tuple[bool, ...]) -> Field:
         """The object when its conditions have turned out so."""

@@ -11,19 +11,7 @@ from collections.abc import Mapping
 
 from inspector.schema.drafts import ABSENT, Picked, bare
 from inspector.schema.equality import equal
-from inspector.schema.fields import (
-    BooleanField,
-    ChoiceField,
-    Field,
-    IntegerField,
-    ListField,
-    MapField,
-    NumberField,
-    ObjectField,
-    TextField,
-    TupleField,
-    UnionField,
-)
+from inspector.schema.fields import ChoiceField, Field, MapField, ObjectField, UnionField
 from inspector.schema.fits import is_of_type
 
 _WRONG_TYPE = -1000
@@ -84,7 +72,7 @@ class _Likeness:
                 return self._of_members(field, value, depth)
             case MapField() if isinstance(value, Mapping):
                 return 0
-        return 1 if _is_right_type(field, value) else _WRONG_TYPE
+        return 1 if is_of_type(value, field.json_type) else _WRONG_TYPE
 
     def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
         if depth >= _DEEPEST or self._left < 0:
@@ -104,20 +92,3 @@ class _Likeness:
             if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
                 points -= 5
         return points
-
-
-def _is_right_type(field: Field, value: object) -> bool:
-    match field:
-        case TextField():
-            return isinstance(value, str)
-        case BooleanField():
-            return isinstance(value, bool)
-        case IntegerField():
-            return is_of_type(value, "integer")
-        case NumberField():
-            return is_of_type(value, "number")
-        case ListField() | TupleField():
-            return isinstance(value, list)
-        case ObjectField() | MapField():
-            return isinstance(value, Mapping)
-    return True

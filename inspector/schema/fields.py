@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from inspector.base.jsonvalue import JSON
 from inspector.schema.absent import ABSENT, Absent
@@ -30,8 +31,10 @@ class Field:
 
     `title`, `description`, `default` and `examples` are the server's words: untrusted, and not checked
     against the schema. `notes` are ours: sentences about rules that the form neither shows nor checks.
+    `json_type` is JSON Schema's name for the type of a kind's values, empty where they may be of several.
     """
 
+    json_type: ClassVar[str] = ""
     title: str = ""
     description: str = ""
     default: JSON | Absent = ABSENT
@@ -50,6 +53,7 @@ class TextField(Field):
     `content_encoding` ("base64") and `content_media_type` say that the text stands for a file's content.
     """
 
+    json_type: ClassVar[str] = "string"
     format: str = ""
     pattern: str = ""
     min_length: int | None = None
@@ -63,6 +67,7 @@ class TextField(Field):
 class NumberField(Field):
     """A number of any size and precision. Bounds are JSON numbers, compared as decimals."""
 
+    json_type: ClassVar[str] = "number"
     minimum: float | None = None
     maximum: float | None = None
     exclusive_minimum: float | None = None
@@ -74,10 +79,14 @@ class NumberField(Field):
 class IntegerField(NumberField):
     """A whole number; as in JSON Schema, 1.0 and 1e3 are whole numbers too."""
 
+    json_type: ClassVar[str] = "integer"
+
 
 @dataclass(frozen=True, kw_only=True)
 class BooleanField(Field):
     """True or false."""
+
+    json_type: ClassVar[str] = "boolean"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +110,7 @@ class ConstField(ChoiceField):
 class ListField(Field):
     """A list of values of one kind."""
 
+    json_type: ClassVar[str] = "array"
     item: OnDemand[Field] = OnDemand()
     min_items: int | None = None
     max_items: int | None = None
@@ -114,6 +124,7 @@ class TupleField(Field):
     `rest` is the field of the items after them, None where the schema allows none.
     """
 
+    json_type: ClassVar[str] = "array"
     items: OnDemand[tuple[Field, ...]] = OnDemand()
     rest: OnDemand[Field | None] = OnDemand()
     min_items: int | None = None
@@ -152,6 +163,7 @@ class MapField(Field):
     only keys that match are allowed. `key` says what is asked of every key (`propertyNames`).
     """
 
+    json_type: ClassVar[str] = "object"
     value: OnDemand[Field | None] = OnDemand()
     patterns: tuple[PatternValue, ...] = ()
     key: Field = TextField()
@@ -194,6 +206,7 @@ class ObjectField(Field):
     (on the outermost object only) the members are those of one of its variants, to be picked.
     """
 
+    json_type: ClassVar[str] = "object"
     members: tuple[Member, ...] = ()
     is_open: bool = True
     rest: MapField | None = None

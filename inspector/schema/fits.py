@@ -12,7 +12,7 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.schema import keywords
 from inspector.schema.drafts import ABSENT, Unreadable, bare
 from inspector.schema.equality import equal
-from inspector.schema.flatten import normal
+from inspector.schema.flatten import evaluated, normal, stands_alone
 from inspector.schema.numbers import as_decimal, is_multiple, is_whole
 from inspector.schema.patterns import matches
 from inspector.schema.references import REFERENCES, Document, Unusable
@@ -39,7 +39,7 @@ class _Fitting:
             return schema is not False
         if self._left < 0 or depth > _DEEPEST or isinstance(value, Unreadable):
             return True
-        own = normal(schema)
+        own = evaluated(normal(schema)) if stands_alone(schema) else normal(schema)
         return (
             all(self.fits(part, value, depth + 1) for part in self._referred(schema))
             and _fits_alone(own, value)

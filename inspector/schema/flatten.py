@@ -17,10 +17,22 @@ from inspector.schema.resolve import is_null
 
 _MOST_PARTS = 1500
 _MOST_MEMBERS = 200_000
+# What brings in other schemas for the same value.
+_PARTS = (
+    *REFERENCES,
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "then",
+    "else",
+    "not",
+    "dependentSchemas",
+    "dependencies",
+)
 # Kept out of the merged schema: handled here, or said nowhere in a form.
 _TAKEN_APART = frozenset(
-    (*REFERENCES, "allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentRequired",
-     "dependentSchemas", "dependencies", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
+    (*_PARTS, "dependentRequired", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
      "$anchor", "$dynamicAnchor", "$vocabulary", "$comment")
 )  # fmt: skip
 
@@ -85,7 +97,7 @@ class _Flattening:
         """Take in one part; what it is wrapped around comes after it, so that its own words win."""
         if schema is True:
             return
-        if schema is False:
+        if keywords.is_never(schema):
             raise Unusable("The schema allows no value here (it is false).")
         if not isinstance(schema, dict):
             raise Unusable(f"The schema is {keywords.kind_of(schema)} instead of an object.")
@@ -159,7 +171,19 @@ def normal(schema: JSONObject) -> JSONObject:
         own["prefixItems"] = own.pop("items")
         if "additionalItems" in schema:
             own["items"] = schema["additionalItems"]
-    for old, new in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
-        if old in own:  # within one merged schema, what is not evaluated is what is not named
-            own.setdefault(new, own[old])
     return own
+
+
+def evaluated(schema: JSONObject) -> JSONObject:
+    """A schema with all its parts in it: what it says of the unevaluated is said of what it does not name."""
+    own = dict(schema)
+    if "unevaluatedProperties" in own:
+        own.setdefault("additionalProperties", own["unevaluatedProperties"])
+    if "unevaluatedItems" in own and "contains" not in own:  # which evaluates the items that it finds
+        own.setdefault("items", own["unevaluatedItems"])
+    return own
+
+
+def stands_alone(schema: JSONObject) -> bool:
+    """Whether nothing beside its own keywords evaluates what is in a value."""
+    return not keywords.present(schema, _PARTS)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from inspector.base.jsonvalue import JSON, JSONObject
 
 _SPOKEN_OF = (
-    ("object", ("required", "patternProperties", "additionalProperties", "propertyNames", "minProperties",
-                "maxProperties")),
-    ("array", ("minItems", "maxItems", "uniqueItems", "contains")),
+    ("object", ("required", "patternProperties", "additionalProperties", "unevaluatedProperties",
+                "propertyNames", "minProperties", "maxProperties")),
+    ("array", ("minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems")),
     ("string", ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType")),
     ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
 )  # fmt: skip
@@ -72,6 +72,11 @@ def implied_types(schema: JSONObject) -> tuple[str, ...]:
         return found
     spoken_of = tuple(name for name, keys in _SPOKEN_OF if any(key in schema for key in keys))
     return spoken_of if len(spoken_of) == 1 else ()
+
+
+def is_never(schema: JSON) -> bool:
+    """Whether a schema allows no value at all, in one of the ways that this is written."""
+    return schema is False or (isinstance(schema, dict) and schema.get("not") in ({}, True))
 
 
 def present(schema: JSONObject, keys: Iterable[str]) -> list[str]:

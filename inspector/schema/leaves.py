@@ -9,6 +9,7 @@ from inspector.schema import keywords
 from inspector.schema.absent import ABSENT, Absent
 from inspector.schema.fields import ChoiceField, ConstField, Field, JsonField, NumberField, TextField
 from inspector.schema.flatten import Alternatives, Flat
+from inspector.schema.jsontext import write_line
 from inspector.schema.resolve import is_null
 
 MAX_CHOICES = 1000
@@ -89,10 +90,9 @@ def number_field(schema: JSONObject, words: Words, kind: type[NumberField]) -> N
 
 def choice_field(flat: Flat, words: Words) -> Field | None:
     """`const`, `enum`, or the titled kind: `oneOf` (or `anyOf`) of nothing but constants. None: no choice."""
-    labels: list[str] = []
-    choices = flat.schema.get("enum")
-    if not isinstance(choices, list):
-        choices, labels = _titled(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
+    choices, labels = _titled(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
+    if isinstance(given := flat.schema.get("enum"), list):
+        choices, labels = given, _labels_for(given, choices, labels) or _names_of(flat.schema, given)
     if not choices:
         return None
     if len(choices) > MAX_CHOICES:
@@ -108,17 +108,37 @@ def choice_field(flat: Flat, words: Words) -> Field | None:
 
 
 def _titled(union: Alternatives) -> tuple[list[JSON], list[str]]:
-    constants = [
-        part
-        for part in union.branches
-        if isinstance(part, dict) and ("const" in part or is_null(part) or len(_only(part)) == 1)
-    ]
-    if len(constants) < len(union.branches):
-        return [], []
-    choices = [part["const"] if "const" in part else (_only(part) or [None])[0] for part in constants]
-    labels = [keywords.text(part, "title", limit=200) for part in constants]
-    return choices, labels if any(labels) else []
+    """The choices of a union of nothing but given values, and a title for each, or none at all."""
+    found: dict[str, tuple[JSON, str]] = {}
+    for part in union.branches:
+        given = _given(part)
+        if not given or not isinstance(part, dict):
+            return [], []
+        title = keywords.text(part, "title", limit=200) if len(given) == 1 else ""
+        names = _names_of(part, given) or [title] * len(given)
+        for choice, label in zip(given, names, strict=True):
+            found.setdefault(write_line(choice), (choice, label))
+    labels = [label for _, label in found.values()]
+    return [choice for choice, _ in found.values()], labels if any(labels) else []
 
 
-def _only(part: JSONObject) -> list[JSON]:
-    return keywords.schemas(part, "enum")
+def _given(part: JSON) -> list[JSON]:
+    """The values that a branch names, if it names any."""
+    if not isinstance(part, dict):
+        return []
+    if "const" in part:
+        return [part["const"]]
+    return [None] if is_null(part) else keywords.schemas(part, "enum")
+
+
+def _names_of(schema: JSONObject, choices: list[JSON]) -> list[str]:
+    """`enumNames`: how titles were written beside `enum` before; one for each choice, or none at all."""
+    names = [name if isinstance(name, str) else "" for name in keywords.schemas(schema, "enumNames")]
+    return [name[:200] for name in names] if len(names) == len(choices) and any(names) else []
+
+
+def _labels_for(choices: list[JSON], titled: list[JSON], labels: list[str]) -> list[str]:
+    """The titles that a union beside `enum` gives to the same values."""
+    known = dict(zip(map(write_line, titled), labels, strict=False))
+    found = [known.get(write_line(choice), "") for choice in choices] if known else []
+    return found if any(found) else []

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import islice
 from math import gcd, lcm
 
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
@@ -30,6 +31,7 @@ from inspector.schema.references import Unusable
 
 _ABOUT_MEMBERS = ("properties", "patternProperties", "additionalProperties")
 _ABOUT_PLACES = ("prefixItems", "items")
+_MOST_PATTERNS = 100  # looked at for one name
 _LONGEST_NUMBER = 60  # digits of a least common multiple; a longer one helps no one
 
 
@@ -39,6 +41,8 @@ def merge(outer: JSONObject, inner: JSONObject) -> JSONObject:
     for key in outer.keys() & inner.keys():
         if key in _MERGED and not same(outer[key], inner[key]):
             merged[key] = _MERGED[key](outer[key], inner[key])
+    if "enum" in outer and "enum" in inner and not same(outer["enum"], inner["enum"]):
+        merged.pop("enumNames", None)  # they belong to the choices of one side, by their places
     if all(keywords.present(side, _ABOUT_MEMBERS) for side in (outer, inner)):
         _merge_members(outer, inner, merged)
     if all(keywords.present(side, _ABOUT_PLACES) for side in (outer, inner)):
@@ -76,12 +80,10 @@ def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> 
 def of_name(side: JSONObject, name: str) -> JSON:
     """What one side asks of the member with a name."""
     properties = keywords.named(side, "properties")
-    if name in properties:
-        return properties[name]
-    for pattern, part in keywords.named(side, "patternProperties").items():
-        if matches(pattern, name):
-            return part
-    return side.get("additionalProperties", True)
+    patterns = islice(keywords.named(side, "patternProperties").items(), _MOST_PATTERNS)
+    wanted = [properties[name]] if name in properties else []
+    wanted += [part for pattern, part in patterns if matches(pattern, name)]
+    return both(*wanted) if wanted else side.get("additionalProperties", True)
 
 
 def _merge_places(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:

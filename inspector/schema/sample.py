@@ -18,6 +18,7 @@ from inspector.schema.fields import (
     ChoiceField,
     Field,
     IntegerField,
+    JsonField,
     ListField,
     MapField,
     NumberField,
@@ -105,7 +106,7 @@ def _object(field: ObjectField, depth: int, number: int) -> JSON:
 
 def _is_told(field: Field) -> bool:
     """Whether an optional member has something to show: not when it could be anything, or goes on."""
-    return not isinstance(field, MapField | UnionField) and not field.deprecated and not field.read_only
+    return not (isinstance(field, MapField | UnionField | JsonField) or field.deprecated or field.read_only)
 
 
 def _map(field: MapField, depth: int) -> JSONObject:
