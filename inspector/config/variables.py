@@ -19,6 +19,7 @@ from pathlib import Path
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSON, JSONObject, shorten, to_wire
 from inspector.base.plaintext import one_line
+from inspector.base.redact import secrecy
 from inspector.config.exactfile import read_file, write_file
 
 FILE_NAME = "variables.json"
@@ -54,7 +55,7 @@ def expand(value: JSON, variables: Variables) -> JSON:
 
     Raises UnknownVariables, naming all that have no value, and UserError when nested too deeply.
     """
-    unknown = tuple(name for name in names_in(value) if _find(name, variables) is _NOTHING)
+    unknown = tuple(name for name in names_in(value) if not is_known(name, variables))
     if unknown:
         raise UnknownVariables(unknown)
     try:
@@ -92,6 +93,15 @@ def is_reference(value: JSON) -> bool:
     """Is it one variable and nothing else?"""
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return match is not None and match["name"] is not None
+
+
+def is_secret(name: str) -> bool:
+    """Must its value not be shown? That of the environment is a secret more often than not."""
+    return name.startswith(_ENVIRONMENT) or bool(secrecy(name))
+
+
+def is_known(name: str, variables: Variables) -> bool:
+    return _find(name, variables) is not _NOTHING
 
 
 def is_name(text: str) -> bool:

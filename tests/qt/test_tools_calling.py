@@ -1,4 +1,4 @@
-"""All that can be said about a call: options, consent, variables; and calls that come back."""
+"""All that can be said about a call: options, consent; and calls that come back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from inspector.engine.views import OutcomeKind
-from inspector.qt.dialogs.variables import VariablesDialog
 from inspector.qt.panels.tools.call import CallView
 from inspector.qt.widgets.pickerpopup import PickerPopup
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
@@ -253,41 +252,7 @@ def test_saved_call_is_deleted_at_the_second_press(lens: Lens) -> None:
     assert list((lens.folder / "calls").glob("*.json")) == []
 
 
-# ------------------------------------------------------------------ variables
-
-
-def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: Lens) -> None:
-    lens.connect(scripted(tools=[tool("echo")]))
-    view = put(lens, "to ${city}")
-    lens.until(lambda: view.variables_line.words())
-    assert view.variables_line.words() == "${city} has no value"
-    lens.do("tool.call")
-    lens.until(lambda: view.alert.text("sending"))
-    assert "${city} has no value, so nothing was sent." in view.alert.text("sending")
-    assert lens.sent("tools/call") == []
-    lens.do("call.variables")
-    dialog = lens.dialog(VariablesDialog)
-    lens.until(lambda: dialog.rows)
-    dialog.rows[0].name.setText("city")
-    dialog.rows[0].value.setText("Lisbon")
-    with lens.bot.waitSignal(dialog.saved, timeout=PATIENCE):
-        dialog.save_action.trigger()
-    lens.until(lambda: view.variables_line.words() == "${city} = Lisbon")
-    called(lens)
-    assert lens.sent("tools/call")[0]["arguments"] == {"text": "to Lisbon"}
-    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
-    assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"
-
-
-def test_variable_with_a_wrong_name_is_not_saved(lens: Lens) -> None:
-    lens.connect(scripted(tools=[tool("echo")]))
-    lens.do("call.variables")
-    dialog = lens.dialog(VariablesDialog)
-    lens.until(lambda: dialog.rows)
-    dialog.rows[0].name.setText("1 bad")
-    dialog.save_action.trigger()
-    assert "cannot be a name" in dialog.error_text()
-    assert not (lens.folder / "calls" / "variables.json").exists()
+# ------------------------------------------------------------------ progress
 
 
 def test_progress_says_how_fast_it_goes(lens: Lens) -> None:

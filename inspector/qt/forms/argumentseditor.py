@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
@@ -18,6 +20,7 @@ from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
 from inspector.schema.jsontext import same
 from inspector.schema.sample import example
+from inspector.schema.standins import Resolve, Resolved, resolve_draft
 from inspector.schema.validate import Verdict
 from inspector.schema.values import FieldError, FormError
 
@@ -54,6 +57,8 @@ class ArgumentsEditor(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._submit_keys = submit_keys
+        self._resolve: Resolve | None = None
+        self._resolved = Resolved({}, {})  # what was checked in full last
         self._verdict = Verdict()
         self._asks_for_missing = False
         self._problem = -1  # the one that was gone to last
@@ -133,19 +138,31 @@ class ArgumentsEditor(QWidget):
         return self.json_view.read_object() if self.is_json_shown() else self.form.value()
 
     def _value_or_none(self) -> JSONObject | None:
+        """As it would be sent."""
         try:
-            return self._current()
+            self._resolved = resolve_draft(self._current(), self._resolve)
         except FormError:
             return None
+        meant = self._resolved.draft
+        return meant if isinstance(meant, dict) else None
 
     # -------------------------------------------------------------- what is wrong
+
+    def set_resolve(self, resolve: Resolve | None) -> None:
+        """What texts with `${name}` stand for: what is checked is what would be sent."""
+        self._resolve = resolve
+        self.form.set_resolve(resolve)
+        self._verdict = Verdict()
+        self._checking.value_changed()
+        self._show_problems()
 
     def errors(self) -> list[FieldError]:
         """What does not fit the fields, or cannot be read, in whichever view it was written."""
         if not self.is_json_shown():
             return self.form.errors()
         try:
-            return check(self.form.field, self.json_view.read_object())
+            resolved = resolve_draft(self.json_view.read_object(), self._resolve)
+            return resolved.errors(check(self.form.field, resolved.draft))
         except FormError as exc:
             return list(exc.errors)
 
@@ -187,6 +204,7 @@ class ArgumentsEditor(QWidget):
         return problems
 
     def _on_checked(self, verdict: Verdict) -> None:
+        verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
         self._verdict = verdict
         self.form.set_findings(() if self.is_json_shown() else verdict.errors)
         self.bar.say(verdict.unchecked, MUTED)
@@ -244,6 +262,7 @@ class ArgumentsEditor(QWidget):
 
     def _new_form(self, field: ObjectField) -> SchemaForm:
         form = SchemaForm(self._theme, field, submit_keys=self._submit_keys)
+        form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
         self._scroll.setWidget(form)  # deletes the one before

@@ -20,6 +20,7 @@ from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_4, Theme
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField
+from inspector.schema.standins import Resolve, resolve_draft
 from inspector.schema.values import ABSENT, Draft, FieldError, finish
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
@@ -48,6 +49,7 @@ class SchemaForm(QWidget):
         super().__init__(parent)
         self._field = field
         self._kit = FormKit(theme)
+        self._resolve: Resolve | None = None
         self._findings: Sequence[FieldError] = ()
         self._errors: list[FieldError] | None = None  # until something is edited
         self._column = QVBoxLayout(self)
@@ -112,8 +114,14 @@ class SchemaForm(QWidget):
     def errors(self) -> list[FieldError]:
         """What does not fit the fields, told at once, in the order of the form."""
         if self._errors is None:
-            self._errors = check(self._field, self._draft())
+            resolved = resolve_draft(self._draft(), self._resolve)
+            self._errors = resolved.errors(check(self._field, resolved.draft))
         return self._errors
+
+    def set_resolve(self, resolve: Resolve | None) -> None:
+        """What texts with `${name}` stand for: they are checked as what they are when they are sent."""
+        self._resolve, self._errors = resolve, None
+        self._show_errors()
 
     def set_findings(self, findings: Sequence[FieldError]) -> None:
         """What a full check has found wrong with the value as it is; shown where nothing else is said."""

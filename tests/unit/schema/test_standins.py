@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspector.schema.build import build_form
 from inspector.schema.check import check
-from inspector.schema.drafts import ABSENT, Pairs, Picked
+from inspector.schema.drafts import ABSENT, Draft, Pairs, Picked
 from inspector.schema.standins import Meaning, resolve_draft
 from inspector.schema.values import FieldError
 
@@ -17,7 +17,7 @@ MEANINGS = {
 
 
 def test_texts_are_replaced_wherever_they_stand_and_all_else_stays() -> None:
-    draft = {
+    draft: Draft = {
         "a": ["${n}", 1, ABSENT],
         "m": Pairs((("k", "${obj}"),)),
         "plain": "n",

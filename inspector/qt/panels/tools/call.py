@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSONObject, pretty
+from inspector.base.jsonvalue import JSON, JSONObject, pretty
 from inspector.base.plaintext import one_line
 from inspector.config.savedcalls import SavedCall
 from inspector.config.variables import names_in
@@ -217,17 +217,23 @@ class CallView(QWidget):
         self.editors.put(call.arguments)
 
     def refresh_variables(self) -> None:
-        """They may have other values now."""
-        arguments = self.editors.typed() or {}
-        if not names_in(arguments):
+        """They may have other values now, or others are used."""
+        if not names_in(self._written_texts()):
             self.variables_line.hide()
-            return
-        self.alert.close_about("sending")
         tool = self._tool.name if self._tool is not None else ""
-        self._bridge.start("variables", self._show_variables(tool, arguments), self)
+        self._bridge.start("variables", self._show_variables(tool), self)
 
-    async def _show_variables(self, tool: str, arguments: JSONObject) -> None:
-        self.variables_line.show_used(arguments, await self._saving.variables(tool))
+    async def _show_variables(self, tool: str) -> None:
+        variables = await self._saving.variables(tool)
+        self.editors.set_variables(tool, variables)
+        if self._tool is not None and self._tool.name == tool:
+            self.variables_line.show_used(self._written_texts(), variables)
+            if not self.variables_line.has_unknown:
+                self.alert.close_about("sending")
+
+    def _written_texts(self) -> JSON:
+        """All that may speak of variables."""
+        return [self.editors.typed() or {}, self.drawer.options.options().meta]
 
     def _on_marks_found(self, places: tuple[str, ...]) -> None:
         self.alert.close_about("marks")
@@ -247,13 +253,17 @@ class CallView(QWidget):
         self.calling.changed.connect(self.readiness_changed)
         self.editors.settled.connect(self.refresh_variables)
         self.editors.marks_found.connect(self._on_marks_found)
-        self.drawer.options.changed.connect(lambda: self._summary.setText(self.drawer.options.summary()))
+        self.drawer.options.changed.connect(self._on_options_changed)
         self.drawer.repeating.run_requested.connect(self.repeat)
         self.drawer.repeating.error_requested.connect(self._on_error_requested)
         self.drawer.watching.watch_requested.connect(self.watch)
         self.pickers.arguments_picked.connect(self.editors.put)
         self.pickers.saved_picked.connect(self.saved_picked)
         self.readiness_changed.connect(self._on_readiness_changed)
+
+    def _on_options_changed(self) -> None:
+        self._summary.setText(self.drawer.options.summary())
+        self.refresh_variables()
 
     def _on_readiness_changed(self) -> None:
         for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):

@@ -9,10 +9,12 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.notkept import without_marks
+from inspector.config.variables import Variables
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
 from inspector.qt.panels.tools.validating import Validating
+from inspector.qt.panels.tools.variablesline import resolver
 from inspector.qt.theme import Theme
 from inspector.schema.values import FormError
 
@@ -42,6 +44,7 @@ class Editors(QStackedWidget):
         self._validating = Validating(bridge, self)
         self._tool: Tool | None = None
         self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._variables: dict[str, Variables] = {}
         self._edited: set[str] = set()
         self._nothing = ArgumentsEditor(theme, submit_keys=False)
         self.addWidget(self._nothing)
@@ -82,6 +85,13 @@ class Editors(QStackedWidget):
         self._settle_now()
         self.marks_found.emit(places)
 
+    def set_variables(self, tool: str, variables: Variables) -> None:
+        """What `${name}` stands for in the arguments of a tool: they are checked as they would be sent."""
+        if self._variables.get(tool) != variables:
+            self._variables[tool] = variables
+            if tool in self._known:
+                self._known[tool][1].set_resolve(resolver(variables))
+
     # --------------------------------------------------------------
 
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
@@ -101,6 +111,8 @@ class Editors(QStackedWidget):
     def _make(self, tool: Tool) -> ArgumentsEditor:
         editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validating)
         editor.set_schema(tool.input_schema)
+        if tool.name in self._variables:
+            editor.set_resolve(resolver(self._variables[tool.name]))
         self.addWidget(editor)
         # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
         # is in it only if that has a focus policy and a focus proxy inside.
