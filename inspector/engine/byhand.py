@@ -105,7 +105,7 @@ class ByHand:
                 if on_task is not None:
                     on_task(done.task)
                 async with self._cancelling(server, done.task):
-                    finishing = client.finish_task(done.task, on_task)
+                    finishing = client.tasks.finish(done.task, on_task)
                     return await conclude_task(finishing, done, done.task, engine.clock, started)
         except LensError as exc:
             return failed(exc, self._since(started))
@@ -125,7 +125,7 @@ class ByHand:
 
     async def _cancel_task(self, server: str, task: Task) -> None:
         with contextlib.suppress(LensError):  # the traffic shows it
-            await self._engine.client(server).cancel_task(task.id)
+            await self._engine.client(server).tasks.cancel(task.id)
 
     def _keep(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int, keep: bool) -> None:
         if keep:

@@ -5,27 +5,23 @@ Nothing is sent that was not offered, but for what a person wrote byte by byte.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from inspector.base.errors import (
     ConnectionLost,
     LensError,
     NotOffered,
     RemoteProtocolError,
-    RequestCancelled,
 )
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.httprules import overlaid
 from inspector.protocol.jsonrpc import Kind, error_of, read
 from inspector.protocol.listen import Filter
-from inspector.protocol.methods import TASKS_EXTENSION, missing_capability
+from inspector.protocol.methods import missing_capability
 from inspector.protocol.revisions import Era
-from inspector.protocol.rounds import Rounds, fault_of
-from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, TaskWatch, tasks_of
+from inspector.protocol.rounds import Rounds
 from inspector.protocol.types import (
     Completion,
     InputRequest,
@@ -38,7 +34,7 @@ from inspector.protocol.types import (
     Tool,
     read_items,
 )
-from inspector.session.answers import result_of, task_error, task_of
+from inspector.session.answers import result_of
 from inspector.session.changes import Changes
 from inspector.session.lists import list_all
 from inspector.session.mirroring import Mirroring
@@ -46,6 +42,7 @@ from inspector.session.rawsend import RawSent
 from inspector.session.rounds import Concluded, answer_all, run_rounds
 from inspector.session.route import Answerer
 from inspector.session.session import Session
+from inspector.session.taskcalls import TaskCalls
 from inspector.session.waiting import Exchange, OnProgress
 from inspector.transport.base import Headers
 
@@ -73,6 +70,7 @@ class Client:
         self._subscribed: dict[str, None] = {}
         self._log_level = ""
         self.changes = Changes(session)
+        self.tasks = TaskCalls(session, lambda: self._capabilities, self._answer_task, most_pages)
 
     # -------------------------------------------------------------- lists
 
@@ -117,7 +115,7 @@ class Client:
         if meta:
             params["_meta"] = meta
         if as_task:
-            params = self._design_for_calls().augment(params)
+            params = self.tasks.design_for_calls().augment(params)
 
         async def call() -> Concluded:
             headers = self._mirroring.headers_for(name, arguments) if self._mirrors_arguments else ()
@@ -159,7 +157,7 @@ class Client:
         headers: Headers = (),
         as_task: bool = False,
     ) -> Concluded:
-        capabilities = self._with_tasks_declared() if as_task else self._capabilities
+        capabilities = self.tasks.declared() if as_task else self._capabilities
 
         async def send(params: JSONObject | None) -> Exchange:
             return await self._session.request(
@@ -175,6 +173,18 @@ class Client:
         if self._agreement.era is Era.HANDSHAKE:
             return Concluded(await send(params))
         return await run_rounds(Rounds(method, params, capabilities), params, send, self._answerers)
+
+    async def _answer_task(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
+        return await answer_all(asked, self._answerers)
+
+    def _with_task(self, done: Concluded) -> Concluded:
+        if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
+            return done
+        try:
+            task = self.tasks.design_for_calls().created(result_of(done.exchange.answer))
+        except ValueError as exc:
+            raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
+        return Concluded(done.exchange, done.rounds, task)
 
     # -------------------------------------------------------------- small things
 
@@ -273,104 +283,6 @@ class Client:
             resources=_tells_of_changes(offered.get("resources")),
             uris=tuple(self._subscribed),
         )
-
-    # -------------------------------------------------------------- tasks
-
-    async def get_task(self, id: str) -> Task:
-        return task_of(await self._run(self._design_for("tasks/get").get(id)))
-
-    async def list_tasks(self) -> Listing[Task]:
-        """The server's tasks, where the design has a list."""
-        call = self._design_for("tasks/list").list(self._agreement.capabilities)
-        if call is None:
-            revision = self._agreement.revision
-            raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
-        return await list_all(self._session, call[0], "tasks", Task.read, self._most_pages)
-
-    async def cancel_task(self, id: str) -> None:
-        call = self._design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
-        assert call is not None, "the capability is there"
-        await self._run(call)
-
-    async def finish_task(self, task: Task, on_news: Callable[[Task], None] | None = None) -> JSONObject:
-        """Poll as often as the server wishes, answer what it asks, and give the outcome.
-
-        Raises RpcError when the task failed, RequestCancelled when it was cancelled.
-        """
-        design, watch = self._design_for("tasks/get"), TaskWatch(task)
-        problems: set[str] = set()
-        while not watch.task.status.is_terminal:
-            outcome = design.outcome(task.id)
-            if outcome is not None and watch.task.status is TaskStatus.INPUT_REQUIRED:
-                # The server asks while this waits, and the person may take their time.
-                return await self._run(outcome, timeout=math.inf)
-            await asyncio.sleep(watch.task.next_poll_ms / 1000)
-            news = watch.receive(await self.get_task(task.id))
-            for problem in set(news.problems) - problems:
-                self._session.remark(problem)
-            problems.update(news.problems)
-            if on_news is not None:
-                on_news(news.task)
-            await self._answer_task(design, task.id, news.asked)
-        return await self._outcome(design, watch.task)
-
-    async def _answer_task(self, design: TaskDesign, id: str, asked: Mapping[str, InputRequest]) -> None:
-        """The same rules as for what is asked in a call's own result."""
-        faults = (fault_of(request, self._capabilities) for request in asked.values())
-        if fault := next(filter(None, faults), ""):
-            raise RemoteProtocolError(f"the task cannot go on: {fault}")
-        update = design.update(id, await answer_all(asked, self._answerers)) if asked else None
-        if update is not None:
-            await self._run(update)
-
-    async def _outcome(self, design: TaskDesign, task: Task) -> JSONObject:
-        if task.status is TaskStatus.CANCELLED:
-            raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
-        call = design.outcome(task.id)
-        if call is not None:
-            return await self._run(call)
-        if task.status is TaskStatus.FAILED:
-            raise task_error(task)
-        return task.result or {}
-
-    def _design_for(self, method: str) -> TaskDesign:
-        """The design of tasks, when this method of it may be called."""
-        design = tasks_of(self._agreement.revision)
-        if design is None:
-            raise NotOffered(f"Revision {self._agreement.revision} has no tasks.", "Nothing was sent.")
-        self._require(method)
-        return design
-
-    def _design_for_calls(self) -> TaskDesign:
-        design = self._design_for("tasks/get")
-        if not design.is_offered(self._agreement.capabilities):
-            raise NotOffered(
-                "The server does not offer to run tools as tasks: "
-                "it did not declare the capability “tasks.requests.tools.call”.",
-                "Nothing was sent.",
-            )
-        return design
-
-    def _with_tasks_declared(self) -> JSONObject:
-        """Said only where a task is wanted: a server may make one of any call that says so."""
-        extensions = self._capabilities.get("extensions")
-        own = extensions if isinstance(extensions, dict) else {}
-        return {**self._capabilities, "extensions": {**own, TASKS_EXTENSION: {}}}
-
-    def _with_task(self, done: Concluded) -> Concluded:
-        if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
-            return done
-        try:
-            task = self._design_for_calls().created(result_of(done.exchange.answer))
-        except ValueError as exc:
-            raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
-        return Concluded(done.exchange, done.rounds, task)
-
-    async def _run(self, call: Call, timeout: float | None = None) -> JSONObject:
-        method, params = call
-        capabilities = self._with_tasks_declared()
-        exchange = await self._session.request(method, params, timeout=timeout, capabilities=capabilities)
-        return result_of(exchange.answer)
 
     # -------------------------------------------------------------- what may be sent
 

@@ -145,7 +145,7 @@ async def test_a_task_asks_midway_and_gives_its_outcome(everything: Visit) -> No
     arguments: JSONObject = {"topic": "python", "ambiguous": True}
     done = await everything.client.call_tool("simulate-research-query", arguments, as_task=True)
     assert done.task is not None
-    outcome = await everything.client.finish_task(done.task)
+    outcome = await everything.client.tasks.finish(done.task)
     assert "Research Report: python (snake)" in str(outcome["content"])
 
 

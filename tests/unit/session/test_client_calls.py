@@ -40,9 +40,9 @@ GATED: list[tuple[str, Ask, str, str]] = [
     ("get", lambda client: client.get_prompt("p", {}), "prompts", "prompts"),
     ("complete", lambda client: client.complete(REF, "a", "v"), "completions", "completions"),
     ("set level", lambda client: client.set_level("info"), "logging", "logging"),
-    ("get task", lambda client: client.get_task("t"), "tasks", f"extensions.{TASKS}"),
-    ("list tasks", lambda client: client.list_tasks(), "tasks.list", f"extensions.{TASKS}"),
-    ("cancel task", lambda client: client.cancel_task("t"), "tasks.cancel", f"extensions.{TASKS}"),
+    ("get task", lambda client: client.tasks.get("t"), "tasks", f"extensions.{TASKS}"),
+    ("list tasks", lambda client: client.tasks.list(), "tasks.list", f"extensions.{TASKS}"),
+    ("cancel task", lambda client: client.tasks.cancel("t"), "tasks.cancel", f"extensions.{TASKS}"),
 ]
 
 
@@ -72,7 +72,7 @@ async def test_a_call_as_a_task_is_not_sent_to_a_server_that_runs_none(revision:
 async def test_revisions_before_tasks_say_so(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}}) as stage:
         with pytest.raises(NotOffered, match=f"Revision {revision} has no tasks. Nothing was sent."):
-            await stage.client.get_task("t")
+            await stage.client.tasks.get("t")
         assert await stage.sends_nothing_more()
 
 
@@ -411,7 +411,7 @@ async def test_what_a_server_asks_in_the_stateless_era_is_noted_and_not_answered
 
 async def test_a_task_that_cannot_be_read_is_the_servers_fault() -> None:
     async with connected(R4, offered={"tasks": {}}) as stage:
-        asking = stage.start(stage.client.get_task("t"))
+        asking = stage.start(stage.client.tasks.get("t"))
         await stage.reply(taskId="t", status="dreaming")
         with pytest.raises(RemoteProtocolError, match=r"the task cannot be read.*dreaming"):
             await asking

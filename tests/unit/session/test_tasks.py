@@ -52,7 +52,7 @@ async def test_a_task_is_asked_after_as_often_as_the_server_wishes(
 ) -> None:
     async with running(revision, None, **interval) as (stage, task, time):
         news: list[Task] = []
-        finishing = stage.start(stage.client.finish_task(task, news.append))
+        finishing = stage.start(stage.client.tasks.finish(task, news.append))
         await settle()
         for _ in range(2):
             await time.advance(4.9)
@@ -70,7 +70,7 @@ async def test_a_task_is_asked_after_as_often_as_the_server_wishes(
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
 async def test_without_a_wish_a_task_is_asked_after_each_second(revision: Revision) -> None:
     async with running(revision) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         assert (await stage.next())["method"] == "tasks/get"
@@ -81,7 +81,7 @@ async def test_without_a_wish_a_task_is_asked_after_each_second(revision: Revisi
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
 async def test_a_cancelled_task_has_no_outcome(revision: Revision) -> None:
     async with running(revision) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("cancelled", statusMessage="By another client."))
@@ -92,7 +92,7 @@ async def test_a_cancelled_task_has_no_outcome(revision: Revision) -> None:
 
 async def test_the_state_of_another_task_is_named_once_and_not_believed() -> None:
     async with running(R5) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         for _ in range(3):
             await settle()
             await time.advance(1.1)
@@ -146,7 +146,7 @@ async def test_a_task_that_cannot_be_read_is_a_fault() -> None:
 
 async def test_the_outcome_of_a_completed_task_is_fetched() -> None:
     async with running(R4) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("completed"))
@@ -157,7 +157,7 @@ async def test_the_outcome_of_a_completed_task_is_fetched() -> None:
 
 async def test_a_failed_task_gives_what_the_call_would_have_given() -> None:
     async with running(R4) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("failed"))
@@ -169,7 +169,7 @@ async def test_a_failed_task_gives_what_the_call_would_have_given() -> None:
 async def test_a_task_that_wants_input_is_waited_for_however_long_the_person_takes() -> None:
     """The server asks with requests of its own while tasks/result waits."""
     async with running(R4, {"elicitation/create": answering(ACCEPT)}) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("input_required"))
@@ -185,7 +185,7 @@ async def test_a_task_that_wants_input_is_waited_for_however_long_the_person_tak
 
 async def test_every_other_request_about_a_task_has_its_limit() -> None:
     async with running(R4) as (stage, _, time):
-        asking = stage.start(stage.client.get_task("t"))
+        asking = stage.start(stage.client.tasks.get("t"))
         await stage.next()
         await time.advance(10.1)
         with pytest.raises(RequestTimedOut):
@@ -194,7 +194,7 @@ async def test_every_other_request_about_a_task_has_its_limit() -> None:
 
 async def test_tasks_are_listed_with_all_their_pages() -> None:
     async with connected(R4, offered=CORE) as stage:
-        asking = stage.start(stage.client.list_tasks())
+        asking = stage.start(stage.client.tasks.list())
         await stage.reply(tasks=[state("working"), {"taskId": "bad"}], nextCursor="2")
         await stage.reply(tasks=[state("completed")])
         listing = await asking
@@ -204,13 +204,13 @@ async def test_tasks_are_listed_with_all_their_pages() -> None:
 
 async def test_a_task_is_cancelled_where_that_is_offered() -> None:
     async with connected(R4, offered=CORE) as stage:
-        asking = stage.start(stage.client.cancel_task("t"))
+        asking = stage.start(stage.client.tasks.cancel("t"))
         request = await stage.reply(**state("cancelled"))
         await asking
     assert (request["method"], params_of(request)) == ("tasks/cancel", {"taskId": "t"})
     async with connected(R4, offered={"tasks": {}}) as stage:
         with pytest.raises(NotOffered, match=r"“tasks\.cancel”"):
-            await stage.client.cancel_task("t")
+            await stage.client.tasks.cancel("t")
 
 
 # ------------------------------------------------------------------ the extension for 2026-07-28
@@ -229,7 +229,7 @@ async def test_the_extension_is_declared_where_a_task_is_wanted_and_only_there()
         assert meta_of(request)["clientCapabilities"] == declared
         assert params_of(request) == {"name": "x", "arguments": {}}  # the wish is in the capability alone
         assert done.task is not None
-        asking = stage.start(stage.client.get_task("t"))
+        asking = stage.start(stage.client.tasks.get("t"))
         assert meta_of(await stage.reply(**state("working")))["clientCapabilities"] == declared
         await asking
 
@@ -248,7 +248,7 @@ async def test_rounds_may_come_before_the_task() -> None:
 
 async def test_each_question_of_a_task_is_answered_once_however_often_it_is_polled() -> None:
     async with running(R5, {"elicitation/create": answering(ACCEPT)}) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         questions: list[JSONObject] = [{"k1": ASK}, {"k1": ASK}, {"k1": ASK, "k2": ASK}]
         updates = []
         for requests in questions:
@@ -272,7 +272,7 @@ async def test_each_question_of_a_task_is_answered_once_however_often_it_is_poll
 
 async def test_a_question_that_we_did_not_declare_ends_the_waiting() -> None:
     async with running(R5) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("input_required", inputRequests={"k": ASK}))
@@ -283,7 +283,7 @@ async def test_a_question_that_we_did_not_declare_ends_the_waiting() -> None:
 
 async def test_a_question_that_cannot_be_read_is_named() -> None:
     async with running(R5) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("input_required", inputRequests=[1]))
@@ -303,7 +303,7 @@ async def test_a_question_that_cannot_be_read_is_named() -> None:
 )
 async def test_a_failed_task_raises_the_error_inside_it(error: JSON, code: int, message: str) -> None:
     async with running(R5) as (stage, task, time):
-        finishing = stage.start(stage.client.finish_task(task))
+        finishing = stage.start(stage.client.tasks.finish(task))
         await settle()
         await time.advance(1.1)
         await stage.reply(**state("failed", error=error, statusMessage="as the status says"))
@@ -315,12 +315,12 @@ async def test_a_failed_task_raises_the_error_inside_it(error: JSON, code: int, 
 async def test_the_extension_has_no_list() -> None:
     async with connected(R5, offered=EXTENSION) as stage:
         with pytest.raises(NotOffered, match="Revision 2026-07-28 has no list of tasks"):
-            await stage.client.list_tasks()
+            await stage.client.tasks.list()
         assert await stage.sends_nothing_more()
 
 
 async def test_the_extension_cancels_without_asking_for_more() -> None:
     async with connected(R5, offered=EXTENSION) as stage:
-        asking = stage.start(stage.client.cancel_task("t"))
+        asking = stage.start(stage.client.tasks.cancel("t"))
         assert (await stage.reply())["method"] == "tasks/cancel"
         await asking
