@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from PySide6.QtCore import QTimer
@@ -10,13 +11,12 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration
+from inspector.engine.pace import Pace
 from inspector.protocol.connection import Progressed
 from inspector.protocol.tasks import Task
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Muted
-
-_LEAST_SPAN_S = 0.2  # a rate over less says nothing
 
 
 class RunningStrip(QWidget):
@@ -25,7 +25,9 @@ class RunningStrip(QWidget):
     def __init__(self, theme: Theme, cancel: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._started = 0
-        self._first: tuple[float, float] | None = None  # when progress came first, and how much
+        self._pace = Pace()
+        self._message = ""
+        self._said = ""  # what is said instead of progress
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
@@ -47,9 +49,9 @@ class RunningStrip(QWidget):
 
     def begin(self, words: str = "Waiting for the answer") -> None:
         self._started = time.monotonic_ns()
-        self._first = None
+        self._pace, self._message, self._said = Pace(), "", words
         self._bar.setRange(0, 0)
-        self._words.setText(words)
+        self._show_words()
         self._elapsed.setText("")
         self._timer.start()
         self.show()
@@ -66,35 +68,34 @@ class RunningStrip(QWidget):
         """The server's progress; what comes late is nobody's any more."""
         if self.isHidden():
             return
-        counted = f"{event.progress:g}"
-        if event.total is not None and event.total > 0:
+        self._pace.add(time.monotonic(), event.progress, event.total)
+        self._message, self._said = one_line(event.message), ""
+        share = event.progress / event.total if event.total else math.nan
+        if math.isfinite(share):
             self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(event.progress / event.total, 0), 1)))
-            counted = f"{counted} of {event.total:g}"
-        words = [counted, one_line(event.message), self._rate(event.progress)]
-        self._words.setText("  ".join(word for word in words if word))
+            self._bar.setValue(round(1000 * min(max(share, 0), 1)))
+        self._show_words()
 
     def show_task(self, task: Task) -> None:
         """The call became a task: how that stands."""
         if not self.isHidden():
             status = task.status.value.replace("_", " ")
-            self._words.setText(f"Task {status}  {one_line(task.message)}".strip())
+            self._said = f"Task {status}  {one_line(task.message)}".strip()
+            self._show_words()
 
     def show_count(self, done: int, wanted: int) -> None:
         """Of many calls."""
         self._bar.setRange(0, max(wanted, 1))
         self._bar.setValue(done)
-        self._words.setText(f"{done:,} of {wanted:,} calls")
+        self._said = f"{done:,} of {wanted:,} calls"
+        self._show_words()
 
-    def _rate(self, progress: float) -> str:
-        """`1.5/s`, from the first progress on."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = (now, progress)
-        since, begun = now - self._first[0], self._first[1]
-        if since < _LEAST_SPAN_S or progress <= begun:
-            return ""
-        return f"{(progress - begun) / since:.3g}/s"
+    def _show_words(self) -> None:
+        told = (self._pace.counted(), self._pace.words(time.monotonic()), self._message)
+        words = self._said or "  ".join(word for word in told if word)
+        if words != self._words.text():
+            self._words.setText(words)
 
     def _on_tick(self) -> None:
         self._elapsed.setText(duration(self.elapsed_ns()))
+        self._show_words()  # the time left goes down by itself

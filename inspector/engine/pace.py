@@ -1,0 +1,91 @@
+"""How fast something goes, and how long it may still take, from what a server says of its progress."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from inspector.base.units import duration
+
+_LEAST_SPAN_S = 0.2  # a rate over less says nothing
+_WINDOW_S = 10.0  # what was longer ago says little about now
+_LEAST_APART_S = 0.05
+_SLOW = 0.1  # a second: below, a minute is the better measure
+
+
+class Pace:
+    """Told of each progress, with the time in seconds of a clock that only goes on."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque()
+        self._total: float | None = None
+
+    def add(self, now: float, progress: float, total: float | None) -> None:
+        """What cannot be counted with (NaN, endless) is left out; going back begins anew."""
+        if not math.isfinite(progress):
+            return
+        self._total = total if total is not None and math.isfinite(total) and total > 0 else None
+        if self._seen and progress < self._seen[-1][1]:
+            self._seen.clear()
+        if len(self._seen) > 1 and now - self._seen[-2][0] < _LEAST_APART_S:
+            self._seen.pop()
+        self._seen.append((now, progress))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_S:
+            self._seen.popleft()
+
+    def rate(self) -> float | None:
+        """Units a second; None while nothing can be said."""
+        if not self._seen:
+            return None
+        (begun, least), (latest, most) = self._seen[0], self._seen[-1]
+        if latest - begun < _LEAST_SPAN_S or most <= least:
+            return None
+        return (most - least) / (latest - begun)
+
+    def seconds_left(self, now: float) -> float | None:
+        """None without a total or a rate."""
+        rate = self.rate()
+        if rate is None or self._total is None:
+            return None
+        latest, progress = self._seen[-1]
+        return max((self._total - progress) / rate - (now - latest), 0)
+
+    def counted(self) -> str:
+        """`4 of 10`; `40 %` where the total is 1 or 100; `4` without one."""
+        if not self._seen:
+            return ""
+        progress = self._seen[-1][1]
+        if self._total is None:
+            return f"{progress:,.6g}"
+        if self._is_share:
+            return f"{100 * progress / self._total:.3g} %"
+        return f"{progress:,.6g} of {self._total:,.6g}"
+
+    def words(self, now: float) -> str:
+        """`12 %/s · 5 s left`; "" while nothing can be said."""
+        rate = self.rate()
+        if rate is None:
+            return ""
+        unit = ""
+        if self._is_share and self._total is not None:
+            rate, unit = 100 * rate / self._total, " %"
+        speed = f"{_short(rate)}{unit}/s" if rate >= _SLOW else f"{_short(60 * rate)}{unit}/min"
+        left = self.seconds_left(now)
+        return speed if left is None else f"{speed} · {_rounded(left)} left"
+
+    @property
+    def _is_share(self) -> bool:
+        return self._total in (1, 100)
+
+
+def _short(rate: float) -> str:
+    """Three digits, or all that stand before the point."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"
+
+
+def _rounded(seconds: float) -> str:
+    """Whole seconds: more would only flicker."""
+    whole = math.ceil(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return duration(whole * 1_000_000_000) if whole < 3600 else f"{whole / 3600:,.1f} h"
