@@ -1,24 +1,23 @@
 """What reading a resource or getting a prompt gave, ready to show. Pure functions of bytes.
 
-They run in the worker process for big answers. Unlike a digest they keep every byte: the views page through
-them, and save them. What something is follows from how it begins first, from what the server
-says second, and from the end of its URI last.
+They run in the worker process for big answers, and keep every byte: the views page through them, and save
+them. What something is follows from how it begins first, from what the server says second, and from the
+end of its URI last.
 """
 
 from __future__ import annotations
 
-import base64
 import binascii
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, parse, pretty
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, pretty
+from inspector.engine.flavours import Flavour, looks_like_json, said_flavour
 from inspector.engine.tables import Table, read_table
 from inspector.protocol.jsonrpc import read
 from inspector.traffic.decode.decoding import DecodingKind
 from inspector.traffic.decode.files import readable, recognised
 
-_MOST_PARSED = 4 * 1024 * 1024  # looked at to see whether a text without a type is JSON
 _MOST_TABLE = 32 * 1024 * 1024
 
 
@@ -157,7 +156,7 @@ def _decoded(item: JSONObject, member: str, uri: str) -> Content:
     if not isinstance(item.get(member), str):
         return replace(unknown(item, "its data is missing"), uri=uri)
     try:
-        data = base64.b64decode(_string(item, member), validate=True)
+        data = binascii.a2b_base64(_string(item, member), strict_mode=True)
     except (binascii.Error, ValueError) as exc:
         return replace(unknown(item, f"its data is not Base64: {exc}"), uri=uri)
     return _file(data, mime_type, uri)
@@ -180,51 +179,35 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
 
 # ------------------------------------------------------------------ text
 
-_BY_TYPE = {
-    "text/markdown": ContentKind.MARKDOWN,
-    "text/x-markdown": ContentKind.MARKDOWN,
-    "application/json": ContentKind.JSON,
-    "text/json": ContentKind.JSON,
-    "text/csv": ContentKind.TABLE,
-    "text/tab-separated-values": ContentKind.TABLE,
+_KINDS: dict[Flavour, ContentKind] = {
+    "plain": ContentKind.TEXT,
+    "json": ContentKind.JSON,
+    "markdown": ContentKind.MARKDOWN,
+    "csv": ContentKind.TABLE,
 }
-_BY_END = {
-    ".md": ContentKind.MARKDOWN,
-    ".markdown": ContentKind.MARKDOWN,
-    ".json": ContentKind.JSON,
-    ".csv": ContentKind.TABLE,
-    ".tsv": ContentKind.TABLE,
+_BY_END: dict[str, Flavour] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
 }
 
 
-def _text(text: str, mime_type: str, uri: str) -> Content:
-    kind = _kind_of_text(text, mime_type, uri)
+def text_content(text: str, flavour: Flavour, mime_type: str = "", uri: str = "") -> Content:
+    """A text in the form that it is said or looks to have; a very long table is text."""
+    kind = _KINDS[flavour]
     table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MOST_TABLE else None
     if kind is ContentKind.TABLE and table is None:
         kind = ContentKind.TEXT
     return Content(kind, _utf8(text), mime_type, uri, table=table)
 
 
-def _kind_of_text(text: str, mime_type: str, uri: str) -> ContentKind:
-    bare = mime_type.partition(";")[0].strip().lower()
-    if bare.endswith("+json"):
-        return ContentKind.JSON
-    if bare in _BY_TYPE:
-        return _BY_TYPE[bare]
-    if bare not in ("", "text/plain", "application/octet-stream"):
-        return ContentKind.TEXT
-    end = next((kind for end, kind in _BY_END.items() if uri.lower().endswith(end)), None)
-    return end or (ContentKind.JSON if _is_json(text) else ContentKind.TEXT)
-
-
-def _is_json(text: str) -> bool:
-    if len(text) > _MOST_PARSED or text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        parse(text)
-    except JSONProblem:
-        return False
-    return True
+def _text(text: str, mime_type: str, uri: str) -> Content:
+    """A file has a type or a name more often than not: only JSON is recognised without."""
+    by_end = (flavour for end, flavour in _BY_END.items() if uri.lower().endswith(end))
+    flavour = said_flavour(mime_type) or next(by_end, None) or ("json" if looks_like_json(text) else "plain")
+    return text_content(text, flavour, mime_type, uri)
 
 
 def _utf8(text: str) -> bytes:

@@ -18,9 +18,9 @@ from inspector.config.settings import Settings
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
-from inspector.engine.digest import PrettyText, ResultDigest, digest_result, pretty_text
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
+from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.server import Server
 from inspector.engine.views import CallOutcome, RawOutcome, ServerView
@@ -293,10 +293,6 @@ class Engine:
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Work that goes on by itself, and ends with the engine at the latest."""
         self._tasks.spawn(name, work)
-
-    async def digest(self, answer: bytes) -> ResultDigest:
-        """A tool's result for reading, likewise."""
-        return await self._worker.run(digest_result, answer)
 
     # --------------------------------------------------------------
 

@@ -48,15 +48,21 @@ _LOOKED_AT = 30  # lines of what may be a table
 _WIDEST_NAME = 60  # of a column
 
 
-def flavour_of(text: str, mime_type: str = "") -> Flavour:
-    """What the server says it is where it says so; else what it looks like."""
+def said_flavour(mime_type: str) -> Flavour | None:
+    """What the server says it is; None where its type says little."""
     said = mime_type.partition(";")[0].strip().lower()
     if said.endswith("+json"):
         return "json"
-    if said in _BY_TYPE:
-        return _BY_TYPE[said]
-    if said not in _UNTOLD:
-        return "plain"
+    if said in _UNTOLD:
+        return None
+    return _BY_TYPE.get(said, "plain")
+
+
+def flavour_of(text: str, mime_type: str = "") -> Flavour:
+    """What the server says it is where it says so; else what it looks like."""
+    said = said_flavour(mime_type)
+    if said is not None:
+        return said
     if looks_like_json(text):
         return "json"
     if looks_like_csv(text):

@@ -1,25 +1,19 @@
 """What a tool gave back, ready to show part by part. Pure functions of bytes.
 
-Unlike `digest.py`, which is for a glance, everything is kept to the last byte: the views page through it and
-save it. Runs in the worker process for big answers.
+Everything is kept to the last byte: the views page through it and save it. Runs in the worker process for big
+answers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, pretty
-from inspector.engine.contents import Content, ContentKind, block_content
-from inspector.engine.flavours import Flavour, flavour_of
-from inspector.engine.tables import read_table
+from inspector.base.jsonspan import member_text
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.engine.contents import Content, ContentKind, block_content, text_content
+from inspector.engine.flavours import flavour_of
 from inspector.protocol.jsonrpc import read
 
-_KINDS: dict[Flavour, ContentKind] = {
-    "plain": ContentKind.TEXT,
-    "json": ContentKind.JSON,
-    "markdown": ContentKind.MARKDOWN,
-    "csv": ContentKind.TABLE,
-}
 _MOST_GUESSED = 32 * 1024 * 1024
 
 
@@ -46,17 +40,17 @@ def read_result(raw: bytes) -> CallResult:
         result = read(raw).result
     except JSONProblem:  # the message itself is shown, with what is wrong with it
         return CallResult()
-    return CallResult(_parts(result.get("content")), _structured(result))
+    has_structured = "structuredContent" in result
+    return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
 
 
-def _structured(result: JSONObject) -> Content | None:
-    if "structuredContent" not in result:
-        return None
+def _structured(raw: bytes) -> Content:
+    """As it was written: a number that no float can hold is shown whole. The view lays it out."""
     try:
-        text = pretty(result["structuredContent"])
-    except RecursionError:  # reading it took less of the stack than writing it
-        return Content(ContentKind.UNKNOWN, b"\xe2\x80\xa6", problem="it is nested too deeply to be shown")
-    return Content(ContentKind.JSON, text.encode(errors="surrogatepass"))
+        text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
+    except JSONProblem as exc:
+        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown by itself: {exc}")
+    return Content(ContentKind.JSON, text.encode())
 
 
 def _parts(content: JSON) -> tuple[Part, ...]:
@@ -74,17 +68,13 @@ def _part(item: JSON) -> Part:
         return Part("", content)
     kind, text = item.get("type"), item.get("text")
     if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
-        content = _flavoured(content, text)
+        content = _flavoured(text)
     return Part(kind if isinstance(kind, str) else "", content, tuple(_remarks(item)))
 
 
-def _flavoured(content: Content, text: str) -> Content:
+def _flavoured(text: str) -> Content:
     """A text in the form that it looks like; a very long one is text."""
-    kind = _KINDS[flavour_of(text)] if len(text) <= _MOST_GUESSED else ContentKind.TEXT
-    table = read_table(text) if kind is ContentKind.TABLE else None
-    if kind is ContentKind.TABLE and table is None:
-        return content
-    return replace(content, kind=kind, table=table)
+    return text_content(text, flavour_of(text) if len(text) <= _MOST_GUESSED else "plain")
 
 
 def _remarks(item: JSONObject) -> list[str]:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from inspector.engine.byhand import ToolCall
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
-    from inspector.engine.digest import PrettyText, ResultDigest
     from inspector.engine.engine import Engine
     from inspector.engine.outputcheck import OutputCheck
+    from inspector.engine.prettytext import PrettyText
     from inspector.engine.repeating import RepeatPlan, RepeatReport
     from inspector.engine.thread import EngineThread
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
@@ -293,9 +293,6 @@ class Bridge(QObject):
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
         """What a function of bytes gives, without holding up the window if they are many."""
         return await self._call(self._engine.work(function, data))
-
-    async def digest(self, answer: bytes) -> ResultDigest:
-        return await self._call(self._engine.digest(answer))
 
     async def ask_captures(self, ask: Callable[[Captures], Coroutine[Any, Any, T]]) -> T:
         """Save, open, export: `await bridge.ask_captures(lambda captures: captures.open(path))`.

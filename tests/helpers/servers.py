@@ -14,6 +14,7 @@ from inspector.base.errors import UserError
 from inspector.config.entries import StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.engine import Engine
+from inspector.engine.results import read_result
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.traffic.records import Record, RecordKind
 
@@ -66,8 +67,8 @@ class Lab:
         """Call a tool that answers with one text."""
         outcome = await self.call(tool, name, **arguments)
         assert outcome.kind is OutcomeKind.RESULT, outcome
-        (block,) = (await self.engine.digest(outcome.answer)).blocks
-        return block.text
+        (part,) = read_result(outcome.answer).parts
+        return part.content.data.decode()
 
     def view(self, name: str = "srv") -> ServerView:
         return next(view for view in self.engine.views() if view.name == name)

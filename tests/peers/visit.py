@@ -11,6 +11,7 @@ import psutil
 from inspector.base.jsonvalue import JSON, JSONObject, parse
 from inspector.config.entries import Entry
 from inspector.engine.engine import Engine
+from inspector.engine.results import read_result
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.session.client import Client
@@ -54,7 +55,8 @@ class Visit:
         """All the text that a call gave; the call must have worked."""
         outcome = await self.call(tool, on_progress, **arguments)
         assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
-        return "\n".join(block.text for block in (await self.engine.digest(outcome.answer)).blocks)
+        contents = [part.content for part in read_result(outcome.answer).parts]
+        return "\n".join(content.data.decode() for content in contents if content.is_text)
 
     async def tools(self) -> list[str]:
         listing = await self.engine.list_tools(self.name)

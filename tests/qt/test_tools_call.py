@@ -208,7 +208,7 @@ def test_late_reading_of_a_big_result_does_not_replace_a_newer_one(lens: Lens) -
     lens.do("tool.call")
     lens.until(lambda: lens.actions["tool.call"].isEnabled())
     lens.call("echo", {"text": "newest"})
-    lens.run(lens.app.bridge.digest(b'{"wait":"for the worker"}' + b" " * 300_000))
+    lens.run(lens.app.bridge.work(len, b"wait for the worker" + b" " * 300_000))
     lens.settle()
     assert "newest" in panel.call_view.result.content.shown_text()
     assert len(lens.sent("tools/call")) == 2

@@ -94,6 +94,14 @@ def test_entries_that_cannot_be_used_are_shown_with_the_reason() -> None:
     assert "no array" in content.problem
 
 
+@pytest.mark.parametrize("data", ["not base64!", "AAA", "é", "AA==A", "A\nAA=", None, 5])
+def test_data_that_is_not_base64_is_shown_as_it_came_with_the_reason(data: JSON) -> None:
+    content = block_content({"type": "image", "data": data})
+    assert content.kind is ContentKind.UNKNOWN
+    assert json.loads(content.data) == {"type": "image", "data": data}
+    assert content.problem.startswith("its data is ")
+
+
 def test_messages_have_a_role_and_any_kind_of_content() -> None:
     link: JSON = {"type": "resource_link", "uri": "x://y", "name": "why", "mimeType": "text/plain"}
     contents: list[JSON] = [

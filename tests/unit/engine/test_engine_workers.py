@@ -13,7 +13,7 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.engine.contents import digest_read
-from inspector.engine.digest import pretty_text
+from inspector.engine.prettytext import pretty_text
 from inspector.engine.workers import AT_ONCE, Worker
 from tests.helpers.servers import gone
 

@@ -16,7 +16,7 @@ from inspector.engine.outputcheck import (
     pack,
 )
 from tests.helpers.playbook import frame
-from tests.unit.engine.test_engine_digest import json_values
+from tests.unit.engine.test_prettytext import json_values
 
 SCHEMA: JSONObject = {
     "type": "object",

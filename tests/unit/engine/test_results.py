@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,37 @@ def test_structured_content_is_there_even_when_it_is_null() -> None:
     nothing = result_of(content=[], structuredContent=None).structured
     assert nothing is not None
     assert nothing.data == b"null"
+
+
+@pytest.mark.parametrize(
+    "written", [b"1e400", b"0.10", b"12345678901234567890.123", b"-0", b'{"b": 1, "a": 2}', b'"\\ud800"']
+)
+def test_structured_content_is_kept_as_it_was_written(written: bytes) -> None:
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":5, "structuredContent" : %s }}' % written
+    structured = read_result(raw).structured
+    assert structured is not None
+    assert (structured.kind, structured.data) == (ContentKind.JSON, written)
+
+
+@pytest.mark.parametrize("member", [b'"structuredContent":', b'"content":[{"type":"?"},', b'"content":'])
+def test_no_depth_of_nesting_is_an_exception(member: bytes) -> None:
+    """Some depths can be read and not be written, others be scanned and not be read."""
+    tail = b"]" if member.endswith(b",") else b""
+    for depth in (200, 300, 400, 700, 900, 930, 960, 990, 10_000):
+        raw = b'{"jsonrpc":"2.0","id":1,"result":{%s%s%s%s}}' % (member, b"[" * depth, b"]" * depth, tail)
+        assert isinstance(read_result(raw), CallResult)
+
+
+def test_content_that_is_no_list_is_one_unknown_part() -> None:
+    (part,) = result_of(content="words").parts
+    assert (part.content.kind, part.content.data) == (ContentKind.UNKNOWN, b'"words"')
+    assert part.content.problem == "“content” is not an array"
+
+
+def test_annotations_are_read_tolerantly() -> None:
+    odd = {"audience": "user", "priority": True, "lastModified": 5}
+    assert [part.remarks for part in result_of(content=[text("x", annotations=odd)]).parts] == [()]
+    assert result_of(content=[text("x", annotations=[])]).parts[0].remarks == ()
 
 
 def test_what_is_no_result_has_no_parts() -> None:

@@ -1,0 +1,59 @@
+"""Where a member of an object stands in a JSON text: for showing it as it was written, to the last digit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from inspector.base.jsonvalue import JSONProblem
+
+_WHITE = re.compile(r"[ \t\n\r]*")
+_value_at = json.JSONDecoder().raw_decode
+
+
+def member_text(text: str, *names: str) -> str:
+    """The text of the member that a path of names leads to. Of repeated names the last counts.
+
+    Raises JSONProblem: there is none, or the text is no JSON so far, or it is nested too deeply.
+    """
+    start, end = _after_white(text, 1 if text.startswith("\ufeff") else 0), len(text)
+    for name in names:
+        spans = [(first, last) for found, first, last in _members(text, start) if found == name]
+        if not spans:
+            raise JSONProblem(f"it has no member {name!r}")
+        start, end = spans[-1]
+    return text[start:end]
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """Name, beginning and end of each member of the object that begins at a place."""
+    try:
+        at = _expect(text, at, "{")
+        while text[at : at + 1] != "}":
+            _expect(text, at, '"')
+            name, at = _value_at(text, at)
+            start = _expect(text, _after_white(text, at), ":")
+            _, end = _value_at(text, start)
+            yield name, start, end
+            at = _after_white(text, end)
+            if text[at : at + 1] != "}":
+                at = _expect(text, at, ",")
+    except json.JSONDecodeError as exc:
+        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+    except RecursionError as exc:
+        raise JSONProblem("nested too deeply to be read") from exc
+    except ValueError as exc:  # an integer of more digits than Python converts
+        raise JSONProblem(str(exc)) from exc
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    """The place behind a mark and the white space after it."""
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting {mark!r}", text, at)
+    return _after_white(text, at + 1)
+
+
+def _after_white(text: str, at: int) -> int:
+    found = _WHITE.match(text, at)
+    return found.end() if found is not None else at
