@@ -9,14 +9,14 @@ from typing import TypeAlias, cast
 import pytest
 from PySide6.QtCore import QAbstractItemModel, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from inspector.config.savedcalls import SavedCall
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.fuzzy import Query, haystack
-from inspector.qt.models.palette import MOST_SHOWN, Pick, PickModel, PlacesRole
+from inspector.qt.models.palette import MOST_SHOWN, NoteRole, Pick, PickModel, PlacesRole
 from inspector.qt.widgets.pickerpopup import PickerPopup
 from tests.qt.lens_driver import Lens, scripted
 from tests.qt.offering_stage import offering
@@ -35,6 +35,11 @@ def opened(lens: Lens) -> PickerPopup:
 def rows(popup: PickerPopup) -> list[str]:
     model = popup.list.model()
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+def notes(popup: PickerPopup) -> list[str]:
+    model = popup.list.model()
+    return [str(model.index(row, 0).data(NoteRole)) for row in range(model.rowCount())]
 
 
 def go(lens: Lens, popup: PickerPopup, words: str) -> None:
@@ -214,6 +219,42 @@ def test_palette_reaches_resources_and_prompts(lens: Lens) -> None:
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     lens.until(lambda: lens.sent("resources/read"))
     assert lens.sent("resources/read") == [{"uri": "x://deep/book"}]
+
+
+def test_palette_reaches_templates_and_the_keyboard_is_in_the_first_thing_to_fill_in(lens: Lens) -> None:
+    templates = [
+        {"uriTemplate": "x://a/{one}", "name": "first"},
+        {"uriTemplate": "x://b/{two}", "name": "book"},
+    ]
+    entry = offering("shelf", resources=[{"uri": "x://r", "name": "other"}], templates=templates)
+    lens.add(entry)
+    lens.choose(entry.name)
+    lens.do("server.connect")
+    lens.wait_for(entry.name, ServerStatus.CONNECTED)
+    for _ in range(2):  # with a list that is fetched first, and with one that is there
+        popup = opened(lens)
+        QTest.keyClicks(popup.line, "x://b")
+        lens.until(lambda: rows(popup) == ["book"])  # noqa: B023
+        assert notes(popup) == ["shelf · resource template · x://b/{two}"]
+        QTest.keyClick(popup.line, Qt.Key.Key_Return)
+        head = lens.workspace.resources.head
+        lens.until(lambda: getattr(head.item, "uri_template", "") == "x://b/{two}")  # noqa: B023
+        lens.until(lambda: list(head.form.rows) == ["two"])  # noqa: B023
+        assert lens.window.focusWidget() in head.form.rows["two"].findChildren(QWidget) or (
+            lens.window.focusWidget() is head.form.rows["two"]
+        )
+        lens.workspace.resources.lists.list.setFocus()
+    assert len(lens.sent("resources/templates/list")) <= 2, "the panel and the palette, once each"
+
+
+def test_every_entry_says_which_server_it_is_of_however_long_its_title(lens: Lens) -> None:
+    tools = [{"name": "t" * 200, "title": "Long " * 50, "inputSchema": {"type": "object"}}]
+    lens.connect(scripted("one", tools=tools))
+    lens.connect(scripted("two", tools=tools))
+    popup = opened(lens)
+    QTest.keyClicks(popup.line, "ttttt")
+    lens.until(lambda: len(rows(popup)) == 2)
+    assert sorted(note.split(" · ")[:2] for note in notes(popup)) == [["one", "tool"], ["two", "tool"]]
 
 
 def test_palette_reaches_saved_calls_of_another_server(lens: Lens) -> None:

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, QSettings
 from PySide6.QtGui import QKeySequence
 
-from inspector.base.errors import LensError
+from inspector.base.errors import LensError, RpcError
 from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.qt.actions import COMMANDS
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:
     from inspector.config.savedcalls import SavedCall
-    from inspector.protocol.types import Prompt, Resource, Tool
+    from inspector.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+    from inspector.qt.models.offered import OfferedModel
     from inspector.qt.models.palette import Pick, PickModel
     from inspector.qt.widgets.pickerpopup import PickerPopup
     from inspector.qt.window.mainwindow import MainWindow
     from inspector.qt.window.workspace import Workspace
 
+    Offered: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
+
 _WIDTH = 680
 _MOST_RECENT = 40
 _RECENT = "palette/recent"
 _BETWEEN = "\x1f"  # in a key, between the kind, the server and the name
-_LISTS = ("tools", "resources", "prompts")
+# The lists, and the capability under which a server offers each.
+_LISTS = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
+_NOUNS = {"tools": "tool", "resources": "resource", "templates": "resource template", "prompts": "prompt"}
+_ICONS = {"tools": "tool", "resources": "resource", "templates": "resource", "prompts": "prompt"}
 
 
 class Reaching(QObject):
@@ -40,10 +47,10 @@ class Reaching(QObject):
         self._bridge = bridge
         self._theme = theme
         self._layout = layout
-        self._lists: dict[tuple[str, str], Sequence[Tool | Resource | Prompt]] = {}
+        self._lists: dict[tuple[str, str], Sequence[Offered]] = {}
         self._saved: dict[str, SavedCall] = {}
         self.popup: PickerPopup | None = None
-        bridge.list_changed.connect(lambda server, what: self._lists.pop((server, what), None))
+        bridge.list_changed.connect(self._on_list_changed)
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._forget)
 
@@ -63,7 +70,7 @@ class Reaching(QObject):
             return
         model = PickModel()
         roles = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
-        prompt = "Go to a command, server, tool, resource, prompt or saved call"
+        prompt = "Go to a command, server, tool, resource, template, prompt or saved call"
         popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
         model.setParent(popup)
         popup.words_changed.connect(model.set_words)
@@ -97,7 +104,7 @@ class Reaching(QObject):
         views = self._window.servers.model.views()
         return [view for view in views if view.status is ServerStatus.CONNECTED]
 
-    def _listed(self, server: str, what: str) -> Sequence[Tool | Resource | Prompt] | None:
+    def _listed(self, server: str, what: str) -> Sequence[Offered] | None:
         """A list that is known already: the Tools panel keeps one in step."""
         workspace = self._window.workspaces.get(server)
         if what == "tools" and workspace is not None and workspace.tools.model.total:
@@ -116,24 +123,33 @@ class Reaching(QObject):
             for what in _LISTS:
                 if self.popup is not popup:
                     return  # closed meanwhile: nobody waits for the rest
-                if view.offers(what) and self._listed(view.name, what) is None:
+                if view.offers(_LISTS[what]) and self._listed(view.name, what) is None:
                     items = await self._fetch(view.name, what)
                     if self.popup is popup:
                         model.add_picks(_picks(view.name, what, items))
 
-    async def _fetch(self, server: str, what: str) -> Sequence[Tool | Resource | Prompt]:
+    async def _fetch(self, server: str, what: str) -> Sequence[Offered]:
         try:
-            items: Sequence[Tool | Resource | Prompt]
+            items: Sequence[Offered]
             if what == "tools":
                 items = (await self._bridge.list_tools(server)).items
             elif what == "resources":
                 items = (await self._bridge.list_resources(server)).items
+            elif what == "templates":
+                items = (await self._bridge.list_resource_templates(server)).items
             else:
                 items = (await self._bridge.list_prompts(server)).items
-        except LensError:  # the traffic shows it
-            return ()
+        except LensError as exc:  # the traffic shows it
+            if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
+                return ()
+            items = ()  # many a server does not know the method for templates: it is not asked again
         self._lists[server, what] = items
         return items
+
+    def _on_list_changed(self, server: str, capability: str) -> None:
+        for what in _LISTS:
+            if _LISTS[what] == capability:
+                self._lists.pop((server, what), None)
 
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
@@ -198,22 +214,38 @@ def _show(workspace: Workspace, kind: str, name: str) -> None:
         workspace.tools.list.setFocus()
     elif kind == "resources":
         workspace.open_uri(name)
+    elif kind == "templates":
+        workspace.show_tab("resources")
+        lists = workspace.resources.lists
+        _when_listed(lists.templates, lambda: _choose_template(workspace, name))
     elif kind == "prompts":
         workspace.show_tab("prompts")
-        _choose_prompt(workspace, name)
+        panel = workspace.prompts
+        _when_listed(panel.model, lambda: panel.choose(name))
 
 
-def _choose_prompt(workspace: Workspace, name: str) -> None:
+def _when_listed(model: OfferedModel, go: Callable[[], object]) -> None:
     """Now, or when the list is there."""
-    panel = workspace.prompts
-    if panel.choose(name) or panel.model.total:
+    if model.total:
+        go()
         return
 
-    def choose() -> None:
-        panel.model.searched.disconnect(choose)
-        panel.choose(name)
+    def on_searched() -> None:
+        model.searched.disconnect(on_searched)
+        go()
 
-    panel.model.searched.connect(choose)
+    model.searched.connect(on_searched)
+
+
+def _choose_template(workspace: Workspace, uri_template: str) -> None:
+    """As a person does who goes to its row; the keyboard is in the first thing to fill in."""
+    lists, form = workspace.resources.lists, workspace.resources.head.form
+    lists.search.clear()
+    lists.search.settle()
+    row = lists.templates.row_of(uri_template)
+    if row is not None:
+        lists.template_list.setCurrentIndex(lists.templates.index(row))
+        next(iter(form.rows.values()), lists.template_list).setFocus()
 
 
 def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) -> Pick:
@@ -222,14 +254,17 @@ def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) ->
     return Pick(_BETWEEN.join((kind, server, name)), one_line(text), one_line(note), icon)
 
 
-def _picks(server: str, what: str, items: Sequence[Tool | Resource | Prompt]) -> Iterator[Pick]:
+def _picks(server: str, what: str, items: Sequence[Offered]) -> Iterator[Pick]:
     """Made one by one, as the model takes them in."""
-    noun = what.removesuffix("s")
+    noun, icon = _NOUNS[what], _ICONS[what]
     for item in items:
-        name = getattr(item, "uri", item.name)
-        title = item.title if item.title and item.title != item.name else ""
-        note = f"{title} · {noun} · {server}" if title else f"{noun} · {server}"
-        yield _pick(what, server, name, item.name or name, note, noun)
+        name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
+        # The server stands first: a long title is cut off, and whose it is must be seen.
+        words = [server, noun, item.title if item.title != item.name else ""]
+        if what in ("resources", "templates") and item.name:
+            words.append(name)
+        note = " · ".join(word for word in words if word)
+        yield _pick(what, server, name, item.name or name, note, icon)
 
 
 def _counted(model: PickModel) -> str:
