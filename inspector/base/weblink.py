@@ -1,0 +1,284 @@
+"""An address of a web page that somebody else wrote: what it says, what is odd about it, may it be opened?
+
+The host is what counts, and what attackers dress up: a name in letters that look like others, a user name
+that looks like a host, a number. So it is given in both its forms, `xn--…` and letters, with the parts of
+the address around it, for emphasis. Nothing is looked up and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import TypeAlias
+from urllib.parse import quote, urlsplit
+
+from inspector.base.plaintext import one_line, visible
+
+LONG = 2_000
+_LONGEST = 32_000  # no browser and no system takes more on a command line
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# What some reader of addresses strips or reads as a slash, so that two readers see two hosts.
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\s\\]")
+_DOTS = re.compile("[.\u3002\uff0e\uff61]")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A web address, taken apart. `before`, `host` and `after` together are the address as it was written.
+
+    `problem` says why it must not be opened; "" when it may be.
+    """
+
+    url: str
+    before: str = ""
+    host: str = ""
+    after: str = ""
+    scheme: str = ""
+    user: str = ""  # what stands before an @: a name, perhaps a password
+    port: int | None = None
+    path: str = ""  # all that follows: path, query, fragment
+    ascii_host: str = ""  # the host as it is looked up
+    unicode_host: str = ""  # the host as a browser may show it, hidden characters made visible
+    address: Address | None = None  # when the host is a number, however it is written
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_international(self) -> bool:
+        """Does its host have letters outside of a to z, or stand for some?"""
+        return self.unicode_host != self.ascii_host
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.address is not None:
+            return self.address.is_loopback
+        name = self.ascii_host.rstrip(".")
+        return name == "localhost" or name.endswith(".localhost")
+
+    def encoded(self) -> str:
+        """The same address in plain letters only, with nothing in it that a shell could take for its own."""
+        user = f"{quote(_escaped(self.user), safe='%:', errors='replace')}@" if self.user else ""
+        host = f"[{self.address}]" if isinstance(self.address, IPv6Address) else self.ascii_host
+        port = "" if self.port is None else f":{self.port}"
+        rest = quote(_escaped(self.path), safe="%/?#[]@&+,;=:-._~", errors="replace")
+        return f"{self.scheme}://{user}{host}{port}{rest}"
+
+
+def read_link(url: str) -> Link:
+    """Take an address apart. Never raises: what cannot be read has a `problem`."""
+    found = _FORBIDDEN.search(url)
+    if found:
+        what = "a backslash" if found[0] == "\\" else "a blank or a control character"
+        return _unusable(url, f"It holds {what}, which no web address has.")
+    if len(url) > _LONGEST:
+        return _unusable(url, f"It is longer than {_LONGEST:,} characters.")
+    scheme, colon, _ = url.partition(":")
+    if scheme.lower() not in _DEFAULT_PORTS:
+        what = f"begins with “{one_line(scheme[:40])}:”" if colon else "is no address of a web page"
+        return _unusable(url, f"It {what}; only http and https are opened.")
+    try:
+        link = _taken_apart(url)
+    except ValueError as exc:
+        return _unusable(url, str(exc) or "It cannot be read.")
+    return replace(link, warnings=tuple(_warnings(link)))
+
+
+def may_open(link: Link) -> str:
+    """Why a link is never opened, as a sentence; "" when it may be, at a person's click."""
+    return link.problem
+
+
+def _escaped(text: str) -> str:
+    return _STRAY_PERCENT.sub("%25", text)
+
+
+def _unusable(url: str, problem: str) -> Link:
+    return Link(url, before=url, problem=problem)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def _taken_apart(url: str) -> Link:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ValueError("Its host cannot be read.") from None
+    if not url[len(parts.scheme) :].startswith("://"):
+        raise ValueError("It has no host: “//” is missing.")
+    user, at, place = parts.netloc.rpartition("@")
+    host, port = _host_and_port(place)
+    start = len(parts.scheme) + 3 + len(user) + len(at)
+    address = _address(host)
+    ascii_host = str(address) if address else _to_ascii(host)
+    return Link(
+        url=url,
+        before=url[:start],
+        host=url[start : start + len(host)],
+        after=url[start + len(host) :],
+        scheme=parts.scheme,
+        user=user,
+        port=port,
+        path=url[len(parts.scheme) + 3 + len(parts.netloc) :],
+        ascii_host=ascii_host,
+        unicode_host=ascii_host if address else _to_unicode(ascii_host),
+        address=address,
+    )
+
+
+def _host_and_port(place: str) -> tuple[str, int | None]:
+    if place.startswith("["):
+        host, bracket, rest = place.partition("]")
+        host += bracket
+    else:
+        host, colon, digits = place.partition(":")
+        rest = colon + digits
+    if not host:
+        raise ValueError("It has no host.")
+    if not rest or rest == ":":
+        return host, None
+    digits = rest[1:]
+    if rest[0] != ":" or not re.fullmatch("[0-9]{1,5}", digits) or not 0 < int(digits) < 65_536:
+        raise ValueError(f"“{one_line(rest[:20])}” is no port.")
+    return host, int(digits)
+
+
+def _address(host: str) -> Address | None:
+    """The address that a host is, written as usual or in one of the old ways (2130706433, 0x7f.1)."""
+    if host.startswith("["):
+        try:
+            return IPv6Address(host[1:-1].replace("%", "?"))  # no zones: they mean this machine only
+        except AddressValueError:
+            raise ValueError(f"“{one_line(host[:60])}” is no address.") from None
+    parts = _folded(host).removesuffix(".").split(".")
+    if not _NUMBER.fullmatch(parts[-1]):
+        return None
+    try:
+        return _loose_address([_loose_number(part) for part in parts])
+    except ValueError:
+        raise ValueError(f"“{one_line(host[:60])}” is neither a name nor an address.") from None
+
+
+def _loose_number(part: str) -> int:
+    if not _NUMBER.fullmatch(part) or len(part) > 20:
+        raise ValueError
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8 if len(part) > 1 and part[0] == "0" else 10)
+
+
+def _loose_address(numbers: list[int]) -> IPv4Address:
+    """As `inet_aton` reads it: the last number fills all the bytes that are left."""
+    *head, last = numbers
+    if len(numbers) > 4 or any(number > 255 for number in head) or last >= 256 ** (4 - len(head)):
+        raise ValueError
+    return IPv4Address(int.from_bytes(bytes([*head, *last.to_bytes(4 - len(head), "big")]), "big"))
+
+
+# ------------------------------------------------------------------ names in two forms
+
+
+def _folded(host: str) -> str:
+    """As a browser reads a host first: compatible forms made equal, small letters, one kind of dot."""
+    return _DOTS.sub(".", unicodedata.normalize("NFKC", host).lower())
+
+
+def _to_ascii(host: str) -> str:
+    labels = _folded(host).split(".")
+    if labels[-1] == "" and len(labels) > 1:  # one dot at the end is allowed
+        return ".".join(map(_label_to_ascii, labels[:-1])) + "."
+    return ".".join(map(_label_to_ascii, labels))
+
+
+def _label_to_ascii(label: str) -> str:
+    encoded = label if label.isascii() else f"xn--{label.encode('punycode', 'replace').decode()}"
+    if not _LABEL.fullmatch(encoded):
+        raise ValueError(f"“{one_line(label[:60])}” is no part of a host's name.")
+    return encoded
+
+
+def _to_unicode(host: str) -> str:
+    return ".".join(visible(_label_to_unicode(label)) for label in host.split("."))
+
+
+def _label_to_unicode(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except (UnicodeError, ValueError, OverflowError):
+        return label
+
+
+# ------------------------------------------------------------------ what is odd
+
+
+def _warnings(link: Link) -> Iterator[str]:
+    if link.is_international:
+        yield from _about_letters(link)
+    elif "xn--" in link.ascii_host:
+        yield f"The host {link.ascii_host} is written in Punycode (xn--…), and cannot be decoded."
+    if link.address is not None:
+        yield from _about_address(link)
+    if link.user:
+        name = one_line(link.user[:40])
+        yield f"Before the host stands a user name (“{name}”), which can look like a host."
+    if link.scheme == "http" and not link.is_loopback:
+        yield "It is not encrypted (http): others can read it, and change it."
+    if link.port not in (None, _DEFAULT_PORTS[link.scheme]) and not link.is_loopback:
+        yield f"It names an unusual port: {link.port}."
+    if visible(link.url) != link.url:
+        yield "It holds characters that cannot be seen."
+    if len(link.url) > LONG:
+        yield f"It is very long: {len(link.url):,} characters."
+
+
+def _about_letters(link: Link) -> Iterator[str]:
+    yield (
+        f"The host has letters outside of a–z, which can look like others: {link.unicode_host} is "
+        f"{link.ascii_host}."
+    )
+    labels = [_label_to_unicode(label) for label in link.ascii_host.split(".")]
+    if any(_mixes_scripts(label) for label in labels):
+        yield "The host mixes letters of different alphabets."
+    if any(not _is_of_letters(label) for label in labels):
+        yield "The host holds signs that are no letters, which can look like a dot or a slash."
+
+
+def _about_address(link: Link) -> Iterator[str]:
+    plain = f"[{link.address}]" if isinstance(link.address, IPv6Address) else str(link.address)
+    if link.host.lower() != plain and not isinstance(link.address, IPv6Address):
+        yield f"The host {one_line(link.host)} is a number in disguise: it is the address {plain}."
+    elif not link.is_loopback:
+        yield f"The host is an address, {plain}, not a name."
+
+
+# Scripts that one language writes together; Latin letters go with each of them.
+_TOGETHER = (
+    frozenset({"CJK", "HIRAGANA", "KATAKANA", "LATIN"}),
+    frozenset({"CJK", "HANGUL", "LATIN"}),
+    frozenset({"CJK", "BOPOMOFO", "LATIN"}),
+)
+
+
+def _mixes_scripts(label: str) -> bool:
+    scripts = {_script(letter) for letter in label if unicodedata.category(letter).startswith("L")}
+    return len(scripts) > 1 and not any(scripts <= some for some in _TOGETHER)
+
+
+def _script(letter: str) -> str:
+    """The first word of a letter's name is its script: CYRILLIC SMALL LETTER A."""
+    return unicodedata.name(letter, "UNKNOWN").partition(" ")[0].partition("-")[0]
+
+
+def _is_of_letters(label: str) -> bool:
+    return all(letter in "-_" or unicodedata.category(letter)[0] in "LMN" for letter in label)

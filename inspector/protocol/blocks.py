@@ -1,0 +1,67 @@
+"""Content blocks in sampling: what each kind must hold, and which revision has it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.members import shown, text_of
+from inspector.protocol.revisions import R1, R2, R4, R5, Revision, is_between
+
+TOOL_USE, TOOL_RESULT = "tool_use", "tool_result"
+
+_SINCE = {"text": R1, "image": R1, "audio": R2, TOOL_USE: R4, TOOL_RESULT: R4}
+_REQUIRED = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    TOOL_USE: ("id", "name"),
+    TOOL_RESULT: ("toolUseId",),
+}
+
+
+def kind_of(block: JSONObject) -> str:
+    """Its type; "" when it has none that is a string."""
+    return text_of(block, "type")
+
+
+def read_blocks(content: JSON) -> tuple[JSONObject, ...]:
+    """One block, or a list of them. Raises ValueError for anything else."""
+    blocks = content if isinstance(content, list) else [content]
+    if not all(isinstance(block, dict) for block in blocks):
+        raise ValueError('"content" must be a content block or a list of them')
+    return tuple(block for block in blocks if isinstance(block, dict))
+
+
+def block_problem(block: JSONObject, revision: Revision) -> str:
+    """What is wrong with a block in a sampling message, as the end of a sentence; "" when it is fine."""
+    kind = kind_of(block)
+    if not kind:
+        return "has no type"
+    if kind not in _SINCE:
+        return f"has the type {shown(kind)}, which a sampling message does not have"
+    if not is_between(revision, _SINCE[kind], R5):
+        return f"has the type {shown(kind)}, which came with {_SINCE[kind]}; this is {revision}"
+    missing = [name for name in _REQUIRED[kind] if not isinstance(block.get(name), str)]
+    if missing:
+        return f"({kind}) has no “{missing[0]}” that is a string"
+    return _inside(kind, block)
+
+
+def _inside(kind: str, block: JSONObject) -> str:
+    if kind in ("image", "audio") and not _is_base64(text_of(block, "data")):
+        return f"({kind}) holds data that is not Base64"
+    if kind == TOOL_USE and not isinstance(block.get("input"), dict):
+        return f"({kind}) has no “input” that is an object"
+    if kind == TOOL_RESULT and not isinstance(block.get("content"), list):
+        return f"({kind}) has no “content” that is a list"
+    return ""
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
