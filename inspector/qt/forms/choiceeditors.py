@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.plaintext import one_line
 from inspector.qt.forms.editor import Editor, OnChange, unwritten_words
 from inspector.qt.forms.look import Look
 from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.labels import plain_tooltip
 from inspector.qt.widgets.segments import Segments
 from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field, ListField
 from inspector.schema.jsontext import JSONTextError, read, same, write_line
@@ -21,6 +30,7 @@ from inspector.schema.values import ABSENT, Absent, Draft
 MOST_CHECKS = 40
 WIDEST_SEGMENTS = 340
 _SEGMENT_PADDING = 22
+_LEAST_CHECK_WIDTH = 60
 
 
 class ChoiceEditor(Editor):
@@ -28,11 +38,11 @@ class ChoiceEditor(Editor):
 
     def __init__(self, look: Look, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
-        offered: list[tuple[str, Draft]] = [(unwritten_words(field, ABSENT), ABSENT)]
+        words = [choice_words(*one) for one in zip(field.choices, labels, strict=True)]
+        offered: list[tuple[str, Draft]] = [(_unpicked_words(field, words), ABSENT)]
         if field.nullable:
             offered.append(("null", None))
-        for choice, label in zip(field.choices, labels, strict=True):
-            offered.append((choice_words(choice, label), choice))
+        offered += zip(words, field.choices, strict=True)
         self._drafts = [draft for _, draft in offered]
         self.box = self.widget = QuietComboBox()
         self.box.addItems([words for words, _ in offered])
@@ -84,7 +94,10 @@ class ConstEditor(SegmentsEditor):
 
 
 class CheckListEditor(Editor):
-    """Any of the choices, each once. Takes no list that holds something else, or one value twice."""
+    """Any of the choices, each once. Takes no list that holds something else, or one value twice.
+
+    Where the schema allows an item twice, that is written in rows instead: the row's menu goes there.
+    """
 
     def __init__(self, look: Look, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
         self._on_change = on_change
@@ -97,7 +110,7 @@ class CheckListEditor(Editor):
         column.setSpacing(SPACE_1)
         labels = choices.labels or ("",) * len(choices.choices)
         words = [choice_words(*one) for one in zip(self._choices, labels, strict=True)]
-        self.checks = [QCheckBox(one.replace("&", "&&")) for one in words]
+        self.checks = [ShortCheckBox(one) for one in words]
         for check in self.checks:
             check.clicked.connect(self._on_clicked)
             column.addWidget(check, 0, Qt.AlignmentFlag.AlignLeft)
@@ -129,6 +142,26 @@ class CheckListEditor(Editor):
         self._on_change()
 
 
+class ShortCheckBox(QCheckBox):
+    """A check whose words are cut where the form ends: it must not make the form wider than its window."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words.replace("&", "&&"))
+        self.setAccessibleName(words)
+        self.setToolTip(plain_tooltip(words))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_LEAST_CHECK_WIDTH, super().minimumSizeHint().height())
+
+    def initStyleOption(self, option: QStyleOptionButton) -> None:
+        super().initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
+        option.text = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, room.width(), Qt.TextFlag.TextShowMnemonic
+        )
+
+
 class QuietComboBox(QComboBox):
     """Scrolling the form with the wheel must not change a choice that happens to pass by."""
 
@@ -152,11 +185,17 @@ def fits_in_segments(look: Look, labels: Sequence[str], widest: int = WIDEST_SEG
 
 def choices_of(field: Field) -> ChoiceField | None:
     """The choices of a list that can be shown as checks."""
-    if not isinstance(field, ListField) or not field.unique_items:
+    if not isinstance(field, ListField):
         return None
     item = field.item
     is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MOST_CHECKS
     return item if is_usable and isinstance(item, ChoiceField) else None
+
+
+def _unpicked_words(field: ChoiceField, words: Sequence[str]) -> str:
+    """What stands there before anything is picked: with the default as it is offered below."""
+    place = None if field.default is ABSENT else _place_of(field.default, field.choices)
+    return unwritten_words(field, ABSENT) if place is None else f"not set (default: {words[place]})"
 
 
 def const_words(field: ConstField) -> str:

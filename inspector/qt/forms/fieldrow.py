@@ -16,9 +16,26 @@ from inspector.qt.forms.statemenu import state_words
 from inspector.qt.forms.textbutton import TextButton
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.labels import plain_tooltip
 from inspector.schema.check import MISSING
-from inspector.schema.fields import Field, JsonField, Member, TextField
+from inspector.schema.fields import (
+    BooleanField,
+    ConstField,
+    Field,
+    JsonField,
+    ListField,
+    MapField,
+    Member,
+    ObjectField,
+    TextField,
+    TupleField,
+)
+from inspector.schema.jsontext import write_line
 from inspector.schema.values import ABSENT, Draft, draft_of
+
+# While they are not set, these have no place in which to say what the default is.
+_WITHOUT_WORDS = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
+_LONGEST_DEFAULT = 24
 
 
 class FieldRow(ValueRow):
@@ -93,7 +110,11 @@ class FieldRow(ValueRow):
     def _make_default_button(self) -> TextButton | None:
         if self.member.field.default is ABSENT:
             return None
-        button = self._small_button("use default", QPalette.ColorRole.Link)
+        default = one_line(shorten(write_line(self.member.field.default), 200))
+        is_said = not isinstance(self.member.field, _WITHOUT_WORDS)
+        words = "use default" if is_said else f"use default: {shorten(default, _LONGEST_DEFAULT)}"
+        button = self._small_button(words, QPalette.ColorRole.Link)
+        button.setToolTip(plain_tooltip(f"Default: {default}"))
         button.clicked.connect(self._on_default_clicked)
         return button
 

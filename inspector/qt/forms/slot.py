@@ -60,6 +60,10 @@ class Slot:
         """Show a draft, of JSON alone, as JSON text, whatever the field."""
         self._show(draft, len(self._makers) - _RAW_LEVELS)
 
+    def set_rows(self) -> None:
+        """Show a list of choices row by row: there an item may stand twice, and be moved."""
+        self._show(self.editor.draft(), 1)
+
     def set_several_lines(self) -> None:
         """Give a text room for several lines, without changing it."""
         self._edit_text(self.editor.draft())

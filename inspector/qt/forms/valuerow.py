@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QMenu, QVBoxLayout, QWidget
 
+from inspector.qt.forms.choiceeditors import CheckListEditor, choices_of
 from inspector.qt.forms.editor import Kit, OnChange, Problems
 from inspector.qt.forms.jsonfieldeditor import JsonEditor
 from inspector.qt.forms.look import ERROR, set_label_text, small_label
@@ -111,6 +112,10 @@ class ValueRow(QWidget):
         is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
         if is_line or isinstance(editor, LongTextEditor):
             menu.addAction("Write several lines").triggered.connect(self.slot.set_several_lines)
+        if isinstance(editor, CheckListEditor):
+            menu.addAction("Edit as a list").triggered.connect(self._on_rows_chosen)
+        elif choices_of(self.field) is not None and not self.slot.is_raw:
+            menu.addAction("Edit as checks").triggered.connect(self._on_field_chosen)
         if self.slot.is_raw:
             action = menu.addAction("Edit as a field")
             action.setEnabled(not isinstance(editor.draft(), Unreadable))
@@ -132,6 +137,10 @@ class ValueRow(QWidget):
         except FormError:
             return  # a part is not JSON, and marked as such: it would be lost
         self.slot.set_raw(whole)
+        self.on_slot_changed()
+
+    def _on_rows_chosen(self) -> None:
+        self.slot.set_rows()
         self.on_slot_changed()
 
     def _on_field_chosen(self) -> None:

@@ -18,7 +18,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampl
 )
 names = st.text("abcxyz/~é ", min_size=1, max_size=4)
 number_texts = st.from_regex(r"\A-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?\Z")
-numbers = st.integers() | number_texts.map(read_number).filter(lambda number: number is not None)
+awkward_numbers = st.sampled_from(
+    ["1e400", "-1e-400", "-0", "-0.0", "0.1", "1.10", "1E+2", "9007199254740993", "0.30000000000000004"]
+)
+numbers = st.integers() | (number_texts | awkward_numbers).map(read_number).filter(
+    lambda number: number is not None
+)
 anything: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | numbers | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
@@ -54,6 +59,16 @@ def _choices(values: list[JSON]) -> Cases:
     return of({"enum": values}, st.sampled_from(values))
 
 
+def _titled(values: list[str]) -> Cases:
+    """Choices with titles, in all the ways that these are written."""
+    old: JSON = {"type": "string", "enum": [*values], "enumNames": [f"The {one}" for one in values]}
+    new: JSON = {"type": "string", "oneOf": [{"const": one, "title": f"The {one}"} for one in values]}
+    plain: JSON = {"anyOf": [{"enum": [*values]}, {"const": 1}]}
+    several: JSON = {"type": "array", "items": {"anyOf": [{"const": one, "title": one} for one in values]}}
+    one = st.sampled_from(values)
+    return of(old, one) | of(new, one) | of(plain, one | st.just(1)) | of(several, st.lists(one, max_size=4))
+
+
 small = st.integers(0, 4)
 leaves: Cases = st.one_of(
     of({"type": "string"}, texts),
@@ -73,6 +88,7 @@ leaves: Cases = st.one_of(
     of(True, anything),
     anything.flatmap(lambda value: of({"const": value}, st.just(value))),
     st.lists(anything, min_size=1, max_size=4).flatmap(_choices),
+    st.lists(texts, min_size=1, max_size=4, unique=True).flatmap(_titled),
 )  # fmt: skip
 
 
@@ -97,6 +113,15 @@ def tuples(draw: st.DrawFn, inner: Cases) -> Case:
     schema: JSONObject = {"type": "array", "prefixItems": [part for part, _ in places], "items": rest}
     value = [part for _, part in places][: draw(st.integers(0, 3))]
     return schema, value + [more] * (draw(st.integers(0, 2)) if len(value) == len(places) else 0)
+
+
+@st.composite
+def closed_tuples(draw: st.DrawFn, inner: Cases) -> Case:
+    """Half of the places behind `allOf`, and nothing after them."""
+    places = draw(st.lists(inner, min_size=1, max_size=3))
+    prefix: list[JSON] = [part for part, _ in places]
+    schema: JSON = {"type": "array", "allOf": [{"prefixItems": prefix}], "unevaluatedItems": False}
+    return schema, [part for _, part in places][: draw(st.integers(0, 3))]
 
 
 @st.composite
@@ -174,6 +199,26 @@ def merged(draw: st.DrawFn, inner: Cases) -> Case:
 
 
 @st.composite
+def closed(draw: st.DrawFn, inner: Cases) -> Case:
+    """What all parts together do not name is not allowed: `unevaluatedProperties`."""
+    one, other, more = draw(inner), draw(inner), draw(inner)
+    schema: JSON = {
+        "type": "object",
+        "allOf": [{"properties": {"a": one[0]}}],
+        "dependentSchemas": {"a": {"properties": {"b": other[0]}, "required": ["b"]}},
+        "patternProperties": {"^x-": more[0]},
+        "properties": {"c": {"type": "integer"}, "x-c": True},
+        "unevaluatedProperties": False,
+    }
+    value: JSONObject = {"c": draw(st.integers())}
+    if draw(st.booleans()):
+        value.update(a=one[1], b=other[1])
+    if draw(st.booleans()):
+        value["x-c"] = more[1]
+    return schema, _shuffled(draw, value)
+
+
+@st.composite
 def conditional(draw: st.DrawFn, inner: Cases) -> Case:
     """A member that depends on a switch, and one that needs another."""
     part, value = draw(inner)
@@ -213,7 +258,7 @@ TREE: JSONObject = {
     "required": ["name"],
 }
 _containers: tuple[Callable[[Cases], Cases], ...] = (
-    lists, tuples, objects, maps, unions, tagged_unions, merged, conditional,
+    lists, tuples, closed_tuples, objects, maps, unions, tagged_unions, merged, closed, conditional,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from inspector.schema.fields import (
     ChoiceField,
     Field,
     IntegerField,
+    JsonField,
     ListField,
     MapField,
     NumberField,
@@ -20,6 +21,7 @@ from inspector.schema.fields import (
     TextField,
     TupleField,
 )
+from inspector.schema.sample import example
 
 F = TypeVar("F", bound=Field)
 
@@ -158,3 +160,47 @@ def test_items_of_lists_may_be_lists_and_objects() -> None:
     assert isinstance(field, ListField)
     assert isinstance(field.item, ListField)
     assert isinstance(field.item.item, ObjectField)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"allOf": [{"properties": {"a": {}}}], "properties": {"b": {}}}, {"a": 1, "b": 1}),
+        ({"$ref": "#/$defs/base", "properties": {"b": {}}}, {"a": 1, "b": 1}),
+        ({"if": {"required": ["b"]}, "then": {"properties": {"a": {}}}, "properties": {"b": {}}}, {"a": 1, "b": 1}),
+        ({"properties": {"b": {}}, "dependentSchemas": {"b": {"properties": {"a": {}}}}}, {"a": 1, "b": 1}),
+        ({"oneOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": {"const": 2}}}]}, {"a": 1}),
+        ({"patternProperties": {"^a": {}}, "properties": {"b": {}}}, {"a": 1, "b": 1}),
+    ],
+)  # fmt: skip
+def test_what_any_part_names_is_evaluated_and_only_the_rest_is_not_allowed(
+    schema: JSONObject, value: JSONObject
+) -> None:
+    definitions: JSONObject = {"base": {"properties": {"a": {}}}}
+    form = build_form({**schema, "type": "object", "unevaluatedProperties": False, "$defs": definitions})
+    assert check(form, value) == []
+    assert [error.pointer for error in check(form, {**value, "z": 1})] == ["/z"]
+
+
+def test_places_behind_a_wrapping_are_evaluated_too() -> None:
+    field = merged(TupleField, {"prefixItems": [{"type": "string"}]}, {"unevaluatedItems": False})
+    assert check(field, ["x"]) == []
+    assert [error.pointer for error in check(field, ["x", 1])] == ["/1"]
+    found = merged(ListField, {"type": "array", "contains": {}, "unevaluatedItems": False})
+    assert check(found, [1]) == []
+
+
+def test_a_pattern_holds_for_the_members_that_are_named_as_well() -> None:
+    form = build_form(
+        {"properties": {"ab": {"type": "integer"}}, "patternProperties": {"^a": {"minimum": 5}}}
+    )
+    assert [str(error) for error in check(form, {"ab": 4})] == ["ab: must be at least 5, got 4"]
+
+
+@pytest.mark.parametrize("never", [False, {"not": {}}, {"not": True}])
+def test_a_member_that_takes_no_value_says_so_and_is_in_no_example(never: JSON) -> None:
+    form = build_form({"properties": {"a": never, "b": {"type": "string"}}})
+    field = form.members[0].field
+    assert isinstance(field, JsonField)
+    assert "allows no value" in field.reason
+    assert example(form) == {"b": "text"}
