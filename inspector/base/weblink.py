@@ -193,17 +193,17 @@ def _folded(host: str) -> str:
 
 
 def _to_ascii(host: str) -> str:
-    labels = _folded(host).split(".")
-    if labels[-1] == "" and len(labels) > 1:  # one dot at the end is allowed
-        return ".".join(map(_label_to_ascii, labels[:-1])) + "."
-    return ".".join(map(_label_to_ascii, labels))
+    if visible(host) != host:  # some readers leave them out, others do not
+        raise ValueError("Its host holds characters that cannot be seen.")
+    labels = list(map(_label_to_ascii, _folded(host).split(".")))
+    names = labels[:-1] if len(labels) > 1 and not labels[-1] else labels  # one dot at the end is allowed
+    if not all(map(_LABEL.fullmatch, names)):
+        raise ValueError(f"“{one_line(host[:60])}” is no name of a host.")
+    return ".".join(labels)
 
 
 def _label_to_ascii(label: str) -> str:
-    encoded = label if label.isascii() else f"xn--{label.encode('punycode', 'replace').decode()}"
-    if not _LABEL.fullmatch(encoded):
-        raise ValueError(f"“{one_line(label[:60])}” is no part of a host's name.")
-    return encoded
+    return label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
 
 
 def _to_unicode(host: str) -> str:
@@ -227,6 +227,8 @@ def _warnings(link: Link) -> Iterator[str]:
         yield from _about_letters(link)
     elif "xn--" in link.ascii_host:
         yield f"The host {link.ascii_host} is written in Punycode (xn--…), and cannot be decoded."
+    elif link.address is None and link.host.lower() != link.ascii_host:
+        yield f"The host {one_line(link.host)} is written in unusual letters: it is {link.ascii_host}."
     if link.address is not None:
         yield from _about_address(link)
     if link.user:

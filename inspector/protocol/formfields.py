@@ -46,12 +46,12 @@ class FormField:
 
 
 def read_field(name: str, schema: JSON) -> FormField:
-    """Raises ValueError, with the end of a sentence, when it is none of the kinds that a form may have."""
+    """Raises ValueError, with a few words, when it is none of the kinds that a form may have."""
     if not isinstance(schema, dict):
-        raise ValueError("has a schema that is not an object")
+        raise ValueError("the schema is not an object")
     nesting = next((keyword for keyword in _NESTING if keyword in schema), "")
     if nesting:
-        raise ValueError(f"uses “{nesting}”, which the schema of a form does not have")
+        raise ValueError(f"“{nesting}” is nothing that a form may use")
     kind, choices, is_titled = _kind(schema)
     return FormField(name, text_of(schema, "title") or name, kind, choices, is_titled, schema)
 
@@ -68,18 +68,18 @@ def _kind(schema: JSONObject) -> _Kind:
         case "number" | "integer" | "boolean" as kind:
             return FieldKind(kind), (), False
         case "object":
-            raise ValueError("is nested; a form has plain fields only")
+            raise ValueError("nested; a form has plain fields only")
         case None:
-            raise ValueError("has no type")
+            raise ValueError("the type is missing")
         case other:
-            raise ValueError(f"has the type {shown(other)}, which no field of a form has")
+            raise ValueError(f"the type {shown(other)} is none that a form may have")
 
 
 def _string(schema: JSONObject) -> _Kind:
     if "oneOf" in schema:
         return FieldKind.CHOICE, _titled(schema["oneOf"], "oneOf"), True
     if "anyOf" in schema:
-        raise ValueError("uses “anyOf” where a form has “oneOf”")
+        raise ValueError("“anyOf” stands where a form has “oneOf”")
     if "enum" not in schema:
         return FieldKind.TEXT, (), False
     values = _values(schema["enum"])
@@ -93,20 +93,20 @@ def _string(schema: JSONObject) -> _Kind:
 def _array(schema: JSONObject) -> _Kind:
     items = schema.get("items")
     if not isinstance(items, dict):
-        raise ValueError("is a list of anything; a form has lists of given choices only")
+        raise ValueError("a list of anything; a form has lists of given choices only")
     # The older name is read too: it says the same.
     for keyword in ("anyOf", "oneOf"):
         if keyword in items:
             return FieldKind.CHOICES, _titled(items[keyword], keyword), True
     if "enum" not in items:
-        raise ValueError("is a list without given choices; a form has lists of given choices only")
+        raise ValueError("a list without given choices; a form has lists of given choices only")
     return FieldKind.CHOICES, tuple((value, value) for value in _values(items["enum"])), False
 
 
 def _values(value: JSON) -> list[str]:
     values = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
     if not isinstance(value, list) or not values or len(values) != len(value):
-        raise ValueError("has choices (“enum”) that are not a list of strings")
+        raise ValueError("the choices (“enum”) are not a list of strings")
     return values
 
 
@@ -118,7 +118,7 @@ def _titled(value: JSON, keyword: str) -> tuple[tuple[str, str], ...]:
         if isinstance(branch, dict) and isinstance(constant := branch.get("const"), str)
     ]
     if not pairs or len(pairs) != len(branches):
-        raise ValueError(f"has choices (“{keyword}”) that are not a list of titled strings")
+        raise ValueError(f"the choices (“{keyword}”) are not a list of titled strings")
     return tuple(pairs)
 
 

@@ -1,0 +1,118 @@
+"""Which fields of a form ask for a secret, by their names and words.
+
+"Servers MUST NOT use form mode elicitation to request sensitive information" (2025-11-25). Nobody can tell
+for sure, so this only warns: passwords, keys, tokens and card numbers, in the languages most servers speak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.base.redact import Secrecy, secrecy
+from inspector.protocol.members import shown, text_of
+
+_MOST_FIELDS = 10_000  # nested ones are looked at too, and a hostile form may have any number
+
+
+@dataclass(frozen=True, slots=True)
+class SecretField:
+    """A field that smells of a secret. `path` has more than one name only in a nested (wrong) form."""
+
+    path: tuple[str, ...]
+    reason: str  # a sentence
+
+
+# Short words of names, found only where they stand alone.
+_NAMES = re.compile(
+    r"(?:^|[_.\s-])(?:pin|pincode|cvv2?|cvc2?|otp|totp|2fa|ssn|mnemonic|creditcard|cardnumber|privkey|sshkey"
+    r"|mdp|pw|kennwort|contrasena|wachtwoord)(?:$|[_.\s-])",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+# Words of titles, descriptions and messages: long enough to mean what they say.
+_PHRASES = (
+    r"pass(?:word|phrase|code)s?|passwd|credentials|client secret|secret (?:key|token|phrase)",
+    r"(?:api|access|secret|private|signing|encryption|ssh|licen[sc]e)[ _-]?keys?",
+    r"(?:access|auth|authentication|authori[sz]ation|bearer|api|refresh|session)[ _-]tokens?",
+    r"(?:security|personal|login|github|gitlab|slack|bot)[ _-]tokens?|recovery (?:code|phrase)s?|seed phrase",
+    r"(?:credit|debit|bank|payment)[ _-]cards?|card[ _-](?:number|no\.)|cvv2?|cvc2?",
+    r"(?:security|verification|one[ -]time|2fa|mfa)[ _-](?:code|pin|pass(?:word|code))s?",
+    r"pin[ _-](?:code|number)|social security (?:number|no\.)",
+    r"passwor[dt]|kennwort|zugangsdaten|(?:geheimer|privater|api)[ -]schlüssel|kreditkarten\w*",
+    r"mots? de passe|clé (?:api|privée|secrète|d['’]api)|carte (?:bancaire|de crédit)|code secret",
+    r"contraseñas?|clave (?:api|privada|secreta|de acceso)|tarjeta de (?:crédito|débito)",
+    r"senhas?|chave (?:de api|privada|secreta)|cartão de (?:crédito|débito)",
+    r"chiave (?:api|privata|segreta)|carta di credito|parola d['’]ordine|parolă|parolanız\w*|şifre\w*",
+    r"wachtwoord(?:en)?|creditcardnummer|lösenord|passord|adgangskode|salasana|hasł[oa]|heslo|jelszó",
+    r"mật khẩu|kata sandi|парол[ьяюе]\w*|секретный ключ|ключ api|номер карты|κωδικός πρόσβασης",
+)
+# Scripts that put no blanks between words, or whose words grow at both ends.
+_SIGNS = "密码|密碼|口令|密钥|密鑰|信用卡|令牌|パスワード|暗証番号|秘密鍵|クレジットカード"
+_MORE_SIGNS = "비밀번호|암호|신용카드|كلمة المرور|كلمة السر|סיסמה|סיסמא|पासवर्ड|รหัสผ่าน"
+_WORDS = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b|{_SIGNS}|{_MORE_SIGNS}", re.IGNORECASE)
+
+
+def secret_fields(schema: JSONObject) -> tuple[SecretField, ...]:
+    """The fields of a requested schema that smell of secrets, in the order of the form."""
+    found: list[SecretField] = []
+    waiting = deque(_properties((), schema))
+    for _ in range(_MOST_FIELDS):
+        if not waiting:
+            break
+        path, field = waiting.popleft()
+        reason = secret_reason(path[-1], field)
+        if reason:
+            found.append(SecretField(path, reason))
+        waiting += _properties(path, field)
+    return tuple(found)
+
+
+def _properties(path: tuple[str, ...], schema: JSONObject) -> list[tuple[tuple[str, ...], JSONObject]]:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return []
+    return [((*path, name), field) for name, field in properties.items() if isinstance(field, dict)]
+
+
+def secret_reason(name: str, schema: JSONObject) -> str:
+    """Why a field smells of a secret, as a sentence; "" when it does not."""
+    if not _takes_text(schema):
+        return ""
+    if text_of(schema, "format") == "password":
+        return "It is a field for a password."
+    if schema.get("writeOnly") is True:
+        return "It is marked as something that is never shown again."
+    if _is_secret_name(name):
+        return f"Its name, {shown(name)}, is a usual one for secrets."
+    title = text_of(schema, "title")
+    if _is_secret_name(title):
+        return f"Its title, {shown(title)}, is a usual one for secrets."
+    return _spoken_of(title, "title") or _spoken_of(text_of(schema, "description"), "description")
+
+
+def secret_in_message(message: str) -> str:
+    """Why the words around a form smell of a secret, as a sentence; "" when they do not."""
+    return _spoken_of(message, "message", "The")
+
+
+def _spoken_of(text: str, where: str, whose: str = "Its") -> str:
+    found = _WORDS.search(text[:4_000])
+    return f"{whose} {where} speaks of {shown(found[0])}." if found else ""
+
+
+def _is_secret_name(name: str) -> bool:
+    """`key` and `session` alone are names of many things; they do not count."""
+    words = _CAMEL.sub("_", re.sub(r"\s+", "_", name[:200].strip()))
+    if secrecy(words) is Secrecy.SURE or _NAMES.search(words) is not None:
+        return True
+    return _WORDS.search(re.sub(r"[_.-]+", " ", words)) is not None
+
+
+def _takes_text(schema: JSONObject) -> bool:
+    """Yes or no and a choice from a list hold no secret: “Show my password”."""
+    is_choice = any(keyword in schema for keyword in ("enum", "oneOf", "const"))
+    return not is_choice and schema.get("type") not in ("boolean", "array", "object")

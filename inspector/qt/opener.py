@@ -1,0 +1,54 @@
+"""The one place that hands an address to the system's browser. Every link of the application goes through it.
+
+An address from a server can be `file:`, a command of some installed program, or a host that two readers
+read differently. So: only http and https (`base.weblink`), only what Qt reads exactly as we showed it,
+written in plain letters, with no shell, and only from a click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from inspector.base.errors import UserError
+from inspector.base.weblink import Link, may_open, read_link
+
+
+class Opener:
+    """Opens web addresses, vetted. `launch` is what really does it; tests hand in another."""
+
+    def __init__(self, launch: Callable[[QUrl], bool] = QDesktopServices.openUrl) -> None:
+        self._launch = launch
+
+    def open(self, url: str) -> None:
+        """Open an address in the system's browser. Raises UserError when it must not or cannot be opened."""
+        target = _vetted(read_link(url))
+        if not self._launch(target):
+            raise UserError("The system could not open a browser.", "Copy the address instead.")
+
+
+def _vetted(link: Link) -> QUrl:
+    reason = may_open(link)
+    if reason:
+        raise UserError(f"This address is not opened. {reason}", "Ask whoever runs the server for another.")
+    target = QUrl(link.encoded(), QUrl.ParsingMode.StrictMode)
+    if not _is_same(link, target):
+        raise UserError(
+            "This address is not opened. Programs read it in different ways, so nobody can say where it leads.",
+            "Ask whoever runs the server for another.",
+        )
+    return target
+
+
+def _is_same(link: Link, target: QUrl) -> bool:
+    """Does Qt see the host that the person saw?"""
+    host = target.host(QUrl.ComponentFormattingOption.FullyEncoded)
+    return (
+        target.isValid()
+        and target.scheme() == link.scheme
+        and host == link.ascii_host
+        and target.port() == (-1 if link.port is None else link.port)
+        and bool(target.userInfo()) == bool(link.user)
+    )
