@@ -1,0 +1,217 @@
+"""The system's keychain: macOS Keychain, Windows Credential Manager, Secret Service, KWallet.
+
+It may ask the person to unlock it, and does not come back until they did: it is asked on a thread of its own,
+and we wait for a limited time. An answer that comes later is there for the next who asks.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.redact import MASK
+from inspector.config.secrets.sealing import KEY_BYTES, from_text, to_text
+from inspector.config.secrets.standing import SecretsUnavailable, Standing
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+SERVICE = "mcp-lens"
+_PATIENCE = 30.0  # seconds: long enough to type a password into the keychain's own window
+# A variable of the environment or a file can make keyring use any class, plain files included. Only these
+# are what the person takes for a keychain.
+ALLOWED = {
+    "keyring.backends.macOS.Keyring",
+    "keyring.backends.Windows.WinVaultKeyring",
+    "keyring.backends.SecretService.Keyring",
+    "keyring.backends.libsecret.Keyring",
+    "keyring.backends.kwallet.DBusKeyring",
+    "keyring.backends.kwallet.DBusKeyringKWallet4",
+}
+_START = {"linux": "Start one, such as GNOME Keyring or KWallet."}
+_WITHOUT = "Choose a passphrase under Secrets, or keep them in memory."
+
+
+def find_backend() -> KeyringBackend:
+    """The keychain that keyring would use, if it is one. Raises SecretsUnavailable."""
+    try:
+        import keyring
+        from keyring.backends.chainer import ChainerBackend
+        from keyring.errors import KeyringError
+    except ImportError as exc:
+        raise SecretsUnavailable(
+            Standing.ABSENT, f"The part that talks to the keychain is missing: {_said(exc)}.", _WITHOUT
+        ) from exc
+    try:
+        found = keyring.get_keyring()
+        candidates = list(found.backends) if isinstance(found, ChainerBackend) else [found]
+    except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
+        raise SecretsUnavailable(
+            Standing.ABSENT, f"The keychain that keyring is set to use is not there: {_said(exc)}.", _WITHOUT
+        ) from exc
+    for backend in candidates:
+        if _class_name(backend) in ALLOWED:
+            return _prepared(backend)
+    raise _absent([_class_name(backend) for backend in candidates])
+
+
+class Keychain:
+    """Holds master keys, each under an account. All methods wait, and raise SecretsUnavailable."""
+
+    def __init__(
+        self, find: Callable[[], KeyringBackend] = find_backend, patience: float = _PATIENCE
+    ) -> None:
+        self._find = find
+        self._patience = patience
+        self._guard = threading.Lock()
+        self._pending: _Call | None = None
+        self._is_closed = False
+
+    def read(self, account: str) -> bytes | None:
+        """The key, or None if there is none. One that is no key of ours counts as none."""
+        text = self._ask(("read", account), lambda backend: backend.get_password(SERVICE, account))
+        try:
+            key = from_text(text) if text else b""
+        except ValueError:
+            return None
+        return key if len(key) == KEY_BYTES else None
+
+    def write(self, account: str, key: bytes) -> None:
+        """It is read again at once: some keychains take what they do not keep."""
+        text = to_text(key)
+
+        def work(backend: KeyringBackend) -> str | None:
+            try:
+                backend.set_password(SERVICE, account, text)
+                return backend.get_password(SERVICE, account)
+            except Exception as exc:
+                # What keychains say is shown: it must not hold the key.
+                exc.args = tuple(str(each).replace(text, MASK) for each in exc.args)
+                raise
+
+        if self._ask(("write", account), work) != text:
+            raise SecretsUnavailable(
+                Standing.FAILED, "The keychain did not keep what was written into it.", _WITHOUT
+            )
+
+    def delete(self, account: str) -> None:
+        """One that is not there is no error."""
+
+        def work(backend: KeyringBackend) -> str | None:
+            if backend.get_password(SERVICE, account) is not None:
+                backend.delete_password(SERVICE, account)
+            return None
+
+        self._ask(("delete", account), work)
+
+    def close(self) -> None:
+        """Nobody waits any more. A thread that the keychain holds on to does not keep the program alive."""
+        with self._guard:
+            self._is_closed = True
+            if self._pending is not None:
+                self._pending.is_over.set()
+
+    def _ask(self, what: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> str | None:
+        call = self._begin(what, work)
+        call.is_over.wait(max(0.0, call.deadline - time.monotonic()))
+        with self._guard:
+            if self._is_closed or not call.is_done:
+                raise _silent()
+            if self._pending is call:
+                self._pending = None
+        if call.error is not None:
+            raise _explained(call.error) from call.error
+        return call.answer
+
+    def _begin(self, what: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> _Call:
+        with self._guard:
+            pending = self._pending
+            if self._is_closed or (pending is not None and not pending.is_done and pending.what != what):
+                raise _silent()
+            if pending is not None and pending.what == what and (pending.answer or not pending.is_done):
+                return pending  # asked before: its answer is wanted still
+            call = self._pending = _Call(what, time.monotonic() + self._patience)
+        threading.Thread(target=call.run, args=(self._find, work), name="keychain", daemon=True).start()
+        return call
+
+
+class _Call:
+    """One question, which a thread puts to the keychain."""
+
+    def __init__(self, what: tuple[str, str], deadline: float) -> None:
+        self.what = what
+        self.deadline = deadline
+        self.is_over = threading.Event()
+        self.is_done = False
+        self.answer: str | None = None
+        self.error: Exception | None = None
+
+    def run(self, find: Callable[[], KeyringBackend], work: Callable[[KeyringBackend], str | None]) -> None:
+        try:
+            self.answer = work(find())
+        except Exception as exc:  # not only KeyringError: backends let everything of theirs through
+            self.error = exc
+        self.is_done = True
+        self.is_over.set()
+
+
+def _prepared(backend: KeyringBackend) -> KeyringBackend:
+    if _class_name(backend) == "keyring.backends.Windows.WinVaultKeyring":
+        # By default Windows carries it to other machines of the person's; the file does not go along.
+        backend.persist = "local machine"  # type: ignore[attr-defined]
+    return backend
+
+
+def _class_name(backend: object) -> str:
+    return f"{type(backend).__module__}.{type(backend).__qualname__}"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _explained(error: Exception) -> SecretsUnavailable:
+    from keyring.errors import InitError, KeyringLocked, NoKeyringError
+
+    if isinstance(error, SecretsUnavailable):
+        return error
+    if isinstance(error, NoKeyringError):
+        return _absent([])
+    if isinstance(error, KeyringLocked):
+        return SecretsUnavailable(Standing.LOCKED, "The keychain is locked.", "Unlock it, then try again.")
+    if isinstance(error, InitError):
+        return SecretsUnavailable(
+            Standing.FAILED,
+            f"The keychain could not be opened: {_said(error)}.",
+            "Unlock it or start its service, then try again.",
+        )
+    return SecretsUnavailable(Standing.FAILED, f"The keychain failed: {_said(error)}.", _WITHOUT)
+
+
+def _absent(others: list[str]) -> SecretsUnavailable:
+    named = [name for name in others if name not in ("keyring.backends.fail.Keyring",)]
+    if named:
+        shown = one_line(shorten(", ".join(named), 200))
+        return SecretsUnavailable(
+            Standing.ABSENT,
+            f"keyring is set to use {shown}, which is not the system's keychain.",
+            f"Change that in keyring's own settings. {_WITHOUT}",
+        )
+    start = _START.get(sys.platform, "")
+    return SecretsUnavailable(Standing.ABSENT, "No keychain runs here.", f"{start} {_WITHOUT}".strip())
+
+
+def _silent() -> SecretsUnavailable:
+    return SecretsUnavailable(
+        Standing.SILENT,
+        "The keychain does not answer.",
+        "It may be waiting for you: look for its window and unlock it, then try again.",
+    )
+
+
+def _said(error: Exception) -> str:
+    return one_line(shorten(str(error) or type(error).__name__, 200)).rstrip(".")

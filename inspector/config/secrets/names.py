@@ -1,0 +1,49 @@
+"""How secrets are called: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`.
+
+The first step is a kind; each further one is percent-encoded, so that a server may be called anything and an
+issuer may be a URL. Names are no secrets: they are shown, and stand in the file as they are.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+
+_LONGEST = 2000
+
+
+def make_name(kind: str, *parts: str) -> str:
+    """The name of a secret: `make_name("header", "My server", "X-Key")`."""
+    # Half a surrogate pair can come out of JSON, and is somebody's name all the same.
+    return "/".join([kind, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The kind and the parts again, for showing."""
+    return tuple(unquote(part, errors="replace") for part in name.split("/"))
+
+
+def shown_name(name: str) -> str:
+    """For a sentence or a cell: header › My server › X-Key."""
+    return one_line(" › ".join(parts_of(name)))
+
+
+def is_below(name: str, prefix: str) -> bool:
+    """Is it this name, or one that goes on behind it?"""
+    return name == prefix or name.startswith(f"{prefix}/")
+
+
+def is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST and name.isprintable() and all(name.split("/"))
+
+
+def require_name(name: str) -> None:
+    """Raises ConfigError."""
+    if not is_name(name):
+        raise ConfigError(
+            f"{one_line(shorten(name, 60))!r} cannot be the name of a secret.",
+            f"Use at most {_LONGEST} plain characters, with single slashes between the parts.",
+        )

@@ -1,0 +1,362 @@
+"""All secrets of this machine's person: get, put, delete, and where they are kept.
+
+Reading behaves as if nothing were stored while that cannot be opened; writing says why it fails. Everything
+may wait for the keychain, the disk or another process: call it on a thread. The file is read anew each time,
+so two runs of the app see each other's secrets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.signals import Signal
+from inspector.base.units import size
+from inspector.config.secrets.claims import Claim, Claims
+from inspector.config.secrets.filelock import FileLock
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.names import is_below, require_name, shown_name
+from inspector.config.secrets.sealing import Cost, Tampered
+from inspector.config.secrets.standing import Rung, SecretsState, SecretsUnavailable, Standing, StoredSecret
+from inspector.config.secrets.vaultfile import Vault, VaultFile
+from inspector.config.secrets.vaultkeys import VaultKeys, locked
+
+LONGEST_VALUE = 256 * 1024
+SHORTEST_PASSPHRASE = 8
+_LOCK_PATIENCE = 30.0
+
+
+class SecretStore:
+    """`folder` is our own; without one, secrets are in memory only.
+
+    Signals:
+        changed: How they are kept stands differently; carries a SecretsState. On any thread.
+        problem_found: A secret cannot be used; carries a sentence. On any thread.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, keychain: Keychain | None = None, cost: Cost | None = None
+    ) -> None:
+        self.changed: Signal[SecretsState] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self._file = VaultFile(folder / "vault.json") if folder is not None else None
+        self._keychain = keychain or Keychain()
+        self._keys = VaultKeys(self._keychain, cost or Cost())
+        self._claims = Claims(folder)
+        self._memory: dict[str, str] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._guard = threading.RLock()
+        self._state = self._state_of(None, None, is_tried=False)
+
+    @property
+    def state(self) -> SecretsState:
+        """As it was found last. Does not wait."""
+        return self._state
+
+    # -------------------------------------------------------------- one secret
+
+    def get(self, name: str) -> str | None:
+        """None if it is not there, or cannot be opened now: `state` and `problem_found` say which."""
+        with self._guard:
+            if name in self._memory:
+                return self._memory[name]
+            vault = self._vault_or_none()
+            if vault is None or name not in vault.records:
+                return None
+            try:
+                value = self._keys.open(vault, name)
+            except SecretsUnavailable as exc:
+                self._stand(vault, exc)
+                return None
+            except Tampered:
+                self._tell_damaged(vault, name)
+                return None
+            self._stand(vault)
+            return value
+
+    def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
+        """Keep it, also in place of an older one; `for_this_run` keeps it in memory, wherever others are.
+
+        Raises ConfigError; SecretsUnavailable if it cannot be kept now, and nothing is changed then.
+        """
+        require_name(name)
+        _require_value(value)
+        with self._guard:
+            if for_this_run or self._file is None:
+                self._put_into_memory(name, value)
+            else:
+                with self._writing() as file:
+                    self._put(file, name, value)
+
+    def delete(self, name: str) -> bool:
+        """Was it there? Raises ConfigError. Needs no key."""
+        return self._delete(lambda each: each == name) > 0
+
+    def delete_below(self, prefix: str) -> int:
+        """All whose names begin with these parts: "forget this server". Says how many. Raises ConfigError."""
+        return self._delete(lambda each: is_below(each, prefix))
+
+    def stored(self) -> tuple[StoredSecret, ...]:
+        """Those that are there, by name; never their values. Needs no key."""
+        with self._guard:
+            vault = self._vault_or_none()
+            records = vault.records if vault is not None else {}
+            found = {name: StoredSecret(name, True, record.changed) for name, record in records.items()}
+            found.update((name, StoredSecret(name, False)) for name in self._memory)
+            return tuple(sorted(found.values(), key=lambda secret: secret.name))
+
+    def try_claim(self, name: str) -> Claim | None:
+        """To be the only one, in all processes, that renews a secret; None while somebody else is.
+
+        Read the secret again once it is yours: the other may have renewed it. Raises ConfigError.
+        """
+        try:
+            if self._file is not None:
+                self._file.prepare_folder()
+            return self._claims.try_claim(name)
+        except OSError as exc:
+            raise _cannot_lock(exc) from exc
+
+    # -------------------------------------------------------------- all of them
+
+    def look(self) -> SecretsState:
+        """Read what the file says, without asking the keychain."""
+        with self._guard:
+            try:
+                vault = self._read()
+            except SecretsUnavailable as exc:
+                self._stand(None, exc)
+            else:
+                self._stand(vault, self._trouble_with(vault))
+            return self._state
+
+    def open(self) -> SecretsState:
+        """Ask the keychain, if they are kept there or would be. What is wrong is in the state."""
+        with self._guard:
+            vault: Vault | None = None
+            try:
+                vault = self._read()
+                if vault is not None:
+                    self._keys.fetch(vault)
+                elif self._file is not None:
+                    self._keys.probe()
+            except SecretsUnavailable as exc:
+                self._stand(vault, exc)
+            else:
+                self._stand(vault, is_tried=True)
+            return self._state
+
+    def unlock(self, passphrase: str) -> None:
+        """Until we end, or `lock`. Raises ConfigError for a wrong passphrase."""
+        with self._guard:
+            vault = self._read()
+            if vault is None or vault.rung is not Rung.PASSPHRASE:
+                raise ConfigError("The secrets are not kept under a passphrase.")
+            if not self._keys.unlock(vault, passphrase):
+                raise ConfigError("This is not the passphrase.", "Try again; nothing was changed.")
+            self._stand(vault)
+
+    def lock(self) -> None:
+        """Forget the key: a passphrase is asked for again."""
+        with self._guard:
+            self._keys.drop()
+            self.look()
+
+    def keep_in(self, rung: Rung, passphrase: str = "", *, unprotected: bool = False) -> None:
+        """Keep all of them there from now on, those in memory too; each is sealed anew.
+
+        `unprotected` says that the person knows what a plain file means. Raises ConfigError, and all is as
+        it was.
+        """
+        if rung is Rung.PLAIN and not unprotected:
+            raise ConfigError("A plain file protects nothing.", "Say that you want that.")
+        if rung is Rung.PASSPHRASE:
+            _require_passphrase(passphrase)
+        with self._guard, self._writing() as file:
+            before = self._read()
+            values = {**self._keys.open_all(before), **self._memory}
+            vault = made = self._keys.make_vault(rung, passphrase)
+            if rung is not Rung.MEMORY:
+                for name, value in values.items():
+                    vault = self._keys.with_secret(vault, name, value)
+            self._write(file, vault, useless_else=made)
+            self._memory = values if rung is Rung.MEMORY else {}
+            self._keys.forget(before)
+            self._stand(vault)
+
+    def reset(self) -> None:
+        """Delete every secret, and the key: what copies of the file hold cannot be opened by anybody then.
+
+        Raises ConfigError.
+        """
+        with self._guard:
+            if self._file is not None:
+                with self._writing() as file:
+                    before = self._vault_or_none()
+                    file.delete()
+                    self._keys.forget(before)
+            self._memory.clear()
+            self._told.clear()
+            self._keys.drop()
+            self._stand(None)
+
+    def close(self) -> None:
+        """Whoever waits for the keychain does no longer. From any thread."""
+        self._keychain.close()
+
+    # -------------------------------------------------------------- inside
+
+    def _put(self, file: VaultFile, name: str, value: str) -> None:
+        vault = found = self._read()
+        try:
+            if vault is None:
+                vault = self._first_vault()
+            if vault is None or vault.rung is Rung.MEMORY:
+                self._put_into_memory(name, value)
+                return
+            vault = self._keys.with_secret(vault, name, value)
+        except SecretsUnavailable as exc:
+            self._stand(vault, exc)
+            raise
+        self._write(file, vault, useless_else=vault if found is None else None)
+        self._memory.pop(name, None)
+        self._told.discard((vault.id, name))
+        self._stand(vault)
+
+    def _put_into_memory(self, name: str, value: str) -> None:
+        self._memory[name] = value
+        self.look()
+
+    def _first_vault(self) -> Vault | None:
+        """In the keychain; where there is none, in memory. A keychain that fails is not "none"."""
+        try:
+            return self._keys.make_vault(Rung.KEYCHAIN)
+        except SecretsUnavailable as exc:
+            if exc.standing is not Standing.ABSENT:
+                raise
+            self._stand(None, exc)
+            return None
+
+    def _write(self, file: VaultFile, vault: Vault, useless_else: Vault | None) -> None:
+        """`useless_else` is a new vault, whose key is of no use if it cannot be written."""
+        try:
+            file.write(vault)
+        except ConfigError:
+            self._keys.forget(useless_else)
+            raise
+
+    def _delete(self, is_meant: Callable[[str], bool]) -> int:
+        with self._guard:
+            names = {secret.name for secret in self.stored() if is_meant(secret.name)}
+            if names and self._file is not None:
+                with self._writing() as file:
+                    vault = self._read()
+                    if vault is not None and names & vault.records.keys():
+                        file.write(vault.without(names))
+            for name in names:
+                self._memory.pop(name, None)
+            self.look()
+            return len(names)
+
+    def _read(self) -> Vault | None:
+        return self._file.read() if self._file is not None else None
+
+    def _vault_or_none(self) -> Vault | None:
+        try:
+            return self._read()
+        except SecretsUnavailable as exc:
+            self._stand(None, exc)
+            return None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[VaultFile]:
+        """Alone with the file, in all processes. Raises ConfigError."""
+        if self._file is None:
+            raise ConfigError("Secrets are in memory only in this run.")
+        lock = FileLock(self._file.path.with_name("vault.lock"))
+        try:
+            self._file.prepare_folder()
+            is_ours = lock.take(_LOCK_PATIENCE)
+        except OSError as exc:
+            raise _cannot_lock(exc) from exc
+        if not is_ours:
+            raise ConfigError("Another MCP Lens is busy with the secrets.", "Try again when it is done.")
+        try:
+            yield self._file
+        finally:
+            lock.release()
+
+    # -------------------------------------------------------------- how it stands
+
+    def _trouble_with(self, vault: Vault | None) -> SecretsUnavailable | None:
+        """What was wrong before, and has not been seen to be better."""
+        state = self._state
+        is_other = vault is not None and (vault.rung is not state.rung or self._keys.holds(vault))
+        if state.can_read or state.standing is Standing.UNREADABLE or is_other:
+            return None
+        return SecretsUnavailable(state.standing, state.words, state.next_step)
+
+    def _stand(
+        self, vault: Vault | None, trouble: SecretsUnavailable | None = None, *, is_tried: bool = False
+    ) -> None:
+        if trouble is None and vault is not None and vault.rung is Rung.PASSPHRASE:
+            trouble = None if self._keys.holds(vault) else locked()
+        state = self._state_of(vault, trouble, is_tried=is_tried)
+        if state != self._state:
+            self._state = state
+            self.changed.emit(state)
+
+    def _state_of(
+        self, vault: Vault | None, trouble: SecretsUnavailable | None, *, is_tried: bool
+    ) -> SecretsState:
+        is_open = is_tried or self._file is None or (vault is not None and self._keys.holds(vault))
+        standing = Standing.OPEN if is_open else Standing.UNTRIED
+        return SecretsState(
+            self._rung(vault, trouble),
+            trouble.standing if trouble is not None else standing,
+            trouble.summary if trouble is not None else "",
+            trouble.next_step if trouble is not None else "",
+            len(vault.records) if vault is not None else 0,
+            len(self._memory),
+            self._file.path if self._file is not None else None,
+            vault is not None,
+        )
+
+    def _rung(self, vault: Vault | None, trouble: SecretsUnavailable | None) -> Rung:
+        if vault is not None:
+            return vault.rung
+        is_absent = trouble is not None and trouble.standing is Standing.ABSENT
+        return Rung.MEMORY if self._file is None or is_absent else Rung.KEYCHAIN
+
+    def _tell_damaged(self, vault: Vault, name: str) -> None:
+        if (vault.id, name) not in self._told:
+            self._told.add((vault.id, name))
+            self.problem_found.emit(
+                f"The secret “{shown_name(name)}” was changed by somebody else and is not used. "
+                "Enter it again, or delete it under Secrets."
+            )
+
+
+def _cannot_lock(error: OSError) -> ConfigError:
+    why = error.strerror or error
+    return ConfigError(f"The folder of the secrets cannot be used: {why}.", "Check its rights.")
+
+
+def _require_value(value: str) -> None:
+    try:
+        length = len(value.encode())
+    except UnicodeEncodeError as exc:
+        raise ConfigError("This secret holds characters that cannot be stored.", "Type it again.") from exc
+    if not value or length > LONGEST_VALUE:
+        raise ConfigError(f"A secret is between one character and {size(LONGEST_VALUE)} long.")
+
+
+def _require_passphrase(passphrase: str) -> None:
+    if len(passphrase) < SHORTEST_PASSPHRASE:
+        raise ConfigError(
+            "This passphrase is too short: whoever has the file could guess it.",
+            f"Use at least {SHORTEST_PASSPHRASE} characters; several words are best.",
+        )

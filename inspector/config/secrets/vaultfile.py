@@ -1,0 +1,241 @@
+"""The one file that secrets are in: its form, and the rules for touching it.
+
+    {"version": 1, "kept": "keychain", "id": "…", "check": "…",
+     "scrypt": {"salt": "…", "n": 131072, "r": 8, "p": 1},        only for a passphrase
+     "records": {"header/My%20server/X-Key": {"sealed": "…", "changed": 1794830400}}}
+
+Each time that secrets are kept elsewhere, the file is a new one with another `id`, under which the keychain
+has its key: whenever we are cut off, the file and the key that belongs to it are there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.base.plaintext import one_line
+from inspector.base.units import size
+from inspector.config.secrets.names import is_name
+from inspector.config.secrets.sealing import VERSION, Cost, from_text, to_text
+from inspector.config.secrets.standing import Rung, SecretsUnavailable, Standing
+
+MOST_BYTES = 16 * 1024 * 1024
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_OURS = ("version", "kept", "id", "check", "scrypt", "records")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One secret as it stands in the file: sealed, or as it is where nothing is."""
+
+    text: str = field(repr=False)
+    is_sealed: bool
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """What the file says. `unknown` members are written again as they were."""
+
+    rung: Rung
+    id: str
+    check: str = ""  # sealed under no name: shows whether a key is the right one
+    salt: bytes = b""
+    cost: Cost = field(default_factory=Cost)
+    records: dict[str, Record] = field(default_factory=dict)
+    unknown: JSONObject = field(default_factory=dict)
+
+    def with_record(self, name: str, text: str) -> Vault:
+        record = Record(text, self.rung is not Rung.PLAIN, int(time.time()))
+        return replace(self, records={**self.records, name: record})
+
+    def without(self, names: set[str]) -> Vault:
+        kept = {name: record for name, record in self.records.items() if name not in names}
+        return replace(self, records=kept)
+
+
+def new_id() -> str:
+    return secrets.token_hex(16)
+
+
+class VaultFile:
+    """Read and replaced whole. Nobody else may own it or read it, and it is no link to another file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Vault | None:
+        """None if there is no file. Raises SecretsUnavailable."""
+        try:
+            data = self._data()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise self._unreadable(f"cannot be read: {exc.strerror or exc}") from exc
+        try:
+            document = parse(data.decode())
+        except (UnicodeDecodeError, JSONProblem) as exc:
+            raise self._unreadable("is damaged: it is not valid JSON") from exc
+        return self._vault(document)
+
+    def write(self, vault: Vault) -> None:
+        """Raises ConfigError; the file is then as it was."""
+        data = (pretty(_document(vault)) + "\n").encode()
+        if len(data) > MOST_BYTES:
+            raise ConfigError(f"Secrets may take {size(MOST_BYTES)} at most.", "Delete some of them.")
+        try:
+            self.prepare_folder()
+            _replace(self.path, data)
+        except OSError as exc:
+            why = exc.strerror or exc
+            raise ConfigError(
+                f"{self._shown} cannot be written: {why}.", "Nothing was changed in it."
+            ) from exc
+
+    def delete(self) -> None:
+        """Raises ConfigError."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise ConfigError(f"{self._shown} cannot be deleted: {exc.strerror or exc}.") from exc
+
+    def prepare_folder(self) -> None:
+        """There, and ours alone. Raises OSError."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.name == "posix":
+            found = folder.stat()
+            if found.st_uid != os.geteuid():
+                raise OSError(0, f"the folder {one_line(str(folder))} belongs to somebody else")
+            if found.st_mode & 0o077:
+                folder.chmod(0o700)
+
+    # --------------------------------------------------------------
+
+    def _data(self) -> bytes:
+        if not _NO_FOLLOW and self.path.is_symlink():
+            raise OSError(0, "it is a link to another file")
+        # Not waiting: opening a pipe would, until somebody writes into it.
+        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            handle = os.open(self.path, flags)
+        except OSError as exc:
+            if self.path.is_symlink():
+                raise OSError(0, "it is a link to another file") from exc
+            raise
+        with os.fdopen(handle, "rb") as file:
+            _require_ours(handle)
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise OSError(0, f"it is bigger than {size(MOST_BYTES)}")
+        return data
+
+    def _vault(self, document: JSON) -> Vault:
+        if not isinstance(document, dict) or not isinstance(version := document.get("version"), int):
+            raise self._unreadable("is damaged: it is not a file of secrets")
+        if version > VERSION:
+            raise SecretsUnavailable(
+                Standing.UNREADABLE,
+                f"{self._shown} was written by a newer MCP Lens.",
+                "Use that one; nothing was changed in it.",
+            )
+        records = document.get("records", {})
+        try:
+            rung, id, check = Rung(document.get("kept")), document.get("id"), document.get("check", "")
+            salt, cost = _scrypt(document.get("scrypt")) if rung is Rung.PASSPHRASE else (b"", Cost())
+        except ValueError as exc:
+            raise self._unreadable("is damaged: it does not say how it is locked") from exc
+        if not (
+            isinstance(id, str) and id.isalnum() and isinstance(check, str) and isinstance(records, dict)
+        ):
+            raise self._unreadable("is damaged: parts of it are missing")
+        unknown = {name: value for name, value in document.items() if name not in _OURS}
+        return Vault(rung, id, check, salt, cost, _records(records), unknown)
+
+    def _unreadable(self, words: str) -> SecretsUnavailable:
+        return SecretsUnavailable(
+            Standing.UNREADABLE,
+            f"{self._shown} {words}.",
+            "Put a good copy in its place, or delete all secrets and begin anew.",
+        )
+
+    @property
+    def _shown(self) -> str:
+        return one_line(str(self.path))
+
+
+def _require_ours(handle: int) -> None:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(0, "it is no plain file")
+    if os.name != "posix":
+        return
+    if found.st_uid != os.geteuid():
+        raise OSError(0, "it belongs to somebody else")
+    if found.st_mode & 0o077:
+        os.fchmod(handle, 0o600)
+
+
+def _scrypt(value: JSON) -> tuple[bytes, Cost]:
+    """Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("no parameters")
+    salt, numbers = value.get("salt"), [value.get(name) for name in ("n", "r", "p")]
+    if not isinstance(salt, str) or not all(type(number) is int for number in numbers):
+        raise ValueError("no parameters")
+    n, r, p = (int(str(number)) for number in numbers)
+    cost = Cost(n, r, p)
+    if not cost.is_bearable:
+        raise ValueError("not bearable")
+    return from_text(salt), cost
+
+
+def _records(members: JSONObject) -> dict[str, Record]:
+    """What is no record stays one that does not open: it is told when it is asked for, and can be deleted."""
+    return {name: _record(value) for name, value in members.items() if is_name(name)}
+
+
+def _record(value: JSON) -> Record:
+    members = value if isinstance(value, dict) else {}
+    sealed, plain, changed = members.get("sealed"), members.get("plain"), members.get("changed")
+    when = changed if type(changed) is int and 0 <= changed < 2**40 else 0
+    if isinstance(plain, str):
+        return Record(plain, False, when)
+    return Record(sealed if isinstance(sealed, str) else "", True, when)
+
+
+def _document(vault: Vault) -> JSONObject:
+    document: JSONObject = {"version": VERSION, "kept": vault.rung.value, "id": vault.id}
+    if vault.check:
+        document["check"] = vault.check
+    if vault.rung is Rung.PASSPHRASE:
+        cost = vault.cost
+        document["scrypt"] = {"salt": to_text(vault.salt), "n": cost.n, "r": cost.r, "p": cost.p}
+    document["records"] = {
+        name: {"sealed" if record.is_sealed else "plain": record.text, "changed": record.changed}
+        for name, record in vault.records.items()
+    }
+    return {**vault.unknown, **document}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut could leave an empty file in the old one's place
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

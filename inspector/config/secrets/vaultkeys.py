@@ -1,0 +1,148 @@
+"""The keys of vaults: made, found, held while we run, and forgotten. Opens and seals what is in a vault."""
+
+from __future__ import annotations
+
+import contextlib
+
+from inspector.base.errors import ConfigError
+from inspector.base.units import plural
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.names import shown_name
+from inspector.config.secrets.sealing import (
+    Cost,
+    Tampered,
+    key_of_passphrase,
+    new_key,
+    new_salt,
+    seal,
+    unseal,
+)
+from inspector.config.secrets.standing import Rung, SecretsUnavailable, Standing
+from inspector.config.secrets.vaultfile import Vault, new_id
+
+_CHECKED = "mcp-lens"
+_KEYLESS = (Rung.PLAIN, Rung.MEMORY)
+
+
+class VaultKeys:
+    """Holds keys in memory, by the ids of their vaults."""
+
+    def __init__(self, keychain: Keychain, cost: Cost) -> None:
+        self._keychain = keychain
+        self._cost = cost
+        self._held: dict[str, bytes] = {}
+
+    def holds(self, vault: Vault) -> bool:
+        """Can it be opened without asking anybody?"""
+        return vault.rung in _KEYLESS or vault.id in self._held
+
+    def probe(self) -> None:
+        """Would the keychain hold a key? Raises SecretsUnavailable."""
+        self._keychain.read("probe")
+
+    def fetch(self, vault: Vault) -> None:
+        """Get its key from the keychain, unless it is held. Raises SecretsUnavailable."""
+        if self.holds(vault):
+            return
+        if vault.rung is Rung.PASSPHRASE:
+            raise locked()
+        key = self._keychain.read(_account(vault))
+        if key is None or not _fits(key, vault):
+            raise SecretsUnavailable(
+                Standing.KEY_LOST,
+                "The keychain has no key for these secrets, or another one.",
+                "If they were kept with another keychain, use that; else delete all secrets.",
+            )
+        self._held[vault.id] = key
+
+    def unlock(self, vault: Vault, passphrase: str) -> bool:
+        """Is it the passphrase?"""
+        key = key_of_passphrase(passphrase, vault.salt, vault.cost)
+        if not _fits(key, vault):
+            return False
+        self._held[vault.id] = key
+        return True
+
+    def drop(self) -> None:
+        """What was unlocked is locked again."""
+        self._held.clear()
+
+    def make_vault(self, rung: Rung, passphrase: str = "") -> Vault:
+        """A new one, without records; its key is held. Raises SecretsUnavailable."""
+        if rung in _KEYLESS:
+            return Vault(rung, new_id())
+        id, salt, key = new_id(), b"", new_key()
+        if rung is Rung.PASSPHRASE:
+            salt = new_salt()
+            key = key_of_passphrase(passphrase, salt, self._cost)
+        vault = Vault(rung, id, seal(key, id, "", _CHECKED), salt, self._cost)
+        if rung is Rung.KEYCHAIN:
+            self._keychain.write(_account(vault), key)
+        self._held[id] = key
+        return vault
+
+    def forget(self, vault: Vault | None) -> None:
+        """It is there no more. A key that stays in the keychain opens nothing then: no reason to fail."""
+        if vault is None:
+            return
+        self._held.pop(vault.id, None)
+        if vault.rung is Rung.KEYCHAIN:
+            with contextlib.suppress(SecretsUnavailable):
+                self._keychain.delete(_account(vault))
+
+    # --------------------------------------------------------------
+
+    def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
+        """Raises SecretsUnavailable."""
+        return vault.with_record(
+            name, value if vault.rung is Rung.PLAIN else self._sealed(vault, name, value)
+        )
+
+    def open(self, vault: Vault, name: str) -> str:
+        """Raises SecretsUnavailable, Tampered."""
+        record = vault.records[name]
+        if record.is_sealed == (vault.rung in _KEYLESS):
+            raise Tampered  # something plain among sealed ones was put there by somebody else
+        return unseal(self._key(vault), vault.id, name, record.text) if record.is_sealed else record.text
+
+    def open_all(self, vault: Vault | None) -> dict[str, str]:
+        """Every secret, to be moved. Raises ConfigError rather than leave one behind."""
+        values: dict[str, str] = {}
+        damaged: list[str] = []
+        if vault is not None:
+            for name in vault.records:
+                try:
+                    values[name] = self.open(vault, name)
+                except Tampered:
+                    damaged.append(name)
+        if damaged:
+            raise ConfigError(
+                f"{plural(len(damaged), 'secret')} cannot be opened and would be lost, first of all "
+                f"“{shown_name(damaged[0])}”.",
+                "Delete what cannot be opened, then try again.",
+            )
+        return values
+
+    def _sealed(self, vault: Vault, name: str, value: str) -> str:
+        return seal(self._key(vault), vault.id, name, value)
+
+    def _key(self, vault: Vault) -> bytes:
+        self.fetch(vault)
+        return self._held[vault.id]
+
+
+def locked() -> SecretsUnavailable:
+    return SecretsUnavailable(
+        Standing.LOCKED, "The secrets are locked.", "Enter the passphrase under Secrets, once a run."
+    )
+
+
+def _fits(key: bytes, vault: Vault) -> bool:
+    try:
+        return unseal(key, vault.id, "", vault.check) == _CHECKED
+    except Tampered:
+        return False
+
+
+def _account(vault: Vault) -> str:
+    return f"vault-{vault.id}"
