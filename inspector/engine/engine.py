@@ -22,6 +22,7 @@ from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.resend import make_outcome, require_message_of_ours
+from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
 from inspector.engine.views import CallOutcome, RawOutcome, ServerView
 from inspector.engine.workers import Worker
@@ -67,10 +68,12 @@ class Engine:
         answerers: Mapping[str, Answerer] | None = None,
         captures: Captures | None = None,
         calls: Calls | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
         self.calls = calls or Calls()
+        self.secrets = secrets or Secrets()
         self.by_hand = ByHand(self)
         self.clock = clock or SystemClock()
         self.server_changed: Signal[ServerView] = Signal()
@@ -185,6 +188,7 @@ class Engine:
             await self._worker.close()
             await self._checker.close()
             await self.calls.end()
+            await self.secrets.end()
             self._guard.close()
         finally:  # or the next start would offer a capture that nothing happened to
             await self.captures.end()
