@@ -167,7 +167,7 @@ def test_items_of_lists_may_be_lists_and_objects() -> None:
     [
         ({"allOf": [{"properties": {"a": {}}}], "properties": {"b": {}}}, {"a": 1, "b": 1}),
         ({"$ref": "#/$defs/base", "properties": {"b": {}}}, {"a": 1, "b": 1}),
-        ({"if": {"required": ["b"]}, "then": {"properties": {"a": {}}}, "properties": {"b": {}}}, {"a": 1, "b": 1}),
+        ({"if": {"required": ["b"]}, "then": {"properties": {"a": {}, "b": {}}}}, {"a": 1, "b": 1}),
         ({"properties": {"b": {}}, "dependentSchemas": {"b": {"properties": {"a": {}}}}}, {"a": 1, "b": 1}),
         ({"oneOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": {"const": 2}}}]}, {"a": 1}),
         ({"patternProperties": {"^a": {}}, "properties": {"b": {}}}, {"a": 1, "b": 1}),
