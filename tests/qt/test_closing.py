@@ -232,6 +232,6 @@ def test_demo_servers_connect_and_a_tool_of_theirs_can_be_called(lens: Lens) -> 
         lens.choose(name)
         lens.until(lambda: lens.tools.model.total)
         lens.call(tool, {"message": "hello"})
-        assert "hello" in lens.tools.call_view.result.whole.shown_text()
+        assert "hello" in lens.tools.call_view.result.content.shown_text()
     lens.choose("library")
     lens.until(lambda: lens.tools.model.total == 250)

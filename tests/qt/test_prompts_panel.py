@@ -217,8 +217,8 @@ def test_messages_are_copied_as_text_and_seen_raw(lens: Lens) -> None:
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith("user:\nLook at <b>this</b>\n\nuser:\n[image/png")
     assert "assistant:\nx://y" in copied
-    lens.press("Raw", result)
-    assert '"type": "hologram"' in result.raw.shown_text()
+    lens.press("Message", result)
+    assert '"type": "hologram"' in result.message.shown_text()
 
 
 def test_many_messages_are_shown_as_they_are_wanted(lens: Lens) -> None:
@@ -236,7 +236,7 @@ def test_refusal_is_shown_with_the_servers_words(lens: Lens) -> None:
     panel.choose("refused")
     assert get(lens, panel).kind is OutcomeKind.RPC_ERROR
     assert "Not today (-32602)" in words_on(panel.view.result)
-    assert '"Not today"' in panel.view.result.raw.shown_text()
+    assert '"Not today"' in panel.view.result.message.shown_text()
 
 
 def test_getting_can_be_cancelled(lens: Lens) -> None:
@@ -272,7 +272,7 @@ def test_unusable_entry_is_shown_with_what_was_sent(lens: Lens) -> None:
     panel = open_prompts(lens, offered(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
     panel.list.setCurrentIndex(panel.model.index(3))
     assert "Not usable" in words_on(panel.view)
-    assert "nameless" in panel.view.result.raw.shown_text()
+    assert "nameless" in panel.view.result.message.shown_text()
     assert not lens.actions["prompt.get"].isEnabled()
 
 

@@ -116,9 +116,11 @@ class ContentView(QWidget):
         return Form(self.forms.index())
 
     def show_content(self, content: Content) -> None:
-        """Show something else, in the form that fits it best."""
-        self._content = content
+        """Show something else, in the form that fits it best; the same thing anew, in the form it has."""
         allowed = _FORMS[content.kind]
+        is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
+        best = self.form() if is_same and self.form() in allowed else allowed[0]
+        self._content = content
         for form in Form:
             self.forms.button(form).setVisible(form in allowed)
         self.forms.setVisible(len(allowed) > 1)
@@ -129,7 +131,7 @@ class ContentView(QWidget):
         self.alert.close_all()
         if content.problem:
             self.alert.say("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
-        self.forms.choose(allowed[0])
+        self.forms.choose(best)
         self._show_form()
 
     def clear(self) -> None:

@@ -18,7 +18,7 @@ from inspector.base.jsonpretty import Reindenter
 from inspector.base.plaintext import visible
 
 PAGE_SIZE = 256 * 1024
-PAGE_LINES = 4_000
+PAGE_LINES = 3_000
 ROW_LENGTH = 512
 HEX_PAGE_SIZE = 16 * 1024
 

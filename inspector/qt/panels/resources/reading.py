@@ -4,69 +4,43 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
-from inspector.base.jsonvalue import JSON, pretty, shorten
+from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.plaintext import one_line
-from inspector.base.units import duration, plural, size, time_of_day
+from inspector.base.units import plural, time_of_day
 from inspector.engine.contents import Content
-from inspector.engine.views import OutcomeKind
 from inspector.qt.bridge import Bridge
+from inspector.qt.forms.answerview import AnswerView
 from inspector.qt.models.standing import Look
 from inspector.qt.panels.resources.changes import ChangesView
 from inspector.qt.panels.resources.readings import Reading
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.badge import Badge
-from inspector.qt.widgets.bytesbody import BytesBody
 from inspector.qt.widgets.contentview import ContentView
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.jsonview import JsonView
-from inspector.qt.widgets.labels import Muted
-from inspector.qt.widgets.savefile import save_bytes
-from inspector.qt.widgets.segments import Segments
 
-_CONTENT, _CHANGES, _MESSAGE = range(3)
+_CONTENT, _CHANGES = range(2)
 _MOST_PARTS = 2_000
 _LEAST_HEIGHT = 100
 
 
-class ReadingView(QWidget):
+class ReadingView(AnswerView):
     """The latest reading of one URI. `strip` says how it went: it stands where the panel puts it.
 
     Signals:
-        shown: A reading is on screen; carries it.
-        uri_requested: The person wants to see what a link leads to; carries its URI.
+        shown: Carries the Reading.
     """
 
-    shown = Signal(object)
-    uri_requested = Signal(str)
-
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._theme = theme
+        super().__init__(bridge, theme, "resource", ("Content", "Changes"), parent)
         self._reading: Reading | None = None
-        self.badge = Badge(theme)
-        self._facts = Muted(theme)
         self.parts = QComboBox()
         self.parts.setAccessibleName("Part of the answer")
         self.parts.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.parts.setMinimumContentsLength(12)
-        self.views = Segments(theme, ("Content", "Changes", "Message"))
-        self.views.setAccessibleName("What is shown of the answer")
-        self.alert = Alert(theme)
         self.content = ContentView(theme)
-        self._shown_message: bytes = b""
-        self._pages = QStackedWidget()
         self.strip = QWidget()
-        self._gate = Gate(theme, self._make_inside())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
-        self.views.chosen.connect(self._on_view_chosen)
+        self._lay_out()
         self.parts.currentIndexChanged.connect(self._on_part_chosen)
         self.content.uri_requested.connect(self.uri_requested)
         self.setMinimumHeight(_LEAST_HEIGHT)
@@ -75,15 +49,8 @@ class ReadingView(QWidget):
 
     @cached_property
     def changes(self) -> ChangesView:
-        """Made when it is first looked at, like the message: they cost half of the making of a panel."""
+        """Made when it is first looked at, like the message."""
         view = ChangesView(self._bridge, self._theme)
-        self._pages.addWidget(view)
-        return view
-
-    @cached_property
-    def message(self) -> JsonView:
-        view = JsonView(self._theme, "Whole answer")
-        view.save_requested.connect(self._on_save_requested)
         self._pages.addWidget(view)
         return view
 
@@ -94,34 +61,23 @@ class ReadingView(QWidget):
     def show_nothing(self) -> None:
         """It was not read yet."""
         self._reading = None
-        self._explain("empty", "resource", "Not read yet", "Read it to see what is in it.")
+        self._explain("empty", "Not read yet", "Read it to see what is in it.")
 
     def show_waiting(self, uri: str, cancel: QAction) -> None:
-        words = f"Waiting for {one_line(shorten(uri, 80))}."
-        self._explain("loading", "resource", "Reading", words, action=cancel)
+        self._explain("loading", "Reading", f"Waiting for {one_line(shorten(uri, 80))}.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
-        """An entry of the list that cannot be read: what was sent."""
         self._reading = None
-        self.badge.set_text("not usable", "warn")
-        self._facts.setText("")
-        self.alert.close_all()
         self.parts.hide()
-        self._shown_message = pretty(value).encode(errors="surrogatepass")
-        self._offer(_MESSAGE)
-        self._open()
+        super().show_malformed(value)
 
     def show_reading(self, reading: Reading) -> None:
-        self._reading = reading
-        outcome = reading.outcome
+        """Contents that are on screen already stay as they are, scrolled to where they were."""
+        was, self._reading = self._reading, reading
         self.alert.close_all()
-        if outcome.kind is OutcomeKind.FAILED:
-            self._explain("failed", "resource", "No answer", outcome.summary, outcome.next_step)
-        elif outcome.kind is OutcomeKind.CANCELLED:
-            words = "The server was told. An answer that still comes is in Traffic."
-            self._explain("empty", "stop", "Cancelled", words)
-        else:
-            self._show_answer(reading)
+        if not self._explain_end(reading.outcome):
+            is_same = was is not None and bool(reading.contents) and was.contents is reading.contents
+            self._show_answer(reading, is_same)
             self._open()
         self.shown.emit(reading)
 
@@ -132,35 +88,25 @@ class ReadingView(QWidget):
     # --------------------------------------------------------------
 
     def _explain(
-        self,
-        look: Look,
-        icon: str,
-        title: str,
-        sentence: str,
-        next_step: str = "",
-        action: QAction | None = None,
+        self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
-        self._gate.explain(look, icon, title, sentence, next_step, action)
+        super()._explain(look, title, sentence, next_step, action)
         self.strip.hide()
 
     def _open(self) -> None:
-        self._gate.open()
+        super()._open()
         self.strip.show()
 
-    def _show_answer(self, reading: Reading) -> None:
-        outcome = reading.outcome
-        is_error = outcome.kind is OutcomeKind.RPC_ERROR
-        self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
-        self._facts.setText(_facts(reading))
-        self._shown_message = outcome.answer
-        if is_error:
-            self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
-        elif not reading.contents:
+    def _show_answer(self, reading: Reading, is_same: bool) -> None:
+        self._tell_answer(reading.outcome, *_facts(reading))
+        if not reading.contents and not self.alert.text("error"):
             self.alert.say("empty", "The answer holds no contents.", tone="warn")
-        self._show_parts(reading)
+        if not is_same:
+            self._show_parts(reading)
         views = [_CONTENT] if reading.contents else []
-        views += [_CHANGES] if reading.is_changed and reading.contents else []
-        self._offer(*views, _MESSAGE)
+        views += [_CHANGES] if reading.before is not None and reading.contents else []
+        if not is_same or self.views.index() not in (_CONTENT, _CHANGES):
+            self._offer(*views)
 
     def _show_parts(self, reading: Reading) -> None:
         was = self.parts.currentIndex()
@@ -171,34 +117,26 @@ class ReadingView(QWidget):
         self.parts.setCurrentIndex(was if 0 <= was < len(reading.contents) else 0)
         self.parts.blockSignals(False)
         self.parts.setVisible(len(reading.contents) > 1)
-        self._on_part_chosen()
-
-    def _offer(self, *views: int) -> None:
-        """These views can be chosen. Whoever looked at the changes, or the message, goes on to."""
-        was = self.views.index()
-        for view in range(3):
-            self.views.button(view).setVisible(view in views)
-        self.views.setVisible(len(views) > 1)
-        self.views.choose(was if was in views else views[0])
-        self._on_view_chosen()
+        self._show_part()
 
     def _on_part_chosen(self) -> None:
+        self._show_part()
+        if self.views.index() == _CHANGES:
+            self._show_changes()
+
+    def _show_part(self) -> None:
         if self._reading is not None and self._reading.contents:
             self.content.show_content(self._reading.contents[max(self.parts.currentIndex(), 0)])
-            if self.views.index() == _CHANGES:
-                self._show_changes()
 
-    def _on_view_chosen(self) -> None:
+    def _show_view(self) -> None:
         self.content.strip.setVisible(self.views.index() == _CONTENT)
-        match self.views.index():
-            case 1:
-                self._pages.setCurrentWidget(self.changes)
-                self._show_changes()
-            case 2:
-                self.message.set_body(BytesBody(self._shown_message), "pretty")
-                self._pages.setCurrentWidget(self.message)
-            case _:
-                self._pages.setCurrentWidget(self.content)
+        super()._show_view()
+
+    def _page(self, view: int) -> QWidget:
+        if view == _CONTENT:
+            return self.content
+        self._show_changes()
+        return self.changes
 
     def _show_changes(self) -> None:
         reading = self._reading
@@ -209,10 +147,7 @@ class ReadingView(QWidget):
         now = reading.contents[place] if place < len(reading.contents) else None
         self._bridge.start("compare readings", self.changes.show_changes(before, now), self)
 
-    def _on_save_requested(self) -> None:
-        save_bytes(self, "Save the whole answer", "answer.json", self._shown_message)
-
-    def _make_inside(self) -> QWidget:
+    def _lay_out(self) -> None:
         strip = QHBoxLayout(self.strip)
         strip.setContentsMargins(SPACE_2, 0, 0, 0)
         strip.setSpacing(SPACE_2)
@@ -226,25 +161,20 @@ class ReadingView(QWidget):
         views.addWidget(self.content.strip, 1)
         views.addStretch(0)
         self._pages.addWidget(self.content)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(views)
-        column.addWidget(self.alert)
-        column.addWidget(self._pages, 1)
-        return inside
+        self._inside.addLayout(views)
+        self._inside.addWidget(self.alert)
+        self._inside.addWidget(self._pages, 1)
+        self._inside.addWidget(self.saver)
 
 
-def _facts(reading: Reading) -> str:
-    facts = [duration(reading.outcome.elapsed_ns), size(len(reading.outcome.answer))]
-    if len(reading.contents) > 1:
-        facts.append(plural(len(reading.contents), "part"))
+def _facts(reading: Reading) -> list[str]:
+    facts = [plural(len(reading.contents), "part")] if len(reading.contents) > 1 else []
     facts.append(f"read {time_of_day(reading.at)[:8]}")
-    if reading.before is not None and reading.contents:
-        since = time_of_day(reading.before_at)[:8]
-        facts.append(f"changed since {since}" if reading.is_changed else f"unchanged since {since}")
-    return " · ".join(facts)
+    if reading.is_changed:
+        facts.append(f"changed since {time_of_day(reading.before_at)[:8]}")
+    elif reading.contents and reading.same_since < reading.at:
+        facts.append(f"unchanged since {time_of_day(reading.same_since)[:8]}")
+    return facts
 
 
 def _part_name(place: int, count: int, content: Content) -> str:

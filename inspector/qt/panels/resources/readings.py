@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.engine.contents import Content
 from inspector.engine.views import CallOutcome
@@ -13,23 +13,27 @@ MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer to a resources/read. `before` holds what the time before gave, and `before_at` when."""
+    """One answer to a resources/read.
+
+    `seen` are the contents that were read last: these, or those from before an answer without any. `before`
+    are the ones that they took the place of. Times are wall times, in nanoseconds.
+    """
 
     uri: str
     outcome: CallOutcome
     contents: tuple[Content, ...]
-    at: int  # wall time, in nanoseconds
+    at: int
+    seen: tuple[Content, ...] = ()
+    seen_at: int = 0  # when they were read last
+    same_since: int = 0  # when they were read first
     before: tuple[Content, ...] | None = None
     before_at: int = 0
+    is_changed: bool = False  # the contents are others than those that were seen before
 
     @property
     def size(self) -> int:
-        parts = (*self.contents, *(self.before or ()))
+        parts = (*self.seen, *(self.before or ()))
         return len(self.outcome.answer) + sum(len(content.data) for content in parts)
-
-    @property
-    def is_changed(self) -> bool:
-        return self.before is not None and self.before != self.contents
 
 
 class Readings:
@@ -39,12 +43,12 @@ class Readings:
         self._latest: dict[str, Reading] = {}
 
     def keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...], at: int) -> Reading:
-        """Keep an answer. One without contents, such as an error, does not hide what was read before."""
+        """Keep an answer. One without contents, such as an error, does not hide what was read before.
+
+        Contents that are the same as before are the very same object, so that nobody needs to look again.
+        """
         old = self._latest.pop(uri, None)
-        before, before_at = (old.contents, old.at) if old is not None and old.contents else (None, 0)
-        if old is not None and not old.contents:
-            before, before_at = old.before, old.before_at
-        reading = self._latest[uri] = Reading(uri, outcome, contents, at, before, before_at)
+        reading = self._latest[uri] = _next(old, Reading(uri, outcome, contents, at, contents, at, at))
         self._forget()
         return reading
 
@@ -57,3 +61,28 @@ class Readings:
             or sum(reading.size for reading in self._latest.values()) > MOST_BYTES
         ):
             del self._latest[next(iter(self._latest))]
+
+
+def _next(old: Reading | None, new: Reading) -> Reading:
+    """The new one, with what the one before knows."""
+    if old is None or not old.seen:
+        return new
+    if not new.contents:
+        return replace(
+            new,
+            seen=old.seen,
+            seen_at=old.seen_at,
+            same_since=old.same_since,
+            before=old.before,
+            before_at=old.before_at,
+        )
+    if old.seen == new.contents:
+        return replace(
+            new,
+            contents=old.seen,
+            seen=old.seen,
+            same_since=old.same_since,
+            before=old.before,
+            before_at=old.before_at,
+        )
+    return replace(new, before=old.seen, before_at=old.seen_at, is_changed=True)

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from inspector.config.exactfile import write_exactly
 from inspector.config.savedcalls import SavedCall
 from inspector.engine.toolhints import TaskChoice
+from inspector.qt.forms.watchstrip import WatchStrip
 from inspector.qt.panels.tools.options import NO_OPTIONS, CallOptions, OptionsStrip
 from inspector.qt.panels.tools.repeating import RepeatStrip
-from inspector.qt.panels.tools.watching import WatchStrip
 from inspector.qt.theme import Theme
 
 

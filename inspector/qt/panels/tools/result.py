@@ -53,7 +53,9 @@ class ResultView(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._answer = b""
+        self._unread: dict[JsonView, bytes] = {}  # what tabs show when they are looked at
         self._turn = 0
+        self._shown_change = 0  # of the watch: which of its changes the table has
         self.badge = Badge(theme)
         self.check_badge = Badge(theme)
         self.change_badge = Badge(theme)
@@ -83,7 +85,7 @@ class ResultView(QWidget):
     def show_text(self, text: str) -> None:
         """Something else than an outcome, as JSON."""
         self._begin(text.encode(errors="surrogatepass"))
-        self.whole.set_text(text)
+        self._unread[self.whole] = self._answer
         self._show_tabs([self.whole])
 
     async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
@@ -107,24 +109,30 @@ class ResultView(QWidget):
             await self._check(outcome, output_schema)
 
     async def show_sighting(self, sighting: Sighting, output_schema: JSON = None) -> None:
-        """One look of a watch: the outcome, and what changed since the look before."""
-        was_on_changes = self.tabs.currentWidget() is self.changes
+        """One look of a watch: the outcome, and what changed since the look before. The tab stays."""
+        was = self.tabs.currentIndex()
         await self.show_outcome(sighting.outcome, output_schema)
         turn = self._turn
         self._show_change(sighting)
-        if sighting.diff is None or not sighting.has_changed:
+        if sighting.has_changed:
+            self._shown_change = 0
+        if sighting.diff is not None and sighting.has_changed:
+            await self.changes.show_diff(sighting.diff)
+            self._shown_change = sighting.changes
+        if turn != self._turn:
             return
-        await self.changes.show_diff(sighting.diff)
-        if turn == self._turn:
-            self.tabs.setTabVisible(self.tabs.indexOf(self.changes), True)
-            if was_on_changes:
-                self.tabs.setCurrentWidget(self.changes)
+        # The latest change can be looked at until there is another.
+        has_table = 0 < sighting.changes == self._shown_change
+        self.tabs.setTabVisible(self.tabs.indexOf(self.changes), has_table)
+        if self.tabs.isTabVisible(was):
+            self.tabs.setCurrentIndex(was)
 
     # --------------------------------------------------------------
 
     def _begin(self, answer: bytes) -> int:
         self._turn += 1
         self._answer = answer
+        self._unread.clear()
         self.save_action.setEnabled(bool(answer))
         self._save_button.setVisible(bool(answer))
         for badge in (self.badge, self.check_badge, self.change_badge):
@@ -153,9 +161,9 @@ class ResultView(QWidget):
             self.content.show_parts(result.parts)
             tabs.append(self.content)
         if result.structured is not None:
-            self.structured.set_body(BytesBody(result.structured.data), "pretty")
+            self._unread[self.structured] = result.structured.data
             tabs.append(self.structured)
-        self.whole.set_body(BytesBody(outcome.answer), "pretty")
+        self._unread[self.whole] = outcome.answer
         self._show_tabs(tabs)
         if len(result.parts) > 1:
             self._facts.setText(f"{self._facts.text()} · {plural(len(result.parts), 'part')}")
@@ -179,7 +187,14 @@ class ResultView(QWidget):
         for place, view in enumerate(views):
             self.tabs.setTabVisible(place, view in tabs)
         self.tabs.setCurrentIndex(next(place for place, view in enumerate(views) if view in tabs))
+        self._read_tab()
         self._pages.setCurrentWidget(self.tabs)
+
+    def _read_tab(self) -> None:
+        """Lay out the tab in front, if that is to be done: all of them at once would hold up the window."""
+        view = self.tabs.currentWidget()
+        if isinstance(view, JsonView) and view in self._unread:
+            view.set_body(BytesBody(self._unread.pop(view)), "pretty")
 
     async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
         turn = self._turn
@@ -216,6 +231,7 @@ class ResultView(QWidget):
 
     def _connect(self) -> None:
         self.save_action.triggered.connect(self._save)
+        self.tabs.currentChanged.connect(self._read_tab)
         for view in (self.structured, self.whole):
             view.save_requested.connect(self._save)
         self.content.uri_requested.connect(self.uri_requested)

@@ -1,4 +1,4 @@
-"""A tool looked at again and again: how often, and how it stands."""
+"""A tool or a resource looked at again and again: how often, and how it stands."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ class WatchStrip(QWidget):
 
     Signals:
         watch_requested: Carries the WatchPlan.
+        stop_requested: The person ends the watch here; offered after `set_watching`.
     """
 
     watch_requested = Signal(object)
+    stop_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,12 +33,16 @@ class WatchStrip(QWidget):
         self.interval.setValue(DEFAULT_INTERVAL)
         self.interval.setAccessibleName("Interval of the watch")
         self.watch_action = QAction("Watch", self)
+        self.stop_action = QAction("Stop", self)
+        self._watch_button = ActionButton(self.watch_action)
+        self._stop_button = ActionButton(self.stop_action)
         self._words = Muted(theme, wrap=True)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(PlainLabel(theme, "Every", tone="muted"))
         row.addWidget(self.interval)
-        row.addWidget(ActionButton(self.watch_action))
+        row.addWidget(self._watch_button)
+        row.addWidget(self._stop_button)
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
@@ -44,6 +50,8 @@ class WatchStrip(QWidget):
         column.addLayout(row)
         column.addWidget(self._words)
         self.watch_action.triggered.connect(lambda: self.watch_requested.emit(self.plan()))
+        self.stop_action.triggered.connect(self.stop_requested)
+        self.set_watching(False)
         self.clear()
 
     def plan(self) -> WatchPlan:
@@ -55,9 +63,21 @@ class WatchStrip(QWidget):
     def clear(self) -> None:
         self._say("")
 
+    def set_watching(self, watching: bool) -> None:
+        """Offer to stop instead of to begin, for a watch that nothing else offers to stop."""
+        had_focus = self._watch_button.hasFocus() or self._stop_button.hasFocus()
+        self._watch_button.setVisible(not watching)
+        self._stop_button.setVisible(watching)
+        self.interval.setEnabled(not watching)
+        if had_focus:
+            (self._stop_button if watching else self._watch_button).setFocus()
+
     def show_sighting(self, sighting: Sighting) -> None:
-        looks, changes = plural(sighting.number, "look"), plural(sighting.changes, "change")
-        self._say(f"{looks}, {changes} · latest {time_of_day(sighting.at_ns)[:8]}")
+        self.show_looks(sighting.number, sighting.changes, sighting.at_ns)
+
+    def show_looks(self, looks: int, changes: int, latest_ns: int) -> None:
+        counted = f"{plural(looks, 'look')}, {plural(changes, 'change')}"
+        self._say(f"{counted} · latest {time_of_day(latest_ns)[:8]}")
 
     def show_end(self, reason: str) -> None:
         """`reason` is a sentence."""

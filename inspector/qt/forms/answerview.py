@@ -1,0 +1,142 @@
+"""What one request gave, in several views of which the last is the message as it came: `AnswerView`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSON, pretty
+from inspector.base.units import duration, size
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import Look
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.bytesbody import BytesBody
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.jsonview import JsonView
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.savebody import BodySaver
+from inspector.qt.widgets.segments import Segments
+
+_CANCELLED = "Cancelled"
+
+
+class AnswerView(QWidget):
+    """A base for the answer to a resources/read or a prompts/get: a badge, a switch, and pages.
+
+    A subclass names its views (the message comes last by itself), gives the page of each, and lays out.
+
+    Signals:
+        shown: An answer is on screen, or why there is none; carries what it was made from.
+        uri_requested: The person wants to see what a link leads to; carries its URI.
+    """
+
+    shown = Signal(object)
+    uri_requested = Signal(str)
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, icon: str, words: Sequence[str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._icon = icon
+        self._answer = b""
+        self._message_view = len(words)
+        self.badge = Badge(theme)
+        self._facts = Muted(theme)
+        self.alert = Alert(theme)
+        self.views = Segments(theme, (*words, "Message"))
+        self.views.setAccessibleName("What is shown of the answer")
+        self.saver = BodySaver(theme)
+        self._pages = QStackedWidget()
+        inside = QWidget()
+        self._inside = QVBoxLayout(inside)
+        self._inside.setContentsMargins(0, 0, 0, 0)
+        self._inside.setSpacing(0)
+        self._gate = Gate(theme, inside)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.views.chosen.connect(self._show_view)
+
+    @cached_property
+    def message(self) -> JsonView:
+        """Made when it is first looked at: a view costs a good part of the making of a panel."""
+        view = JsonView(self._theme, "Whole answer")
+        view.save_requested.connect(self._save_message)
+        self._pages.addWidget(view)
+        return view
+
+    def show_malformed(self, value: JSON) -> None:
+        """An entry of the list that cannot be asked for: what was sent."""
+        self.badge.set_text("not usable", "warn")
+        self._facts.setText("")
+        self.alert.close_all()
+        self._answer = pretty(value).encode(errors="surrogatepass")
+        self._offer()
+        self._open()
+
+    # -------------------------------------------------------------- for subclasses
+
+    def _page(self, view: int) -> QWidget:
+        """The page of a view, showing what it is for."""
+        raise NotImplementedError
+
+    def _open(self) -> None:
+        self._gate.open()
+
+    def _explain(
+        self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+    ) -> None:
+        """There is nothing to see yet, or there will not be."""
+        icon = "stop" if title == _CANCELLED else self._icon
+        self._gate.explain(look, icon, title, sentence, next_step, action)
+
+    def _explain_end(self, outcome: CallOutcome) -> bool:
+        """Say why no answer came, if none did."""
+        if outcome.kind is OutcomeKind.FAILED:
+            self._explain("failed", "No answer", outcome.summary, outcome.next_step)
+        elif outcome.kind is OutcomeKind.CANCELLED:
+            words = "The server was told. An answer that still comes is in Traffic."
+            self._explain("empty", _CANCELLED, words)
+        else:
+            return False
+        return True
+
+    def _tell_answer(self, outcome: CallOutcome, *facts: str) -> None:
+        """How it went; the server's own words if it refused."""
+        is_error = outcome.kind is OutcomeKind.RPC_ERROR
+        self._answer = outcome.answer
+        self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
+        self._facts.setText(" · ".join((duration(outcome.elapsed_ns), size(len(outcome.answer)), *facts)))
+        self.alert.close_all()
+        if is_error:
+            self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
+
+    def _offer(self, *views: int) -> None:
+        """These views can be chosen, and the message. Whoever looked at one of them goes on to."""
+        offered = (*views, self._message_view)
+        was = self.views.index()
+        for view in range(self._message_view + 1):
+            self.views.button(view).setVisible(view in offered)
+        self.views.setVisible(len(offered) > 1)
+        self.views.choose(was if was in offered else offered[0])
+        self._show_view()
+
+    def _show_view(self) -> None:
+        view = self.views.index()
+        if view == self._message_view:
+            self.message.set_body(BytesBody(self._answer), "pretty")
+            self._pages.setCurrentWidget(self.message)
+        else:
+            self._pages.setCurrentWidget(self._page(view))
+
+    def _save_message(self) -> None:
+        self.saver.ask(BytesBody(self._answer), "answer.json")

@@ -1,0 +1,131 @@
+"""A resource read again and again, until the person has seen enough or the server is lost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import shiboken6
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.engine.watching import Sighting, WatchPlan
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.watchstrip import WatchStrip
+from inspector.qt.theme import SPACE_3, Theme
+from inspector.qt.widgets.labels import PlainLabel
+
+_LONGEST_URI = 120
+
+
+class ResourceWatch(QWidget):
+    """One watch at a time. It goes on while other resources are looked at, and says which one it is of.
+
+    Closed until it is asked for. What a look gave is not kept here: whoever hears of it says with `count`
+    whether that was a change.
+
+    Signals:
+        looked: The resource was read once more; carries its URI and the Sighting.
+        changed: `uri` is another one: a watch began or ended.
+    """
+
+    looked = Signal(str, object)
+    changed = Signal()
+
+    def __init__(self, bridge: Bridge, server: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._target = ""
+        self._watched = ""
+        self._changes = 0
+        self._task: asyncio.Task[None] | None = None
+        self.strip = WatchStrip(theme)
+        self._of = PlainLabel(theme, tone="muted", mono=True, wrap=True)
+        self._of.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 1, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strip)
+        column.addWidget(self._of)
+        self._of.hide()
+        self.hide()
+        self.strip.watch_requested.connect(self.start)
+        self.strip.stop_requested.connect(self.stop)
+        theme.changed.connect(self.update)
+
+    @property
+    def uri(self) -> str:
+        """What is being watched; nothing when nothing is."""
+        return self._watched if self._task is not None else ""
+
+    def set_target(self, uri: str, can_watch: bool) -> None:
+        """What would be watched. What was seen of another one is not said of it."""
+        if uri != self._target and self._task is None:
+            self.strip.clear()
+        self._target = uri
+        self.strip.watch_action.setEnabled(can_watch)
+        self._show_which()
+
+    def toggle(self) -> None:
+        """Open or close. Closing does not end a watch."""
+        self.setVisible(self.isHidden())
+        if not self.isHidden():
+            self.strip.interval.setFocus()
+
+    def start(self, plan: WatchPlan) -> None:
+        if self._task is not None or not self._target:
+            return
+        self._watched, self._changes = self._target, 0
+        self.strip.clear()
+        self.strip.set_watching(True)
+        self._task = self._bridge.start(f"watch {self._watched}", self._watch(self._watched, plan), self)
+        self._task.add_done_callback(self._on_ended)
+        self._show_which()
+        self.changed.emit()
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def count(self, sighting: Sighting, has_changed: bool) -> None:
+        """A look was taken in."""
+        self._changes += has_changed
+        self.strip.show_looks(sighting.number, self._changes, sighting.at_ns)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    # --------------------------------------------------------------
+
+    async def _watch(self, uri: str, plan: WatchPlan) -> None:
+        def on_sight(sighting: Sighting) -> None:
+            if shiboken6.isValid(self) and self.uri == uri:
+                self.looked.emit(uri, sighting)
+
+        try:
+            self.strip.show_end(await self._bridge.watch_resource(self._server, uri, plan, on_sight))
+        except UserError as exc:
+            self.strip.show_end(str(exc))
+
+    def _on_ended(self, task: asyncio.Task[None]) -> None:
+        """Also one that was cancelled before it began has to be told."""
+        if not shiboken6.isValid(self):
+            return
+        self._task = None
+        self.strip.set_watching(False)
+        if task.cancelled():
+            self.strip.show_end("Stopped.")
+        self._show_which()
+        self.changed.emit()
+
+    def _show_which(self) -> None:
+        """Only where it is not the one that is chosen."""
+        is_other = self.uri not in ("", self._target)
+        self._of.setText(f"Watching {one_line(shorten(self.uri, _LONGEST_URI))}" if is_other else "")
+        self._of.setVisible(is_other)
