@@ -62,10 +62,22 @@ def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
     """
     try:
         data = (write_exactly(document) + "\n").encode()
+    except JSONProblem as exc:
+        raise _not_written(path, exc) from exc
+    write_bytes(path, data, is_private=is_private)
+
+
+def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
+    """`write_file` for what is no JSON of ours."""
+    try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
         _replace(path, data, is_private=is_private)
-    except (OSError, JSONProblem) as exc:
-        raise ConfigError(f"{_shown(path)} cannot be written: {exc}.", "Nothing was changed in it.") from exc
+    except OSError as exc:
+        raise _not_written(path, exc) from exc
+
+
+def _not_written(path: Path, cause: Exception) -> ConfigError:
+    return ConfigError(f"{_shown(path)} cannot be written: {cause}.", "Nothing was changed in it.")
 
 
 def _text(path: Path, most_bytes: int) -> str:

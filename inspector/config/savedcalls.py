@@ -3,9 +3,10 @@
     {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
      "description": "…", "timeout": 30, "meta": {…}}
 
-`tool` alone must be there; a file without `name` is called as its file is. Members that we do not know are
-kept, and so is the order of those that are there. Everything in such a folder is untrusted: other files,
-links that lead out of it, and files too big or broken are not read, and a sentence says which.
+`tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
+newer version, say) are kept, and so is the order of those that are there. Everything in such a folder is
+untrusted: other files, links that lead out of it, and files too big or broken are not read, and a sentence
+says which.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import TypeAlias
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.base.plaintext import one_line
-from inspector.config.exactfile import read_file, write_file
+from inspector.config.exactfile import read_file, write_bytes, write_file
 from inspector.config.filenames import folded, free_stem, readable_stem
 from inspector.config.variables import FILE_NAME, LOCAL_FILE_NAME
 
@@ -64,6 +65,18 @@ class LoadedCalls:
     calls: tuple[SavedCall, ...] = ()
     problems: tuple[str, ...] = ()
     snapshot: Snapshot = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedCall:
+    """A call whose file is gone, and every byte that was in it."""
+
+    call: SavedCall
+    data: bytes
+
+
+class ChangedElsewhere(ConfigError):
+    """Nothing was written: somebody else wrote the file since it was read."""
 
 
 class SavedCallFolder:
@@ -129,9 +142,27 @@ class SavedCallFolder:
             _unlink(old)
         return replace(target, path=path, stamp=_stamp(path))
 
-    def delete(self, call: SavedCall) -> None:
-        """Raises ConfigError; a file that is gone already is none."""
-        _unlink(self._own(call))
+    def delete(self, call: SavedCall) -> DeletedCall | None:
+        """What it gives can be restored; None for a file that was gone already. Raises ConfigError."""
+        path = self._own(call)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise ConfigError(
+                f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder."
+            ) from exc
+        _unlink(path)
+        return DeletedCall(call, data)
+
+    def restore(self, deleted: DeletedCall) -> SavedCall:
+        """Write it again, byte by byte; in another file if somebody has taken that. Raises ConfigError."""
+        path = self._own(deleted.call)
+        taken = _TAKEN | {folded(Path(name).stem) for name in self._names()}
+        path = path.with_name(f"{free_stem(path.stem, taken)}{SUFFIX}")
+        write_bytes(path, deleted.data, is_private=self._is_private)
+        return replace(deleted.call, path=path, stamp=_stamp(path))
 
     # --------------------------------------------------------------
 
@@ -285,7 +316,7 @@ def _require_unchanged(call: SavedCall) -> None:
     assert call.path is not None
     now = _stamp(call.path)
     if call.stamp is not None and now is not None and now != call.stamp:
-        raise ConfigError(
+        raise ChangedElsewhere(
             f"Somebody else changed {one_line(call.path.name)} since “{shorten(call.name, 60)}” was read.",
             "Load it again, or overwrite it.",
         )
@@ -295,4 +326,8 @@ def _unlink(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as exc:
-        raise ConfigError(f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder.") from exc
+        raise _not_deleted(path, exc) from exc
+
+
+def _not_deleted(path: Path, cause: OSError) -> ConfigError:
+    return ConfigError(f"{one_line(str(path))} cannot be deleted: {cause}.", "Check the folder.")

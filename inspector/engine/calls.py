@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
 from inspector.config.callhistory import CallHistory, ToolHistory
 from inspector.config.callprefs import CallPrefs, CallPrefsFile
-from inspector.config.savedcalls import LoadedCalls, SavedCall, SavedCallFolder
+from inspector.config.savedcalls import DeletedCall, LoadedCalls, SavedCall, SavedCallFolder
 from inspector.config.variables import Variables, VariablesFile
 
 T = TypeVar("T")
+
+OWN_NAME = "My calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ class SavedFolder:
     path: Path
     is_own: bool
     loaded: LoadedCalls
+
+    @property
+    def name(self) -> str:
+        """What it is called in the window."""
+        return OWN_NAME if self.is_own else one_line(self.path.name or str(self.path))
 
 
 class Calls:
@@ -49,7 +57,6 @@ class Calls:
         self._own = saved
         self._preferences = CallPrefsFile(preferences) if preferences is not None else None
         self._prefs = CallPrefs()
-        self._shown: tuple[SavedFolder, ...] = ()
 
     async def begin(self) -> None:
         """Read what the person chose; what is wrong in the file is told."""
@@ -99,12 +106,11 @@ class Calls:
 
     async def saved(self) -> tuple[SavedFolder, ...]:
         """All saved calls, our own folder first. What could not be used is in each folder's `problems`."""
-        self._shown = await asyncio.to_thread(self._load)
-        return self._shown
+        return await asyncio.to_thread(self._load)
 
-    async def changed(self) -> tuple[SavedFolder, ...] | None:
-        """All saved calls if somebody changed a file since they were read; else None. Cheap to ask."""
-        return await self.saved() if await asyncio.to_thread(self._has_changed) else None
+    async def changed(self, shown: Sequence[SavedFolder]) -> tuple[SavedFolder, ...] | None:
+        """All saved calls if somebody changed a file since those were read; else None. Cheap to ask."""
+        return await self.saved() if await asyncio.to_thread(self._has_changed, shown) else None
 
     async def save(
         self, call: SavedCall, folder: Path | None = None, *, overwrite: bool = False
@@ -116,24 +122,40 @@ class Calls:
     async def rename(self, call: SavedCall, name: str) -> SavedCall:
         return await asyncio.to_thread(self._folder(call.folder).rename, call, name)
 
-    async def delete(self, call: SavedCall) -> None:
-        await asyncio.to_thread(self._folder(call.folder).delete, call)
+    async def delete(self, call: SavedCall) -> DeletedCall | None:
+        """What it gives can be restored; None if the file was gone already."""
+        return await asyncio.to_thread(self._folder(call.folder).delete, call)
+
+    async def restore(self, deleted: DeletedCall) -> SavedCall:
+        return await asyncio.to_thread(self._folder(deleted.call.folder).restore, deleted)
 
     async def folders(self) -> tuple[Path, ...]:
         return tuple(self._paths())
+
+    async def add_folder(self, folder: Path) -> None:
+        """Calls are read from there, too, now and in later runs. It must be there; its path is absolute."""
+        if not await asyncio.to_thread(folder.is_dir):
+            raise ConfigError(f"{one_line(str(folder))} is no folder.", "Choose another one.")
+        if folder not in self._paths():
+            await self.set_prefs(replace(self._prefs, folders=(*self._prefs.folders, str(folder))))
+
+    async def remove_folder(self, folder: Path) -> None:
+        """Calls are not read from there any more; its files stay."""
+        kept = tuple(text for text in self._prefs.folders if _path(text) != folder)
+        await self.set_prefs(replace(self._prefs, folders=kept))
 
     def _load(self) -> tuple[SavedFolder, ...]:
         return tuple(
             SavedFolder(path, path == self._own, self._folder(path).load()) for path in self._paths()
         )
 
-    def _has_changed(self) -> bool:
-        if [folder.path for folder in self._shown] != self._paths():
+    def _has_changed(self, shown: Sequence[SavedFolder]) -> bool:
+        if [folder.path for folder in shown] != self._paths():
             return True
-        return any(self._folder(one.path).has_changed(one.loaded.snapshot) for one in self._shown)
+        return any(self._folder(one.path).has_changed(one.loaded.snapshot) for one in shown)
 
     def _paths(self) -> list[Path]:
-        added = [Path(text).expanduser() for text in self._prefs.folders]
+        added = [_path(text) for text in self._prefs.folders]
         own = [self._own] if self._own is not None else []
         return list(dict.fromkeys([*own, *(path for path in added if path.is_absolute())]))
 
@@ -141,7 +163,7 @@ class Calls:
         """Only folders that the person chose are touched."""
         path = path or self._own
         if path is None or path not in self._paths():
-            raise ConfigError("There is no folder for saved calls.", "Add one in the preferences.")
+            raise ConfigError("There is no folder for saved calls.", "Add one under Manage saved calls.")
         return SavedCallFolder(path, is_private=path == self._own)
 
     # -------------------------------------------------------------- variables
@@ -172,3 +194,7 @@ class Calls:
 
     def _environment(self) -> dict[str, str]:
         return {name: os.environ[name] for name in self._prefs.environment if name in os.environ}
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()

@@ -200,59 +200,6 @@ def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
     lens.until(lambda: view.pickers.popup is None)
 
 
-# ------------------------------------------------------------------ saved calls
-
-
-def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> None:
-    panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
-    view = put(lens, "kept for good")
-    view.drawer.options.timeout.setValue(7)
-    view.save_as("Yesterday's log")
-    lens.until(lambda: "Saved as" in view.alert.text("saved"))
-    (path,) = (lens.folder / "calls").glob("*.json")
-    assert str(path) in view.alert.text("saved")
-    kept = json.loads(path.read_text())
-    assert kept["arguments"] == {"text": "kept for good"}
-    put(lens, "something else")
-    view.drawer.options.timeout.setValue(0)
-    panel.choose("other")
-    popup = opened(lens, "call.saved")
-    assert rows(popup) == ["Yesterday's log"]
-    assert str(lens.folder / "calls") in popup.words()
-    QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    assert view.tool is not None
-    assert view.tool.name == "echo"
-    assert view.editors.typed() == {"text": "kept for good"}
-    assert view.drawer.options.timeout.value() == 7
-
-
-def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:
-    lens.connect(scripted(tools=[tool("echo")]))
-    view = put(lens, "one")
-    view.save_as("Mine")
-    lens.until(lambda: list((lens.folder / "calls").glob("*.json")))
-    lens.until(lambda: view.alert.text("saved"))
-    put(lens, "two").save_as("Mine")
-    files = lens.folder / "calls"
-    lens.until(
-        lambda: [json.loads(p.read_text())["arguments"] for p in files.glob("*.json")] == [{"text": "two"}]
-    )
-
-
-def test_saved_call_is_deleted_at_the_second_press(lens: Lens) -> None:
-    lens.connect(scripted(tools=[tool("echo")]))
-    view = put(lens, "one")
-    view.save_as("Mine")
-    lens.until(lambda: view.alert.text("saved"))
-    popup = opened(lens, "call.saved")
-    QTest.keyClick(popup.line, Qt.Key.Key_Delete)
-    assert "Press Delete again" in popup.words()
-    assert list((lens.folder / "calls").glob("*.json"))
-    QTest.keyClick(popup.line, Qt.Key.Key_Delete)
-    lens.until(lambda: rows(popup) == [])
-    assert list((lens.folder / "calls").glob("*.json")) == []
-
-
 # ------------------------------------------------------------------ progress
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONProblem, to_wire
@@ -45,11 +55,18 @@ class VariablesDialog(QDialog):
 
     saved = Signal()
 
-    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, bridge: Bridge, theme: Theme, parent: QWidget | None = None, *, folder: Path | None = None
+    ) -> None:
+        """`folder` is the one to begin with: None for our own."""
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
+        self._wanted = folder
         self._before: dict[str, JSON] = {}
+        self.folder = QComboBox()
+        self.folder.setAccessibleName("Folder whose calls use these variables")
+        self.folder.hide()
         self.rows: list[VariableRow] = []
         self.setWindowTitle("Variables")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -79,9 +96,42 @@ class VariablesDialog(QDialog):
     # --------------------------------------------------------------
 
     async def _load(self) -> None:
-        values = await self._bridge.ask_calls(lambda calls: calls.variable_values())
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
         if not shiboken6.isValid(self):
             return  # closed meanwhile
+        for folder in folders:
+            self.folder.addItem(folder.name, folder.path)
+        self.folder.setVisible(len(folders) > 1)  # the calls of a folder use its own variables alone
+        self._choose_folder()
+        await self._load_values()
+        if shiboken6.isValid(self):
+            self.folder.currentIndexChanged.connect(self._on_folder_changed)
+
+    def _choose_folder(self) -> None:
+        """The one that is meant: what it holds is shown, or will be."""
+        paths = [self.folder.itemData(row) for row in range(self.folder.count())]
+        if self._wanted in paths:
+            self.folder.setCurrentIndex(paths.index(self._wanted))
+
+    def _on_folder_changed(self) -> None:
+        if self.folder.currentData() == self._wanted:
+            return
+        if self._typed() != self._before:
+            self._choose_folder()
+            self._fail("These are not saved yet. Save them before you go to another folder.")
+            return
+        self._error.hide()
+        self.save_action.setEnabled(False)
+        self._bridge.start("variables", self._load_values())
+
+    async def _load_values(self) -> None:
+        folder: Path | None = self.folder.currentData()
+        self._wanted = folder
+        values = await self._bridge.ask_calls(lambda calls: calls.variable_values(folder))
+        if not shiboken6.isValid(self):
+            return  # closed meanwhile
+        for row in tuple(self.rows):
+            self._remove(row)
         self._before = values
         for name, value in values.items():
             self.add_row(name, value_text(value))
@@ -95,8 +145,11 @@ class VariablesDialog(QDialog):
         row.hide()
         row.deleteLater()
 
+    def _typed(self) -> dict[str, JSON]:
+        return {row.name.text().strip(): value_of(row.value.text()) for row in self.rows if row.is_used()}
+
     def _on_save(self) -> None:
-        wanted = {row.name.text().strip(): value_of(row.value.text()) for row in self.rows if row.is_used()}
+        wanted = self._typed()
         wrong = next((name for name in wanted if not is_name(name)), None)
         if wrong is not None:
             self._fail(f"“{wrong}” cannot be a name: begin with a letter; letters, digits, _ . - may follow.")
@@ -107,12 +160,13 @@ class VariablesDialog(QDialog):
         self._bridge.start("save variables", self._save(wanted))
 
     async def _save(self, wanted: dict[str, JSON]) -> None:
+        folder: Path | None = self.folder.currentData()
         try:
             for name in self._before.keys() - wanted.keys():
-                await self._bridge.ask_calls(partial(_remove, name))
+                await self._bridge.ask_calls(partial(_remove, name, folder))
             for name, value in wanted.items():
                 if name not in self._before or self._before[name] != value:
-                    await self._bridge.ask_calls(partial(_set, name, value))
+                    await self._bridge.ask_calls(partial(_set, name, value, folder))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -154,17 +208,18 @@ class VariablesDialog(QDialog):
         column.addWidget(Heading(self._theme, "Variables"))
         words = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
         column.addWidget(Muted(self._theme, words, wrap=True))
+        column.addWidget(self.folder)
         column.addWidget(scroll, 1)
         column.addWidget(self._error)
         column.addLayout(buttons)
 
 
-async def _set(name: str, value: JSON, calls: Calls) -> None:
-    await calls.set_variable(name, value)
+async def _set(name: str, value: JSON, folder: Path | None, calls: Calls) -> None:
+    await calls.set_variable(name, value, folder)
 
 
-async def _remove(name: str, calls: Calls) -> None:
-    await calls.remove_variable(name)
+async def _remove(name: str, folder: Path | None, calls: Calls) -> None:
+    await calls.remove_variable(name, folder)
 
 
 class VariableRow(QWidget):

@@ -20,8 +20,11 @@ def all_calls(folders: Sequence[SavedFolder]) -> list[SavedCall]:
     return [call for folder in folders for call in folder.loaded.calls]
 
 
-def saved_picks(calls: Sequence[SavedCall]) -> Iterator[Pick]:
+def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[Pick]:
+    """With the name of the folder where there are several."""
+    names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
     for call in calls:
-        place = " · ".join(word for word in (call.tool, call.server) if word)
-        note = one_line(f"saved call · {place}")
+        place = names.get(call.folder, "") if call.folder is not None else ""
+        words = (call.server, "saved call", call.tool, place, call.description)
+        note = one_line(" · ".join(word for word in words if word))
         yield Pick(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))

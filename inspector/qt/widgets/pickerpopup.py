@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -57,12 +57,14 @@ class PickerPopup(QWidget):
         words_changed: Carries what is typed.
         picked: Carries the row.
         removal_requested: Delete was pressed on a row; carries it. Only where `removes`.
+        undo_requested: Ctrl+Z was pressed, and not for what is typed. Only where `removes`.
         closed: It went away.
     """
 
     words_changed = Signal(str)
     picked = Signal(int)
     removal_requested = Signal(int)
+    undo_requested = Signal()
     closed = Signal()
 
     def __init__(
@@ -152,6 +154,8 @@ class PickerPopup(QWidget):
             self._pick(self.current())
         elif key == Qt.Key.Key_Delete and self._removes and self._is_at_end() and self.current() >= 0:
             self.removal_requested.emit(self.current())
+        elif event.matches(QKeySequence.StandardKey.Undo) and self._removes and not self.line.text():
+            self.undo_requested.emit()
         elif key == Qt.Key.Key_Escape:
             self.close()
         else:

@@ -82,6 +82,7 @@ class Commands(QObject):
         resources = workspace.made_resources() if workspace is not None else None
         prompts = workspace.made_prompts() if workspace is not None else None
         subscribe = self._actions["resource.subscribe"]
+        self._actions["resource.watch"].setEnabled(resources is not None and bool(resources.head.uri))
         self._actions["resource.read"].setEnabled(resources is not None and resources.can_read)
         subscribe.setEnabled(resources is not None and resources.can_subscribe)
         is_subscribed = resources is not None and resources.is_subscribed
@@ -139,6 +140,7 @@ class Commands(QObject):
             "call.history": self._in_tools(lambda panel: panel.call_view.open_history()),
             "call.saved": self._in_tools(lambda panel: panel.call_view.open_saved()),
             "call.save": self._in_tools(lambda panel: panel.call_view.ask_name()),
+            "call.manage": window.reaching.open_saved_calls,
             "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
             "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeating()),
             "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_watching()),
@@ -148,6 +150,7 @@ class Commands(QObject):
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
             "resource.read": self._in_resources(lambda panel: panel.read()),
             "resource.subscribe": self._in_resources(lambda panel: panel.toggle_subscription()),
+            "resource.watch": self._in_resources(lambda panel: panel.watching.toggle()),
             "resource.search": self._in_resources(lambda panel: panel.search.setFocus()),
             "resource.tree": self._in_resources(lambda panel: panel.lists.toggle_tree()),
             "resource.refresh": self._in_resources(lambda panel: panel.refresh()),

@@ -57,8 +57,17 @@ class Reaching(QObject):
     def open_variables(self) -> None:
         from inspector.qt.dialogs.variables import VariablesDialog
 
-        dialog = VariablesDialog(self._bridge, self._theme, self._window)
+        workspace = self._window.workspace()
+        folder = workspace.tools.call_view.folder if workspace is not None else None
+        dialog = VariablesDialog(self._bridge, self._theme, self._window, folder=folder)
         dialog.saved.connect(self._on_variables_saved)
+        dialog.show()
+
+    def open_saved_calls(self) -> None:
+        from inspector.qt.dialogs.savedcalls import SavedCallsDialog
+
+        dialog = SavedCallsDialog(self._bridge, self._theme, self._window)
+        dialog.open_requested.connect(self.open_saved)
         dialog.show()
 
     def open_palette(self) -> None:
@@ -118,7 +127,7 @@ class Reaching(QObject):
         calls = all_calls(folders)
         self._saved = {saved_key(call): call for call in calls}
         if self.popup is popup:
-            model.add_picks(saved_picks(calls))
+            model.add_picks(saved_picks(folders, calls))
         for view in self._connected():
             for what in _LISTS:
                 if self.popup is not popup:

@@ -200,3 +200,40 @@ def test_numbers_keep_their_spelling_through_a_rewrite(folder: SavedCallFolder) 
     assert isinstance(cost, ExactNumber)
     folder.save(call)
     assert ["1.10" in path.read_text(), "1e400" in path.read_text()] == [True, True]
+
+
+# ------------------------------------------------------------------ deleted, and back again
+
+
+def test_deleted_call_comes_back_byte_by_byte(folder: SavedCallFolder) -> None:
+    text = '{ "tool":"list",\n  "x-watch": {"n": 1.50} }'
+    path = write(folder, "mine.json", text)
+    [call] = folder.load().calls
+    deleted = folder.delete(call)
+    assert deleted is not None
+    assert not path.exists()
+    assert folder.delete(call) is None, "it is gone already"
+    back = folder.restore(deleted)
+    assert back.path == path
+    assert path.read_text() == text
+    assert folder.load().calls == (back,)
+
+
+def test_call_comes_back_beside_a_file_that_took_its_place(folder: SavedCallFolder) -> None:
+    deleted = folder.delete(folder.save(CALL))
+    assert deleted is not None
+    assert deleted.call.path is not None
+    deleted.call.path.write_text('{"tool": "theirs"}')
+    back = folder.restore(deleted)
+    assert back.path != deleted.call.path
+    assert sorted(call.tool for call in folder.load().calls) == ["list", "theirs"]
+
+
+def test_members_of_a_newer_version_survive_every_change(folder: SavedCallFolder) -> None:
+    write(folder, "a.json", '{"watch": true, "tool": "list", "name": "A", "checks": [{"n": 0.10}]}')
+    [call] = folder.load().calls
+    call = folder.save(replace(folder.rename(call, "B"), description="told"))
+    assert call.path is not None
+    text = call.path.read_text()
+    assert json.loads(text)["watch"] is True
+    assert '"n": 0.10' in text

@@ -314,10 +314,10 @@ async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
     folders = await calls.saved()
     assert [(one.path.name, one.is_own) for one in folders] == [("calls", True), ("project", False)]
     assert [call.name for one in folders for call in one.loaded.calls] == ["mine", "theirs"]
-    assert await calls.changed() is None
+    assert await calls.changed(folders) is None
     await calls.delete(theirs)
     renamed = await calls.rename(own, "ours")
-    changed = await calls.changed()
+    changed = await calls.changed(folders)
     assert changed is not None
     assert [call for one in changed for call in one.loaded.calls] == [renamed]
 

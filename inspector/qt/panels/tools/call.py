@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -72,9 +73,9 @@ class CallView(QWidget):
         self._summary = Muted(theme)
         self._saved_button = icon_button(actions["call.saved"])
         self.pickers = CallPickers(bridge, server, theme, self._saved_button)
-        self._saving = Saving(bridge, server, theme, self.alert, self._saved_button)
+        self.saving = Saving(bridge, server, theme, self.alert, self._saved_button)
         self.calling = Calling(
-            bridge, server, self._saving.variables, self.drawer, self.running, self.alert, self.result
+            bridge, server, self.saving.variables, self.drawer, self.running, self.alert, self.result
         )
         self._lay_out()
         self._connect()
@@ -87,6 +88,11 @@ class CallView(QWidget):
     def arguments(self) -> ArgumentsEditor:
         """The editor in front."""
         return self.editors.current
+
+    @property
+    def folder(self) -> Path | None:
+        """That of the saved call that the arguments came from, if any: its variables are used."""
+        return self.saving.folder_of(self._tool.name) if self._tool is not None else None
 
     @property
     def can_call(self) -> bool:
@@ -195,23 +201,23 @@ class CallView(QWidget):
     def ask_name(self) -> None:
         """Save what is typed, under a name that the person gives."""
         if self._tool is not None:
-            self._saving.ask_name(self._tool).kept.connect(self.save_as)
+            self.saving.ask(self._tool, self.save_as)
 
-    def save_as(self, name: str) -> None:
+    def save_as(self, name: str, description: str | None = None, folder: Path | None = None) -> None:
         arguments = self.editors.typed()
         if not name or self._tool is None:
             return
         if arguments is None:
-            self._saving.refuse("the arguments cannot be read.", "Correct them first.")
+            self.saving.refuse("the arguments cannot be read.", "Correct them first.")
             return
         try:
-            self._saving.save(name, self._written(self._tool, arguments))
+            self.saving.save(name, self._written(self._tool, arguments), description, folder)
         except UserError as exc:
-            self._saving.refuse(exc.summary, exc.next_step)
+            self.saving.refuse(exc.summary, exc.next_step)
 
     def put_saved(self, call: SavedCall) -> None:
         """The arguments and options of a saved call of the tool that is shown."""
-        self._saving.came_from(call)
+        self.saving.came_from(call)
         self.drawer.put_saved(call)
         self._show_options()
         self.editors.put(call.arguments)
@@ -224,7 +230,7 @@ class CallView(QWidget):
         self._bridge.start("variables", self._show_variables(tool), self)
 
     async def _show_variables(self, tool: str) -> None:
-        variables = await self._saving.variables(tool)
+        variables = await self.saving.variables(tool)
         self.editors.set_variables(tool, variables)
         if self._tool is not None and self._tool.name == tool:
             self.variables_line.show_used(self._written_texts(), variables)
@@ -308,7 +314,7 @@ class CallView(QWidget):
         more = self._action("More ways to call", lambda: None)
         self._theme.dress(more, "more")
         menu = QMenu(self)
-        for id in ("call.save", "call.repeat", "call.watch", "call.variables"):
+        for id in ("call.save", "call.manage", "call.repeat", "call.watch", "call.variables"):
             menu.addAction(self._actions[id])
         more.setMenu(menu)
         button = icon_button(more)

@@ -12,7 +12,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.plaintext import one_line
 from inspector.base.units import plural
 from inspector.config.callhistory import KeptCall
-from inspector.config.savedcalls import SavedCall
+from inspector.config.savedcalls import DeletedCall, SavedCall
 from inspector.engine.calls import SavedFolder
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.callhistory import history_picks
@@ -42,7 +42,7 @@ class CallPickers(QObject):
         self._server = server
         self._theme = theme
         self._anchor = anchor
-        self._asked_about = ""  # the file that Delete was pressed on once
+        self._deleted: list[DeletedCall] = []
         self.popup: PickerPopup | None = None
 
     def open_history(self, tool: str) -> None:
@@ -80,6 +80,7 @@ class CallPickers(QObject):
         by_key = self._show_saved(model, popup, folders)
         popup.picked.connect(lambda row: self._on_saved_picked(model, by_key, row))
         popup.removal_requested.connect(lambda row: self._on_removal(model, popup, by_key, row))
+        popup.undo_requested.connect(lambda: self._on_undo(model, popup, by_key))
         popup.open_above(self._anchor, _WIDTH)
 
     def _show_saved(
@@ -87,15 +88,14 @@ class CallPickers(QObject):
     ) -> dict[str, SavedCall]:
         """Those of this server, and those of none in particular; the palette has all of them."""
         calls = [call for call in all_calls(folders) if call.server in ("", self._server)]
-        model.set_picks(saved_picks(calls))
+        model.set_picks(saved_picks(folders, calls))
         problems = [problem for folder in folders for problem in folder.loaded.problems]
-        places = ", ".join(one_line(str(folder.path)) for folder in folders)
         if problems:
             popup.say(f"{plural(len(problems), 'file')} left out: {problems[0]}")
         elif calls:
-            popup.say(f"Files in {places} · Delete removes one")
+            popup.say(f"{plural(len(calls), 'saved call')} · Enter opens, Delete deletes one")
         else:
-            popup.say(f"None yet. Save call… writes one into {places}." if places else "None yet.")
+            popup.say("None yet. Save call… keeps what is typed as one.")
         return {saved_key(call): call for call in calls}
 
     def _on_saved_picked(self, model: PickModel, calls: dict[str, SavedCall], row: int) -> None:
@@ -106,26 +106,40 @@ class CallPickers(QObject):
     def _on_removal(
         self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall], row: int
     ) -> None:
-        """The first time it only asks: a file is gone for good."""
         pick = model.pick(row)
-        if pick is None:
-            return
-        if self._asked_about != pick.key:
-            self._asked_about = pick.key
-            popup.say(f"Press Delete again to delete {one_line(str(calls[pick.key].path))}")
-        else:
+        if pick is not None:
             work = self._remove(model, popup, calls, calls[pick.key])
             self._bridge.start("delete a saved call", work, popup)
 
     async def _remove(
         self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall], call: SavedCall
     ) -> None:
-        self._asked_about = ""
         try:
-            await self._bridge.ask_calls(lambda kept: kept.delete(call))
+            deleted = await self._bridge.ask_calls(lambda kept: kept.delete(call))
         except ConfigError as exc:
             popup.say(str(exc))
             return
+        await self._show_again(model, popup, calls)
+        if deleted is not None:
+            self._deleted.append(deleted)
+            popup.say(f"Deleted “{one_line(call.name)}” · Ctrl+Z brings it back")
+
+    def _on_undo(self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
+        if self._deleted:
+            self._bridge.start("restore a saved call", self._restore(model, popup, calls), popup)
+
+    async def _restore(self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
+        deleted = self._deleted.pop()
+        try:
+            call = await self._bridge.ask_calls(lambda kept: kept.restore(deleted))
+        except ConfigError as exc:
+            self._deleted.append(deleted)
+            popup.say(str(exc))
+            return
+        await self._show_again(model, popup, calls)
+        popup.say(f"“{one_line(call.name)}” is back")
+
+    async def _show_again(self, model: PickModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         folders = await self._bridge.ask_calls(lambda kept: kept.saved())
         calls.clear()
         calls.update(self._show_saved(model, popup, folders))
@@ -136,7 +150,6 @@ class CallPickers(QObject):
         popup = PickerPopup(self._theme, model, ROLES, prompt, self._anchor, removes=removes)
         model.setParent(popup)
         popup.words_changed.connect(model.set_words)
-        self._asked_about = ""
         self.popup = popup
         popup.closed.connect(self._on_closed)
         return popup

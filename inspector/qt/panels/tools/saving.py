@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.plaintext import one_line
-from inspector.config.savedcalls import SavedCall
+from inspector.config.savedcalls import ChangedElsewhere, SavedCall
 from inspector.config.variables import Variables
 from inspector.engine.byhand import ToolCall
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
+from inspector.qt.panels.tools.savepopup import SavePopup
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.notepopup import NotePopup
 
 
 class Saving(QObject):
@@ -30,50 +32,72 @@ class Saving(QObject):
         self._alert = alert
         self._anchor = anchor
         self._origins: dict[str, SavedCall] = {}
+        self.popup: SavePopup | None = None
 
     def came_from(self, call: SavedCall) -> None:
         """The arguments of its tool are those of this call now."""
         self._origins[call.tool] = call
 
+    def folder_of(self, tool: str) -> Path | None:
+        origin = self._origins.get(tool)
+        return origin.folder if origin is not None else None
+
     async def variables(self, tool: str) -> Variables:
         """Those of the folder that the tool's arguments came from; else our own."""
-        origin = self._origins.get(tool)
-        folder: Path | None = origin.folder if origin is not None else None
+        folder = self.folder_of(tool)
         return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
 
-    def ask_name(self, tool: Tool) -> NotePopup:
-        """A small window for the name; it says `kept` with it."""
-        origin = self._origins.get(tool.name)
-        name = origin.name if origin is not None else tool.title or tool.name
-        popup = NotePopup(self._theme, "Save this call as", one_line(name), self._anchor)
-        popup.open_at(self._anchor.mapToGlobal(QPoint(0, -4 * self._theme.row_height())))
-        return popup
+    def ask(self, tool: Tool, keep: Callable[[str, str, Path | None], None]) -> None:
+        """A small window for the name, a description, and the folder where there are several."""
+        self._bridge.start(f"save a call of {tool.name}", self._ask(tool, keep), self)
 
-    def save(self, name: str, call: ToolCall) -> None:
-        """Under the name that it was opened by, its file is written anew."""
+    async def _ask(self, tool: Tool, keep: Callable[[str, str, Path | None], None]) -> None:
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        known = self._origins.get(tool.name) or SavedCall(tool.title or tool.name, tool.name)
+        popup = self.popup = SavePopup(self._theme, known, folders, self._anchor)
+        popup.closed.connect(self._on_closed)
+        popup.kept.connect(keep)
+        popup.open_above(self._anchor)
+
+    def _on_closed(self) -> None:
+        self.popup = None
+
+    def save(
+        self, name: str, call: ToolCall, description: str | None = None, folder: Path | None = None
+    ) -> None:
+        """Under the name that it was opened by, its file is written anew; None keeps what was said of it."""
         origin = self._origins.get(call.tool)
-        known = origin if origin is not None and origin.name == name else SavedCall(name, call.tool)
+        is_same = origin is not None and origin.name == name and folder in (None, origin.folder)
+        known = origin if origin is not None and is_same else SavedCall(name, call.tool)
         saved = SavedCall(
             name,
             call.tool,
             self._server,
             call.arguments,
-            known.description,
+            known.description if description is None else description,
             call.timeout,
             call.meta,
             known.path,
             known.stamp,
         )
-        self._bridge.start(f"save {name}", self._save(saved), self)
+        self._save_soon(saved, folder)
 
-    def refuse(self, words: str, next_step: str) -> None:
-        self._alert.say("saved", f"Not saved: {words}", next_step)
+    def refuse(self, words: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
+        self._alert.say("saved", f"Not saved: {words}", next_step, actions)
 
-    async def _save(self, call: SavedCall) -> None:
+    def _save_soon(self, call: SavedCall, folder: Path | None, *, overwrite: bool = False) -> None:
+        self._alert.close_about("saved")
+        self._bridge.start(f"save {call.name}", self._save(call, folder, overwrite=overwrite), self)
+
+    async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
         try:
-            saved = await self._bridge.ask_calls(lambda calls: calls.save(call))
+            saved = await self._bridge.ask_calls(lambda calls: calls.save(call, folder, overwrite=overwrite))
+        except ChangedElsewhere as exc:
+            again = QAction("Overwrite", self)
+            again.triggered.connect(lambda: self._save_soon(call, folder, overwrite=True))
+            self.refuse(exc.summary, exc.next_step, [again])
         except UserError as exc:
             self.refuse(exc.summary, exc.next_step)
-            return
-        self._origins[saved.tool] = saved
-        self._alert.say("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")
+        else:
+            self._origins[saved.tool] = saved
+            self._alert.say("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")
