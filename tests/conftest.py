@@ -24,6 +24,9 @@ for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DI
     folder.mkdir(mode=0o700)
     os.environ[f"XDG_{name}"] = str(folder)
 
+# Nor their keychain: this backend of keyring keeps nothing, and is not one that we take for a keychain.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
 # Times say more about the machine than about the code: pytest-timeout bounds a test as a whole.
 hypothesis.settings.register_profile("project", deadline=None)
 hypothesis.settings.load_profile("project")

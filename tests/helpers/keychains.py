@@ -1,0 +1,76 @@
+"""Keychains for tests: real backends of keyring, which behave as those of systems do."""
+
+from __future__ import annotations
+
+import threading
+
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
+
+
+class MemoryKeychain(KeyringBackend):
+    """Works. Refuses what Windows refuses: more than 2560 bytes of UTF-16, with an error that is its own."""
+
+    priority = 0.1
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.entries: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        if len(password.encode("utf-16-le")) > 2560:
+            raise OSError(1783, "CredWrite", "The stub received bad data")
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("No such password!")
+
+
+class FailingKeychain(MemoryKeychain):
+    """Raises what it is given, at whatever it is asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__()
+        self.error: Exception | None = error or KeyringLocked("Failed to unlock the collection!")
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._fail()
+        return super().get_password(service, username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._fail()
+        super().set_password(service, username, password)
+
+    def _fail(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+class WaitingKeychain(MemoryKeychain):
+    """Asks the person, who takes their time: until `let_go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = threading.Event()
+        self.let_go = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.is_asked.set()
+        self.let_go.wait()
+        return super().get_password(service, username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.is_asked.set()
+        self.let_go.wait()
+        super().set_password(service, username, password)
+
+
+class ForgetfulKeychain(MemoryKeychain):
+    """Takes everything and keeps nothing, as keyring's `null` does."""
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        pass

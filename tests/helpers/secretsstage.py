@@ -1,0 +1,58 @@
+"""What tests of secrets share: a store over a folder and a keychain, as one run of the app has it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keyring.backend import KeyringBackend
+
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.sealing import Cost
+from inspector.config.secrets.standing import Standing
+from inspector.config.secrets.store import SecretStore
+from tests.helpers.keychains import MemoryKeychain
+
+CHEAP = Cost(2**14, 8, 1)
+NAME = "header/My%20server/X-Key"
+VALUE = "s3cret-value-of-the-marker"
+PASSPHRASE = "correct horse battery"
+
+
+def standing(store: SecretStore) -> Standing:
+    return store.state.standing
+
+
+class Run:
+    """One run of the app: a store, and what it told."""
+
+    def __init__(self, folder: Path, backend: KeyringBackend, patience: float = 10.0) -> None:
+        self.keychain = Keychain(lambda: backend, patience)
+        self.store = SecretStore(folder, self.keychain, CHEAP)
+        self.problems: list[str] = []
+        self.store.problem_found.connect(self.problems.append)
+
+
+class Machine:
+    """A folder and a keychain that outlive the runs."""
+
+    def __init__(self, folder: Path, backend: KeyringBackend | None = None) -> None:
+        self.folder = folder / "secrets"
+        self.path = self.folder / "vault.json"
+        self.backend = backend or MemoryKeychain()
+
+    def run(self, patience: float = 10.0) -> Run:
+        return Run(self.folder, self.backend, patience)
+
+    @property
+    def store(self) -> SecretStore:
+        """That of a new run."""
+        return self.run().store
+
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.path.read_text())
+        return found
+
+    def rewrite(self, document: dict[str, Any]) -> None:
+        self.path.write_text(json.dumps(document))
