@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.qt.forms.choiceeditors import ConstEditor
 from inspector.qt.forms.objecteditor import ObjectEditor
+from inspector.qt.forms.statemenu import offers
 from inspector.qt.forms.unioneditor import UnionEditor
 from tests.qt.form_driver import (
     LEFT,
@@ -92,6 +93,29 @@ def test_a_list_of_types_is_a_union_with_null_as_a_state(qtbot: QtBot) -> None:
     driver.type(inner(union).widget, "12345678901234567890123")
     assert driver.form.value() == {"x": 12345678901234567890123}
     assert (driver.state("x"), driver.row("x").problem_text()) == ("set", "")
+
+
+@pytest.mark.parametrize(
+    ("schema", "empties"),
+    [
+        ({"type": ["string", "integer", "null"]}, {"Null": None, "Empty text": ""}),
+        ({}, {"Null": None, "Empty text": "", "Empty object": {}, "Empty list": []}),
+        ({"anyOf": [{"type": "array"}, TARGET]}, {"Empty list": []}),
+        ({"type": "mystery"}, {"Null": None}),
+    ],
+)
+def test_null_and_what_is_empty_can_be_chosen_of_every_kind_that_a_value_may_have(
+    qtbot: QtBot, schema: JSON, empties: JSONObject
+) -> None:
+    driver = FormDriver(qtbot, {"x": schema})
+    offered = [offer.words for offer in offers(driver.row("x").field)]
+    assert offered == ["Not set", *empties]
+    for words, value in empties.items():
+        driver.choose("x", words)
+        assert driver.form.value() == {"x": value}
+        assert driver.state("x") == ("null" if value is None else "empty")
+    driver.choose("x", "Not set")
+    assert driver.form.value() == {}
 
 
 def test_arguments_of_several_shapes_have_a_form(qtbot: QtBot) -> None:

@@ -12,9 +12,18 @@ from dataclasses import dataclass
 from inspector.base.jsonvalue import JSON, shorten
 from inspector.base.plaintext import one_line
 from inspector.schema.drafts import bare
-from inspector.schema.fields import Field, ListField, MapField, ObjectField, TextField, TupleField
+from inspector.schema.fields import (
+    Field,
+    JsonField,
+    ListField,
+    MapField,
+    ObjectField,
+    TextField,
+    TupleField,
+    UnionField,
+)
 from inspector.schema.jsontext import same, write_line
-from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Unreadable, draft_of, finish
+from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, finish
 
 _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
     (TextField, "Empty text", ""),
@@ -23,6 +32,7 @@ _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
     (ObjectField, "Empty object", {}),
     (MapField, "Empty object", Pairs()),
 )
+_MOST_VARIANTS = 8  # asked what their empty value is
 _LARGEST_COMPARED = 50  # parts; the state is told anew at each key press
 
 
@@ -52,13 +62,26 @@ def offers(field: Field, *, is_optional: bool = True) -> Iterator[Offer]:
     """What can be chosen for a field in one click, in the order of the menu."""
     if is_optional:
         yield Offer("Not set", ABSENT)
-    if field.nullable:
+    if field.nullable or isinstance(field, JsonField):  # of which it is not known
         yield Offer("Null", None)
-    yield from (Offer(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
+    yield from _empties(field)
     if field.default is not ABSENT:
         yield Offer(f"Default: {_shown(field.default)}", draft_of(field, field.default))
     for example in field.examples:
         yield Offer(f"Example: {_shown(example)}", draft_of(field, example))
+
+
+def _empties(field: Field) -> Iterator[Offer]:
+    """What is empty and of the field's kind; of a union, of each kind that it has."""
+    if not isinstance(field, UnionField):
+        yield from (Offer(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
+        return
+    said: set[str] = set()
+    for place, variant in enumerate(field.variants[:_MOST_VARIANTS]):
+        for offer in _empties(variant.field) if not isinstance(variant.field, UnionField) else ():
+            if offer.words not in said:
+                said.add(offer.words)
+                yield Offer(offer.words, Picked(place, offer.draft))
 
 
 def _is_default(field: Field, draft: Draft, value: object) -> bool:
