@@ -28,6 +28,7 @@ from inspector.base.units import plural
 from inspector.config.savedcalls import DeletedCall, SavedCall
 from inspector.engine.calls import SavedFolder
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.savedcalls import short_problem
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
 from inspector.qt.widgets.alert import Alert
@@ -139,11 +140,21 @@ class SavedCallsDialog(QDialog):
             self._start(self._delete(call))
 
     async def _delete(self, call: SavedCall) -> None:
+        neighbour = self._neighbour(call)
         deleted = await self._bridge.ask_calls(lambda calls: calls.delete(call))
         if deleted is not None:
             self._deleted.append(deleted)
-        await self._load()
+        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), neighbour)
         self._tell_deleted()
+
+    def _neighbour(self, call: SavedCall) -> Path | None:
+        """What is chosen when this one is gone: the next one, else the one before, else the folder."""
+        item = self._item_of(call.path)
+        for other in (self.tree.itemBelow(item), self.tree.itemAbove(item)) if item is not None else ():
+            what = other.data(0, _WHAT) if other is not None else None
+            if isinstance(what, SavedCall) and what.folder == call.folder:
+                return what.path
+        return call.folder
 
     def _on_undo(self) -> None:
         if self._deleted:
@@ -193,6 +204,7 @@ class SavedCallsDialog(QDialog):
         for folder in folders:
             self.tree.addTopLevelItem(self._folder_item(folder))
         self.tree.expandAll()
+        self._span_problems()
         item = self._item_of(path) or self.tree.topLevelItem(0)
         if item is not None:
             self.tree.setCurrentItem(item)
@@ -212,7 +224,7 @@ class SavedCallsDialog(QDialog):
         font.setBold(True)
         item.setFont(0, font)
         for sentence in loaded.problems:
-            item.addChild(self._problem_item(sentence))
+            item.addChild(self._problem_item(short_problem(folder, sentence)))
         item.addChildren([self._call_item(call) for call in loaded.calls])
         return item
 
@@ -225,11 +237,19 @@ class SavedCallsDialog(QDialog):
         return item
 
     def _problem_item(self, sentence: str) -> QTreeWidgetItem:
-        item = QTreeWidgetItem(["Left out", "", "", one_line(sentence)])
-        for column in (0, 3):
-            item.setForeground(column, self._theme.color("warn"))
-        item.setToolTip(3, plain_tooltip(sentence))
+        item = QTreeWidgetItem([one_line(f"Left out: {sentence}")])
+        item.setForeground(0, self._theme.color("warn"))
+        item.setToolTip(0, plain_tooltip(sentence))
         return item
+
+    def _span_problems(self) -> None:
+        """A sentence has the whole width; Qt takes that only for rows that are in the tree."""
+        for row, folder in enumerate(self._folders):
+            top = self.tree.topLevelItem(row)
+            for each in range(len(folder.loaded.problems)):
+                item = top.child(each) if top is not None else None
+                if item is not None:
+                    item.setFirstColumnSpanned(True)
 
     def _item_of(self, path: Path | None) -> QTreeWidgetItem | None:
         items = QTreeWidgetItemIterator(self.tree)
@@ -286,6 +306,7 @@ class SavedCallsDialog(QDialog):
         self.tree.setHeaderLabels(["Name", "Tool", "Server", "Description"])
         self.tree.setAccessibleName("Saved calls by folder")
         self.tree.setUniformRowHeights(True)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path says most
         dress_tree(self.tree, self._theme)
         self.tree.setHeaderHidden(False)
         for place, width in enumerate((240, 150, 120)):

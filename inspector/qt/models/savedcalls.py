@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from inspector.base.plaintext import one_line
@@ -28,3 +29,8 @@ def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> I
         words = (call.server, "saved call", call.tool, place, call.description)
         note = one_line(" · ".join(word for word in words if word))
         yield Pick(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))
+
+
+def short_problem(folder: SavedFolder, sentence: str) -> str:
+    """A sentence on a file, without the path of its folder: that is known where it is shown."""
+    return sentence.replace(f"{one_line(str(folder.path))}{os.sep}", "")

@@ -17,7 +17,7 @@ from inspector.engine.calls import SavedFolder
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.callhistory import history_picks
 from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole
-from inspector.qt.models.savedcalls import all_calls, saved_key, saved_picks
+from inspector.qt.models.savedcalls import all_calls, saved_key, saved_picks, short_problem
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.pickerpopup import PickerPopup, Roles
 
@@ -89,7 +89,7 @@ class CallPickers(QObject):
         """Those of this server, and those of none in particular; the palette has all of them."""
         calls = [call for call in all_calls(folders) if call.server in ("", self._server)]
         model.set_picks(saved_picks(folders, calls))
-        problems = [problem for folder in folders for problem in folder.loaded.problems]
+        problems = [short_problem(folder, each) for folder in folders for each in folder.loaded.problems]
         if problems:
             popup.say(f"{plural(len(problems), 'file')} left out: {problems[0]}")
         elif calls:
