@@ -3,9 +3,10 @@
     scripted_server.py [SCRIPT]
 
 SCRIPT is a JSON object; every member is optional: `tools` (the list), `page` (tools in a page), `info`,
-`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start) and `stray`
-(lines written to stdout instead of messages). What a call does is a function below of the same name as the
-tool; every other tool answers with the arguments that it got.
+`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start), `stray`
+(lines written to stdout instead of messages) and `many` (so many tools, each with a schema, in place of the
+list). What a call does is a function below of the same name as the tool; every other tool answers with the
+arguments that it got.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ TOOLS: list[Params] = [
 ]
 
 
+def _one_of_many(number: int) -> Params:
+    properties = {"path": {"type": "string", "description": "Where."}, "depth": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["path"]}
+    return {"name": f"tool_{number:05}", "description": "Words about it. " * 15, "inputSchema": schema}
+
+
 def write(data: bytes) -> None:
     view = memoryview(data)
     while view:
@@ -58,6 +65,8 @@ class Server:
     def __init__(self, script: Params) -> None:
         self.script = script
         self.tools: list[Params] = script.get("tools", TOOLS)
+        if "many" in script:
+            self.tools = [_one_of_many(number) for number in range(script["many"])]
 
     def serve(self) -> None:
         os.write(2, "".join(f"{line}\n" for line in self.script.get("stderr", [])).encode())
@@ -122,6 +131,12 @@ class Server:
         self.tools = [_tool(f"new_{len(self.tools)}"), *self.tools]
         send(method="notifications/tools/list_changed")
         answer(id, "grown")
+
+    def _alters(self, id: object, arguments: Params) -> None:
+        """Another description for the last tool."""
+        self.tools = [*self.tools[:-1], {**self.tools[-1], "description": "Another."}]
+        send(method="notifications/tools/list_changed")
+        answer(id, "altered")
 
     def _shrinks(self, id: object, arguments: Params) -> None:
         """No tools any more."""

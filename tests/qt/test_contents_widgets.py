@@ -14,7 +14,7 @@ from inspector.app.resources import resource_folder
 from inspector.demo.everything.media import png
 from inspector.engine.contents import Content, ContentKind
 from inspector.engine.tables import read_table
-from inspector.qt.models.listnews import ListNews, list_news
+from inspector.qt.models.listnews import ListNews
 from inspector.qt.models.resourcetree import uri_parts
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.contentview import ContentView, Form, ending
@@ -166,15 +166,6 @@ def test_cells_are_shown_on_one_line_and_copied_whole(qtbot: QtBot, theme: Theme
 
 
 # ------------------------------------------------------------------ lists and URIs
-
-
-def test_news_name_what_was_added_removed_and_changed() -> None:
-    before = {"a": {"name": "a"}, "b": {"name": "b"}, "c": {"name": "c"}}
-    after = {"b": {"name": "b", "title": "B"}, "c": {"name": "c"}, "d": {"name": "d"}}
-    news = list_news(before, after)  # type: ignore[arg-type]
-    assert news == ListNews(("d",), ("a",), ("b",))
-    assert news.sentence() == "1 added: d. 1 removed: a. 1 changed: b."
-    assert not list_news(before, before)  # type: ignore[arg-type]
 
 
 def test_news_of_many_name_a_few_and_hide_nothing_in_them() -> None:

@@ -14,10 +14,14 @@ _SHOWN_MS = 20_000
 
 
 class NewsStrip(Alert):
-    """Goes away by itself, or when it is dismissed. Fetching a list that is the same leaves it alone."""
+    """Goes away by itself, or when it is dismissed. Fetching a list that is the same leaves it alone.
+
+    What comes while it is there is added: a server that registers five tools tells of a change five times.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
+        self._news: dict[str, ListNews] = {}
         self._dismiss = QAction("Dismiss", self)
         self._dismiss.triggered.connect(self.dismiss)
         self._timer = QTimer(self, interval=_SHOWN_MS, singleShot=True)
@@ -25,10 +29,16 @@ class NewsStrip(Alert):
 
     def tell(self, what: str, news: ListNews) -> None:
         """`what` is the list: resources, prompts."""
-        if news:
-            self.say(what, f"The list of {what} changed. {news.sentence()}", "", [self._dismiss], "wait")
+        if not news:
+            return
+        self._news[what] = told = self._news.get(what, ListNews()).then(news)
+        if told:
+            self.say(what, f"The list of {what} changed. {told.sentence()}", "", [self._dismiss], "wait")
             self._timer.start()
+        else:  # what came went again
+            self.close_about(what)
 
     def dismiss(self) -> None:
         self._timer.stop()
+        self._news.clear()
         self.close_all()

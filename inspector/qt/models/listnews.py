@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from inspector.base.jsonvalue import JSONObject, shorten
 from inspector.base.plaintext import one_line
 
-# A list as it was: each item by what names it (a tool's name, a resource's URI), as it was sent.
-Sources: TypeAlias = Mapping[str, JSONObject]
-
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
+_SLICE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +24,52 @@ class ListNews:
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
 
+    def then(self, later: ListNews) -> ListNews:
+        """What both together come to: a server may tell of one change after the other."""
+        came, went = {*self.added}, {*self.removed}
+        back = tuple(name for name in later.added if name in went)  # who knows whether as it was
+        new = tuple(name for name in later.added if name not in went)
+        gone, now_gone = {*later.removed}, tuple(name for name in later.removed if name not in came)
+        changed = dict.fromkeys((*self.changed, *back, *later.changed))
+        return ListNews(
+            (*(name for name in self.added if name not in gone), *new),
+            (*(name for name in self.removed if name not in {*back}), *now_gone),
+            tuple(name for name in changed if name not in gone and name not in came),
+        )
+
     def sentence(self) -> str:
         """`2 added: a, b. 1 removed: c.`"""
         parts = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
         return " ".join(f"{len(names):,} {word}: {_named(names)}." for word, names in parts if names)
 
 
-def list_news(before: Sources, after: Sources) -> ListNews:
-    """What became of a list."""
-    return ListNews(
-        tuple(name for name in after if name not in before),
-        tuple(name for name in before if name not in after),
-        tuple(name for name, source in after.items() if name in before and before[name] != source),
-    )
+def news_slices(
+    before: Iterable[tuple[str, JSONObject]], after: Iterable[tuple[str, JSONObject]]
+) -> Iterator[ListNews | None]:
+    """What became of a list, whose items are given by name and as they were sent; None until it is known.
+
+    Of several with one name the first counts, as everywhere.
+    """
+    old: dict[str, JSONObject] = {}
+    seen: set[str] = set()
+    added: list[str] = []
+    changed: list[str] = []
+    for count, (name, source) in enumerate(before, 1):
+        old.setdefault(name, source)
+        if count % _SLICE == 0:
+            yield None
+    for count, (name, source) in enumerate(after, 1):
+        if name in seen:
+            continue
+        seen.add(name)
+        if name not in old:
+            added.append(name)
+        elif old[name] is not source and old[name] != source:
+            changed.append(name)
+        if count % _SLICE == 0:
+            yield None
+    removed = tuple(name for name in old if name not in seen)
+    yield ListNews(tuple(added), removed, tuple(changed))
 
 
 def _named(names: Sequence[str]) -> str:

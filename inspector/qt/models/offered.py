@@ -5,16 +5,19 @@ Words are looked for in slices of a few milliseconds; a list of ten thousand is 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
 
+from inspector.base.jsonvalue import JSONObject
 from inspector.base.plaintext import one_line
-from inspector.protocol.types import Malformed, Prompt, Resource, ResourceTemplate, Tool
-from inspector.qt.models.listnews import ListNews, Sources, list_news
+from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Resource, ResourceTemplate, Tool
+from inspector.qt.models.listnews import ListNews, news_slices
 from inspector.qt.models.logrows import Index
 from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Tone
@@ -26,6 +29,7 @@ ToneRole = Qt.ItemDataRole.UserRole + 2
 _NOWHERE = QModelIndex()
 _TURN_S = 0.010
 _NEW: tuple[str, Tone] = ("new", "ok")
+_CHANGED: tuple[str, Tone] = ("changed", "accent")
 _MOST_SEARCHED = 4_000  # characters of one item
 
 
@@ -42,10 +46,40 @@ class Describe:
     rest: Callable[[Item], str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A list with all that there is, and where everything stands in it: its place."""
+
+    items: tuple[Item, ...] = ()
+    keys: list[str] = field(default_factory=list)  # empty for what cannot be used
+    haystacks: list[tuple[str, str]] = field(default_factory=list)  # made when something is searched for
+
+    def place_of(self, item: Item, key: str) -> int | None:
+        """Of the very same if there is one, else of the first one of that name."""
+        first: int | None = None
+        for place in self._places(key):
+            if self.items[place] == item:
+                return place
+            first = place if first is None else first
+        return first if key else None
+
+    def first_of(self, key: str) -> int | None:
+        return next(self._places(key), None) if key else None
+
+    def _places(self, key: str) -> Iterator[int]:
+        """Where a key stands; list.index is a hundred times faster than a loop."""
+        place = -1
+        with contextlib.suppress(ValueError):
+            while True:
+                place = self.keys.index(key, place + 1)
+                yield place
+
+
 class OfferedModel(QAbstractListModel):
     """Names that begin with the words come first, then names that hold them, then everything else.
 
     What could not be used stands at the end, marked. `marks` are words beside a row, by the item's key.
+    While a new list is searched, the rows are still those of the one before.
 
     Signals:
         searched: The rows are those that fit the words; until then they were others.
@@ -56,35 +90,44 @@ class OfferedModel(QAbstractListModel):
     def __init__(self, describe: Describe, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._describe = describe
-        self._all: tuple[Item, ...] = ()
-        self._haystacks: list[tuple[str, str]] = []
-        self._shown: list[Item] = []
+        self._whole = _Whole()
+        self._shown_of = self._whole
+        self._shown: Sequence[int] = range(0)  # a row each: its place in `_shown_of`
         self._words = ""
-        self._sources: Sources | None = None
-        self._before: Sources | None = None
-        self._by_key: dict[str, Item] | None = None  # made when asked for, like the next
-        self._row_by_key: dict[str, int] | None = None
+        self._is_listed = False
+        self._told: _Whole | None = None  # the list whose news was told last
         self._marks: dict[str, tuple[str, Tone]] = {}
         self._search: Iterator[None] = iter(())
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._go_on)
+        self.cache: CacheHints | None = None  # what the server says about keeping the list
 
     # -------------------------------------------------------------- what is shown
 
-    def set_items(self, items: Sequence[Item], malformed: Sequence[Malformed]) -> None:
-        """Show a new list. `news` tells what is new in it."""
-        self._before = self._sources
-        self._all = (*items, *malformed)
-        self._by_key = None
-        self._sources = None
-        self._haystacks = []
+    def set_listing(self, listing: Listing[Any]) -> None:
+        """Show a new list. `news_soon` tells what is new in it."""
+        key = self._describe.key
+        keys = [key(item) for item in listing.items] + [""] * len(listing.malformed)
+        self._whole = _Whole((*listing.items, *listing.malformed), keys)
+        self._is_listed = True
+        self.cache = listing.cache
         self._begin()
 
-    def news(self) -> ListNews:
-        """What is different from the list before. Nothing is, in one that is the first."""
-        keyed = self._keyed().items()
-        self._sources = {key: item.source for key, item in keyed if not isinstance(item, Malformed)}
-        return ListNews() if self._before is None else list_news(self._before, self._sources)
+    async def news_soon(self) -> ListNews:
+        """What is different since this was asked last. Nothing is, in a list that is the first.
+
+        Worked out in slices: comparing ten thousand tools with all their schemas takes a while.
+        """
+        before, self._told = self._told, self._whole if self._is_listed else None
+        if before is None or before is self._whole:
+            return ListNews()
+        slices = news_slices(_sources(before), _sources(self._whole))
+        while True:
+            until = time.perf_counter() + _TURN_S
+            while time.perf_counter() < until:
+                if (news := next(slices)) is not None:
+                    return news
+            await asyncio.sleep(0)
 
     def set_words(self, words: str) -> None:
         if words.casefold() != self._words:
@@ -97,56 +140,69 @@ class OfferedModel(QAbstractListModel):
 
     @property
     def total(self) -> int:
-        return len(self._all)
+        return len(self._whole.items)
 
     @property
     def is_searching(self) -> bool:
         return self._timer.isActive()
 
+    def all_items(self) -> Sequence[Item]:
+        """Also those that the words hide."""
+        return self._whole.items
+
     def items(self) -> Sequence[Item]:
         """Those on the rows, in their order."""
-        return self._shown
+        return [self._shown_of.items[place] for place in self._shown]
 
     def item(self, row: int) -> Item | None:
-        return self._shown[row] if 0 <= row < len(self._shown) else None
+        return self._shown_of.items[self._shown[row]] if 0 <= row < len(self._shown) else None
 
     def find(self, key: str) -> Item | None:
         """An item by its key, also one that the words hide."""
-        row = self.row_of(key)
-        if row is not None:
-            return self._shown[row]
-        return self._keyed().get(key) if key else None
+        place = self._whole.first_of(key)
+        return self._whole.items[place] if place is not None else None
 
-    def _keyed(self) -> dict[str, Item]:
-        if self._by_key is None:
-            self._by_key = {self.key(item): item for item in reversed(self._all)}
-        return self._by_key
+    def renewed(self, item: Item) -> Item | None:
+        """What the list has now in the place of an item; None when it has it no longer."""
+        place = self._whole.place_of(item, self.key(item))
+        return self._whole.items[place] if place is not None else None
 
     def row_of(self, key: str) -> int | None:
-        if self._row_by_key is None:
-            self._row_by_key = {self.key(item): row for row, item in reversed([*enumerate(self._shown)])}
-        return self._row_by_key.get(key) if key else None
+        return self._row_at(self._shown_of.first_of(key))
+
+    def row_of_item(self, item: Item) -> int | None:
+        """Also of one that has no key, or not one of its own."""
+        return self._row_at(self._shown_of.place_of(item, self.key(item)))
 
     def key(self, item: Item) -> str:
         return "" if isinstance(item, Malformed) else self._describe.key(item)
+
+    def _row_at(self, place: int | None) -> int | None:
+        return self._shown.index(place) if place is not None and place in self._shown else None
 
     # -------------------------------------------------------------- marks
 
     def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
         """Words beside items, in place of their notes; empty ones to take them away."""
+        before = dict(self._marks)
         for key, (words, tone) in marks.items():
             if words:
                 self._marks[key] = (words, tone)
             else:
                 self._marks.pop(key, None)
-        self._repaint()
+        if self._marks != before:
+            self._repaint()
 
-    def mark_new(self, keys: Sequence[str]) -> None:
-        """These came with the latest list, and are marked unless they are otherwise."""
-        self._marks = {key: mark for key, mark in self._marks.items() if mark != _NEW}
-        for key in keys:
-            self._marks.setdefault(key, _NEW)
-        self._repaint()
+    def mark_news(self, news: ListNews) -> None:
+        """What was added or changed, unless it is marked otherwise; `see` takes these marks away again."""
+        marks = {**dict.fromkeys(news.changed, _CHANGED), **dict.fromkeys(news.added, _NEW)}
+        self.set_marks({key: mark for key, mark in marks.items() if self._marks.get(key) in (None, _CHANGED)})
+
+    def see(self, item: Item) -> None:
+        """Somebody looks at it: it is no news any more."""
+        key = self.key(item)
+        if self._marks.get(key) in (_NEW, _CHANGED):
+            self.set_marks({key: ("", "muted")})
 
     def mark_of(self, key: str) -> str:
         return self._marks.get(key, ("", "muted"))[0]
@@ -161,7 +217,8 @@ class OfferedModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._shown)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        return self.item_data(self._shown[index.row()], role) if index.isValid() else None
+        item = self.item(index.row())
+        return self.item_data(item, role) if item is not None else None
 
     def item_data(self, item: Item, role: int) -> object:
         """What a row about an item says: for a tree of the same items, too."""
@@ -190,7 +247,7 @@ class OfferedModel(QAbstractListModel):
     def _begin(self) -> None:
         """The first slice is taken at once."""
         if not self._words:
-            self._show(list(self._all))
+            self._show(range(self.total))
             return
         self._search = self._ranked()
         self._timer.start()
@@ -205,27 +262,27 @@ class OfferedModel(QAbstractListModel):
 
     def _ranked(self) -> Iterator[None]:
         words = self._words
-        ranks: tuple[list[Item], ...] = ([], [], [])
-        for place, item in enumerate(self._all):
+        ranks: tuple[list[int], ...] = ([], [], [])
+        haystacks = self._whole.haystacks
+        for place, item in enumerate(self._whole.items):
             if place % 256 == 0:
                 yield
-            if place == len(self._haystacks):
-                self._haystacks.append(self._haystack(item))
-            name, rest = self._haystacks[place]
+            if place == len(haystacks):
+                haystacks.append(self._haystack(item))
+            name, rest = haystacks[place]
             if name.startswith(words):
-                ranks[0].append(item)
+                ranks[0].append(place)
             elif words in name:
-                ranks[1].append(item)
+                ranks[1].append(place)
             elif words in rest:
-                ranks[2].append(item)
-        self._show([item for rank in ranks for item in rank])
+                ranks[2].append(place)
+        self._show([place for rank in ranks for place in rank])
 
-    def _show(self, items: list[Item]) -> None:
+    def _show(self, places: Sequence[int]) -> None:
         self._timer.stop()
         self._search = iter(())
         self.beginResetModel()
-        self._shown = items
-        self._row_by_key = None
+        self._shown_of, self._shown = self._whole, places
         self.endResetModel()
         self.searched.emit()
 
@@ -234,3 +291,9 @@ class OfferedModel(QAbstractListModel):
             return "", item.reason[:_MOST_SEARCHED].casefold()
         describe = self._describe
         return describe.text(item).casefold(), describe.rest(item)[:_MOST_SEARCHED].casefold()
+
+
+def _sources(whole: _Whole) -> Iterator[tuple[str, JSONObject]]:
+    for key, item in zip(whole.keys, whole.items, strict=True):
+        if not isinstance(item, Malformed):
+            yield key, item.source

@@ -6,20 +6,20 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QListView,
     QSplitter,
     QStackedWidget,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
 from inspector.protocol.types import Listing, Resource, ResourceTemplate
+from inspector.qt.forms.offeredlist import OfferedList, counted
+from inspector.qt.forms.offeredpanel import column_in
 from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
 from inspector.qt.models.resources import RESOURCES, TEMPLATES
 from inspector.qt.models.resourcetree import ResourceTreeModel
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.itemviews import dress_list, dress_tree
+from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.labels import Muted
 from inspector.qt.widgets.markedrows import MarkedRows
 from inspector.qt.widgets.searchfield import SearchField
@@ -48,13 +48,15 @@ class ResourceLists(QWidget):
         self._theme = theme
         self._current: Item | None = None
         self._is_moving = False
-        self.resources = OfferedModel(RESOURCES)
-        self.templates = OfferedModel(TEMPLATES)
-        self.tree_model = ResourceTreeModel(self.resources)
+        self.resources = OfferedModel(RESOURCES, self)
+        self.templates = OfferedModel(TEMPLATES, self)
+        self.tree_model = ResourceTreeModel(self.resources, self)
         self.search = SearchField(theme, "Search resources")
         self.shape = Segments(theme, ("List", "Tree"))
         self.shape.setAccessibleName("How resources are listed")
-        self.list, self.tree, self.template_list = QListView(), QTreeView(), QListView()
+        self.list = OfferedList(theme, self.resources, "Resources")
+        self.template_list = OfferedList(theme, self.templates, "Resource templates")
+        self.tree = QTreeView()
         self._views = QStackedWidget()
         self._nothing = Muted(theme, wrap=True)
         self._header = PanelHeader(theme, "Resources")
@@ -71,36 +73,32 @@ class ResourceLists(QWidget):
         return self.resources.total + self.templates.total
 
     def set_resources(self, listing: Listing[Resource]) -> None:
-        self.resources.set_items(listing.items, listing.malformed)
+        self.resources.set_listing(listing)
 
     def set_templates(self, listing: Listing[ResourceTemplate]) -> None:
-        self.templates.set_items(listing.items, listing.malformed)
+        self.templates.set_listing(listing)
         self._lower.setVisible(bool(self.templates.total))
 
     def renewed(self) -> Item | None:
         """The chosen item as the lists have it now; None when they have it no longer."""
-        match self._current:
-            case Resource():
-                return self.resources.find(self._current.uri)
-            case ResourceTemplate():
-                return self.templates.find(self._current.uri_template)
-        return None
+        model = self.templates if isinstance(self._current, ResourceTemplate) else self.resources
+        return model.renewed(self._current) if self._current is not None else None
 
     def choose(self, item: Item | None) -> None:
         """Go to an item without a signal; one that is in no list is on no row."""
         self._current = item
-        self._is_moving = True
-        in_resources = isinstance(item, Resource)
-        row = self.resources.row_of(item.uri) if isinstance(item, Resource) else None
-        self.list.setCurrentIndex(self.resources.index(row) if row is not None else QModelIndex())
+        is_template = isinstance(item, ResourceTemplate)
+        self.list.hold(None if is_template else item)
+        self.template_list.hold(item if is_template else None)
+        self._point_tree()
+
+    def _point_tree(self) -> None:
         if self.shape.index() == _TREE:
+            item = self._current
             index = self.tree_model.index_of(item.uri) if isinstance(item, Resource) else QModelIndex()
+            self._is_moving = True
             self.tree.setCurrentIndex(index)
-        row = self.templates.row_of(item.uri_template) if isinstance(item, ResourceTemplate) else None
-        self.template_list.setCurrentIndex(
-            self.templates.index(row) if row is not None and not in_resources else QModelIndex()
-        )
-        self._is_moving = False
+            self._is_moving = False
 
     def first(self) -> Item | None:
         return self.resources.item(0) or self.templates.item(0)
@@ -112,20 +110,12 @@ class ResourceLists(QWidget):
     # --------------------------------------------------------------
 
     def _dress(self) -> None:
-        for view, model, name in (
-            (self.list, self.resources, "Resources"),
-            (self.template_list, self.templates, "Resource templates"),
-        ):
-            view.setModel(model)
-            view.setAccessibleName(name)
-            dress_list(view, self._theme)
         self.tree.setModel(self.tree_model)
         self.tree.setAccessibleName("Resources by URI")
         self.tree.setHeaderHidden(True)
         dress_tree(self.tree, self._theme)
         self.tree.setFont(self._theme.mono_font(0.95))
-        for each in (self.list, self.tree, self.template_list):
-            each.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, each))
+        self.tree.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.tree))
 
     def _lay_out(self, refresh: QAction) -> None:
         self._header.add_action(refresh)
@@ -134,7 +124,7 @@ class ResourceLists(QWidget):
         self._views.addWidget(self.list)
         self._views.addWidget(self.tree)
         upper = QWidget()
-        column = _column(upper)
+        column = column_in(upper)
         column.addWidget(self._header)
         boxed = QHBoxLayout()
         boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
@@ -144,7 +134,7 @@ class ResourceLists(QWidget):
         column.addLayout(boxed)
         column.addWidget(self._nothing)
         column.addWidget(self._views, 1)
-        lower = _column(self._lower)
+        lower = column_in(self._lower)
         lower.addWidget(self._template_header)
         lower.addWidget(self.template_list, 1)
         self._lower.hide()
@@ -155,7 +145,7 @@ class ResourceLists(QWidget):
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([420, 160])
-        _column(self).addWidget(splitter)
+        column_in(self).addWidget(splitter)
 
     def _connect(self) -> None:
         self.search.text_settled.connect(self._on_words_settled)
@@ -164,9 +154,9 @@ class ResourceLists(QWidget):
         self.resources.searched.connect(self._on_resources_searched)
         self.templates.searched.connect(self._on_searched)
         self.resources.dataChanged.connect(self.tree.viewport().update)
-        self.list.selectionModel().currentChanged.connect(self._on_list_moved)
+        self.list.chosen.connect(self._on_list_moved)
         self.tree.selectionModel().currentChanged.connect(self._on_tree_moved)
-        self.template_list.selectionModel().currentChanged.connect(self._on_template_moved)
+        self.template_list.chosen.connect(self._on_template_moved)
         self.list.activated.connect(lambda index: self._activate(self.resources.item(index.row())))
         self.tree.activated.connect(lambda index: self._activate(self.tree_model.item(index)))
         self.template_list.activated.connect(lambda index: self._activate(self.templates.item(index.row())))
@@ -195,12 +185,11 @@ class ResourceLists(QWidget):
 
     def _on_searched(self) -> None:
         self._count()
-        self.choose(self._current)
+        self._point_tree()
 
     def _count(self) -> None:
         for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
-            shown, total = model.rowCount(), model.total
-            header.set_detail(f"{shown:,} of {total:,}" if shown != total else f"{total:,}")
+            header.set_detail(counted(model))
         found = self.resources.rowCount() + self.templates.rowCount()
         words = self.resources.words
         self._nothing.setVisible(bool(words) and not found)
@@ -223,34 +212,23 @@ class ResourceLists(QWidget):
         elif self.tree_model.rowCount() <= 20:
             self.tree.expandToDepth(0)
 
-    def _on_list_moved(self, current: QModelIndex) -> None:
-        self._move(self.resources.item(current.row()), current)
+    def _on_list_moved(self, item: Item) -> None:
+        self._current = item
+        self.template_list.hold(None)
+        self.chosen.emit(item)
+
+    def _on_template_moved(self, item: Item) -> None:
+        self._current = item
+        self.list.hold(None)
+        self._point_tree()
+        self.chosen.emit(item)
 
     def _on_tree_moved(self, current: QModelIndex) -> None:
-        self._move(self.tree_model.item(current), current)
-
-    def _on_template_moved(self, current: QModelIndex) -> None:
-        self._move(self.templates.item(current.row()), current)
-
-    def _move(self, item: Item | None, index: QModelIndex) -> None:
-        if self._is_moving or item is None or not index.isValid():
-            return
-        self._current = item
-        self._is_moving = True
-        of_templates = index.model() is self.templates
-        other = self._views.currentWidget() if of_templates else self.template_list
-        if isinstance(other, QListView | QTreeView):
-            other.setCurrentIndex(QModelIndex())
-        self._is_moving = False
-        self.chosen.emit(item)
+        item = self.tree_model.item(current)
+        if item is not None and not self._is_moving:
+            self.list.hold(item)
+            self._on_list_moved(item)
 
     def _activate(self, item: Item | None) -> None:
         if item is not None:
             self.activated.emit(item)
-
-
-def _column(widget: QWidget) -> QVBoxLayout:
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return column

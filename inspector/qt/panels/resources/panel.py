@@ -4,72 +4,68 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Set
+from collections.abc import Callable, Coroutine, Set
 from functools import partial
+from typing import Any, TypeVar
 
 import shiboken6
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from inspector.base.errors import LensError, RpcError, UserError
+from inspector.base.errors import LensError, RpcError
 from inspector.base.jsonvalue import JSONObject
 from inspector.engine.contents import Content, digest_read
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.protocol.handshake import Agreement
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.protocol.methods import missing_capability
 from inspector.protocol.types import Listing, Malformed, Resource, ResourceTemplate
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.newsstrip import NewsStrip
-from inspector.qt.forms.refreshing import Refreshing
+from inspector.qt.forms.offeredpanel import OfferedPanel, column_in
+from inspector.qt.models.listnews import ListNews
 from inspector.qt.models.offered import Item
-from inspector.qt.models.standing import standing_of
 from inspector.qt.panels.resources.head import ResourceHead
 from inspector.qt.panels.resources.lists import ResourceLists
 from inspector.qt.panels.resources.reading import ReadingView
-from inspector.qt.panels.resources.readings import Readings
+from inspector.qt.panels.resources.readings import Reading, Readings
+from inspector.qt.panels.resources.watching import ResourceWatch
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.rawedit import is_submit
 
+T = TypeVar("T")
 
-class ResourcesPanel(QWidget):
+
+class ResourcesPanel(OfferedPanel):
     """The resources of one server.
 
     Signals:
         readiness_changed: What can be done (`can_read`, `can_subscribe`, `is_subscribed`) may be another now.
     """
 
+    kind = "resource"
+    asked = "resources/list"
     readiness_changed = Signal()
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._server = server
-        self._actions = actions
-        self._status: ServerStatus | None = None
+        super().__init__(bridge, server, actions, theme, parent)
         self._offers_subscribing = False
         self._task: asyncio.Task[None] | None = None
         self._readings = Readings()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
+        self._unseen: set[str] = set()  # a watch has read something new that nobody looked at yet
         self.lists = ResourceLists(theme, actions["resource.refresh"])
         self.head = ResourceHead(bridge, server, theme)
         self.reading = ReadingView(bridge, theme)
-        self.news = NewsStrip(theme)
-        self.alert = Alert(theme)
-        self._refreshing = Refreshing(bridge, f"list resources of {server}", self._list_all, self)
+        self.watching = ResourceWatch(bridge, server, theme, self._keep)
         self._cancel_action = QAction("Cancel", self)
         self._again_action = QAction("Read again", self)
-        self._gate = Gate(theme, self._make_content())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        self._lay_out(self.lists, self._make_right(), [300, 840])
         self._connect()
 
     # -------------------------------------------------------------- what others ask
@@ -90,16 +86,13 @@ class ResourcesPanel(QWidget):
     def search(self) -> QWidget:
         return self.lists.search
 
-    def set_view(self, view: ServerView) -> None:
-        is_new = view.status is not self._status
-        self._status = view.status
-        if is_new or view.status is ServerStatus.CONNECTING:
-            self._show_standing(view)
-        self.readiness_changed.emit()
+    @property
+    def total(self) -> int:
+        return self.lists.total
 
-    def refresh(self) -> None:
-        """List everything again; what is chosen, typed and read stays."""
-        self._refreshing.refresh()
+    def set_view(self, view: ServerView) -> None:
+        super().set_view(view)
+        self.readiness_changed.emit()
 
     def open_uri(self, uri: str) -> None:
         """Go to a URI, in a list or not, and read it."""
@@ -141,15 +134,26 @@ class ResourcesPanel(QWidget):
 
     def _finish(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> None:
         self._task = None
+        self._keep(uri, outcome, contents)
+        if uri != self.head.uri:
+            self._show_latest()
+        self.readiness_changed.emit()
+
+    def _keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> Reading:
+        """An answer belongs to its URI: it is shown there, now or when the person comes back to it."""
         reading = self._readings.keep(uri, outcome, contents, time.time_ns())
         if outcome.kind is OutcomeKind.RESULT:
             self._changed.discard(uri)
             self._mark(uri)
         if uri == self.head.uri:
             self.reading.show_reading(reading)
-        else:
-            self._show_latest()
-        self.readiness_changed.emit()
+        return reading
+
+    def _on_change_seen(self, uri: str) -> None:
+        """A watch goes on while something else is looked at: the list says that there is something new."""
+        if uri != self.head.uri:
+            self._unseen.add(uri)
+            self._mark(uri)
 
     # -------------------------------------------------------------- hearing of changes
 
@@ -193,7 +197,7 @@ class ResourcesPanel(QWidget):
         self._show_badge()
 
     def _mark_of(self, uri: str) -> tuple[str, Tone]:
-        if uri in self._changed:
+        if uri in self._changed or uri in self._unseen:
             return "changed", "accent"
         return ("subscribed", "ok") if uri in self._subscribed else ("", "muted")
 
@@ -212,6 +216,9 @@ class ResourcesPanel(QWidget):
             self.reading.show_malformed(item.value)
 
     def _on_uri_changed(self) -> None:
+        if self.head.uri in self._unseen:
+            self._unseen.discard(self.head.uri)
+            self._mark(self.head.uri)
         self._show_badge()
         if not isinstance(self.head.item, Malformed):
             self._show_latest()
@@ -234,68 +241,57 @@ class ResourcesPanel(QWidget):
             self.read()
 
     def _on_chosen(self, item: Item) -> None:
+        if isinstance(item, Resource):
+            self._mark(item.uri)  # it is not new any more
+        elif isinstance(item, ResourceTemplate):
+            self.lists.templates.see(item)
         if item is not self.head.item:
             self._show_item(item)
 
     # -------------------------------------------------------------- the lists
 
-    def _explain_listing(self) -> None:
-        if not self.lists.total:
-            words = "Waiting for the answers to resources/list and resources/templates/list."
-            self._gate.explain("loading", "resource", "Listing resources", words)
-
     async def _list_all(self) -> None:
         self._explain_listing()
-        failure: LensError | None = None
-        listing: Listing[Resource] = Listing()
-        try:
-            listing = await self._bridge.list_resources(self._server)
-        except LensError as exc:
-            failure = exc
-        templates = await self._list_templates()
-        if self._status is ServerStatus.CONNECTED:  # else the panel says already that it is not
-            await self._show_listings(listing, templates, failure)
-
-    async def _list_templates(self) -> Listing[ResourceTemplate]:
-        """Many a server has none and does not know the method: that is no failure worth telling."""
-        self.alert.close_about("templates")
-        try:
-            return await self._bridge.list_resource_templates(self._server)
-        except LensError as exc:
-            if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
-                self.alert.say("templates", f"The templates could not be listed: {exc}")
-            return Listing()
+        resources = await _listed(self._bridge.list_resources(self._server))
+        templates = await _listed(self._bridge.list_resource_templates(self._server))
+        if isinstance(templates, RpcError) and templates.code == METHOD_NOT_FOUND:
+            templates = Listing()  # many a server has none, and does not know the method
+        if not self._is_connected:
+            return  # the panel says so already
+        if isinstance(resources, LensError) and not (isinstance(templates, Listing) and templates.items):
+            self._show_failure(resources)
+            return
+        await self._show_listings(resources, templates)
 
     async def _show_listings(
-        self, listing: Listing[Resource], templates: Listing[ResourceTemplate], failure: LensError | None
+        self, resources: Listing[Resource] | LensError, templates: Listing[ResourceTemplate] | LensError
     ) -> None:
-        self.alert.close_about("resources")
-        if failure is not None and not templates.items:
-            self._show_failure(failure)
-            return
-        if failure is not None:
-            self.alert.say("resources", f"The resources could not be listed: {failure}")
-        self.lists.set_resources(listing)
-        self.lists.set_templates(templates)
+        """In turns: the window must not wait for ten thousand rows and all that is said of the first."""
+        self._put("resources", resources, self.lists.set_resources)
+        self._put("templates", templates, self.lists.set_templates)
+        await asyncio.sleep(0)
         self._choose_again()
-        if self.lists.total:
-            self._gate.open()
+        await asyncio.sleep(0)
+        if self._is_connected:
+            self._open("The server's lists of resources and templates are empty.")
+        await self._tell_news()
+
+    def _put(self, what: str, listed: Listing[T] | LensError, show: Callable[[Listing[T]], None]) -> None:
+        """One of the two lists; where it could not be had, what was there stays."""
+        if isinstance(listed, LensError):
+            again = self._actions["resource.refresh"]
+            self.alert.say(what, f"The {what} could not be listed: {listed}", "", [again])
         else:
-            self._gate.explain(
-                "empty",
-                "resource",
-                "No resources",
-                "The server's lists of resources and templates are empty.",
-            )
+            self.alert.close_about(what)
+            show(listed)
 
-        await asyncio.sleep(0)  # a long list is painted before it is compared with the one before
-        self._tell_news()
-
-    def _tell_news(self) -> None:
-        news = self.lists.resources.news()
+    async def _tell_news(self) -> None:
+        news = await self.lists.resources.news_soon()
         self.news.tell("resources", news)
-        self.lists.resources.mark_new(news.added)
-        self.news.tell("resource templates", self.lists.templates.news())
+        self.lists.resources.mark_news(ListNews(news.added))  # "changed" is a mark of what it holds
+        news = await self.lists.templates.news_soon()
+        self.news.tell("resource templates", news)
+        self.lists.templates.mark_news(news)
 
     def _choose_again(self) -> None:
         """What was chosen, as it is now; what is in no list any more stays as long as it is looked at."""
@@ -304,38 +300,10 @@ class ResourcesPanel(QWidget):
             self._show_item(item)
         self.lists.choose(item)
 
-    def _show_failure(self, error: LensError) -> None:
-        summary = error.summary if isinstance(error, UserError) else f"{error}."
-        next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
-        title, action = "The resources could not be listed", self._actions["resource.refresh"]
-        self._gate.explain("failed", "resource", title, summary, next_step, action)
-
-    def _show_standing(self, view: ServerView) -> None:
-        standing = standing_of(view)
-        if standing is not None:
-            action = self._actions[standing.command]
-            self._gate.explain(
-                standing.look, "resource", standing.title, standing.sentence, standing.next_step, action
-            )
-        elif not view.offers("resources"):
-            sentence = "This server does not offer resources: it did not declare the capability."
-            self._gate.explain("empty", "resource", "No resources", sentence)
-        else:
-            assert view.agreement is not None, "it is connected"
-            capabilities, revision = view.agreement.capabilities, view.agreement.revision
-            missing = missing_capability("resources/subscribe", capabilities, revision)
-            self._offers_subscribing = not missing
-            self.head.completes = not missing_capability("completion/complete", capabilities, revision)
-            self._explain_listing()
-            self.refresh()
-
-    def _on_list_changed(self, server: str, what: str) -> None:
-        if server == self._server and what == "resources" and self._is_connected:
-            self.refresh()
-
-    @property
-    def _is_connected(self) -> bool:
-        return self._status is ServerStatus.CONNECTED
+    def _on_connected(self, agreement: Agreement) -> None:
+        capabilities, revision = agreement.capabilities, agreement.revision
+        self._offers_subscribing = not missing_capability("resources/subscribe", capabilities, revision)
+        self.head.completes = not missing_capability("completion/complete", capabilities, revision)
 
     # -------------------------------------------------------------- keys
 
@@ -355,7 +323,6 @@ class ResourcesPanel(QWidget):
     # --------------------------------------------------------------
 
     def _connect(self) -> None:
-        self._bridge.list_changed.connect(self._on_list_changed)
         self._bridge.resources_changed.connect(self._on_resources_changed)
         self.lists.chosen.connect(self._on_chosen)
         self.lists.activated.connect(self._on_activated)
@@ -364,33 +331,33 @@ class ResourcesPanel(QWidget):
         self.reading.uri_requested.connect(self.open_uri)
         self._cancel_action.triggered.connect(self.cancel)
         self._again_action.triggered.connect(self.read)
+        self.watching.change_seen.connect(self._on_change_seen)
+        self.readiness_changed.connect(self._on_readiness_changed)
 
-    def _make_content(self) -> QWidget:
+    def _on_readiness_changed(self) -> None:
+        self.watching.set_target(self.head.uri, self._is_connected and bool(self.head.uri))
+
+    def _make_right(self) -> QWidget:
         buttons = QHBoxLayout()
         buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(ActionButton(self._actions["resource.read"], "primary"))
         buttons.addWidget(ActionButton(self._actions["resource.subscribe"]))
+        buttons.addWidget(ActionButton(self._actions["resource.watch"]))
         buttons.addWidget(self.reading.strip, 1)
         buttons.addStretch(0)
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
+        column = column_in(right)
         column.addWidget(self.head)
         column.addLayout(buttons)
+        column.addWidget(self.watching)
         column.addWidget(self.reading, 1)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.lists)
-        splitter.addWidget(right)
-        splitter.setSizes([300, 800])
-        splitter.setStretchFactor(1, 1)
-        inside = QWidget()
-        whole = QVBoxLayout(inside)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self.news)
-        whole.addWidget(splitter, 1)
-        return inside
+        return right
+
+
+async def _listed(fetch: Coroutine[Any, Any, Listing[T]]) -> Listing[T] | LensError:
+    """A list, or why there is none: the other one may be there all the same."""
+    try:
+        return await fetch
+    except LensError as exc:
+        return exc

@@ -1,0 +1,113 @@
+"""A list of what a server offers: one row each, a name and a few quiet words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QTableView, QWidget
+
+from inspector.base.units import duration
+from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.markedrows import MarkedRows
+
+
+class OfferedList(QTableView):
+    """A table of one column: unlike a list view, it does not lay out ten thousand rows one by one.
+
+    The chosen item stays chosen when the rows become others, and a list that was fetched again stays where it
+    was scrolled to.
+
+    Signals:
+        chosen: The person went to an item; carries it.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, model: OfferedModel, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._offered = model
+        self._held: Item | None = None
+        self._is_moving = False
+        self._words = model.words
+        self._top: tuple[str, int] | None = None  # what is on the first row on screen, and where that begins
+        self.setAccessibleName(name)
+        self.setModel(model)
+        dress_table(self, theme)
+        self.horizontalHeader().hide()
+        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFont(theme.mono_font(0.95))
+        self.setItemDelegate(MarkedRows(theme, NoteRole, ToneRole, self))
+        model.modelAboutToBeReset.connect(self._on_about_to_change)
+        model.searched.connect(self._on_searched)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+
+    def go_to(self, key: str) -> bool:
+        """As a person would; False for what is on no row."""
+        row = self._offered.row_of(key)
+        if row is not None:
+            self.setCurrentIndex(self._offered.index(row))
+        return row is not None
+
+    def hold(self, item: Item | None) -> None:
+        """Have an item chosen without a signal; one that is in no list is on no row."""
+        self._held = item
+        row = self._offered.row_of_item(item) if item is not None else None
+        self._is_moving = True
+        self.setCurrentIndex(self._offered.index(row) if row is not None else QModelIndex())
+        self._is_moving = False
+
+    # -------------------------------------------------------------- when the rows become others
+
+    def _on_about_to_change(self) -> None:
+        row = self.rowAt(0)
+        item = self._offered.item(row)
+        key = self._offered.key(item) if item is not None else ""
+        is_scrolled = self.verticalScrollBar().value() > 0
+        self._top = (key, self.rowViewportPosition(row)) if key and is_scrolled else None
+
+    def _on_searched(self) -> None:
+        is_same_search = self._words == self._offered.words
+        self._words = self._offered.words
+        self.setAutoScroll(False)
+        self.hold(self._held)
+        self.setAutoScroll(True)
+        if is_same_search:
+            self._scroll_back()
+        elif self._words:
+            self.scrollToTop()  # what fits best
+        else:
+            self.scrollTo(self.currentIndex())
+
+    def _scroll_back(self) -> None:
+        """To the same item on the same pixel; when it is gone, what came in its place is there."""
+        row = self._offered.row_of(self._top[0]) if self._top is not None else None
+        if self._top is not None and row is not None:
+            self.verticalScrollBar().setValue(row * self.verticalHeader().defaultSectionSize() - self._top[1])
+
+    # --------------------------------------------------------------
+
+    def _on_current_changed(self, current: QModelIndex) -> None:
+        item = self._offered.item(current.row())
+        if item is not None and not self._is_moving:
+            self._held = item
+            self.chosen.emit(item)
+
+    def moveCursor(self, action: QTableView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
+        """Home and End go to the first and the last row, as in a list, not to a column."""
+        if action in (QTableView.CursorAction.MoveHome, QTableView.CursorAction.MoveEnd):
+            modifiers |= Qt.KeyboardModifier.ControlModifier
+        return super().moveCursor(action, modifiers)
+
+
+def counted(model: OfferedModel) -> str:
+    """How many are shown of how many, and how long the server says that the list keeps.
+
+    That is only told: we fetch it anew all the same.
+    """
+    shown, total = model.rowCount(), model.total
+    number = f"{shown:,} of {total:,}" if shown != total else f"{total:,}"
+    if model.cache is None or not model.cache.ttl_ms:
+        return number
+    return f"{number} · fresh for {duration(model.cache.ttl_ms * 1_000_000)}"
