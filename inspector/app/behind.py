@@ -19,9 +19,11 @@ from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
+from inspector.config.secrets.store import SecretStore
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
+from inspector.engine.secrets import Secrets
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
 from inspector.qt.window.mainwindow import MainWindow
@@ -56,7 +58,8 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     preferences = Preferences(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
     calls = Calls(files.history, files.calls, files.preferences)
-    engine = Engine(catalogue, log=log, captures=captures, calls=calls)
+    secrets = Secrets(SecretStore(files.secrets))
+    engine = Engine(catalogue, log=log, captures=captures, calls=calls, secrets=secrets)
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:
@@ -73,6 +76,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await add_demo_servers(app.bridge, app.demo_http)
     else:
         await app.bridge.load()
+    await app.bridge.ask_secrets(lambda secrets: secrets.look())
 
 
 async def shut_down(app: App) -> None:

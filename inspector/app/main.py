@@ -22,6 +22,7 @@ from inspector.config.paths import (
     history_path,
     layout_path,
     preferences_path,
+    secrets_path,
 )
 from inspector.qt.theme import Scheme
 
@@ -49,7 +50,9 @@ def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -
 
 
 def _own_files(catalogue: Path | None) -> Files:
-    return Files(catalogue, preferences_path(), captures_path(), history_path(), calls_path())
+    return Files(
+        catalogue, preferences_path(), captures_path(), history_path(), calls_path(), secrets=secrets_path()
+    )
 
 
 def tune_interpreter(window: QObject) -> None:

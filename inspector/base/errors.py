@@ -6,6 +6,7 @@
     ├── RpcError                the peer answered with a JSON-RPC error
     └── UserError               a sentence for the person: the cause, then the next step
         ├── ConfigError         a file or an argument cannot be used as it is
+        │   └── SecretsUnavailable  … and why not now (in `config.secrets.standing`)
         ├── ConnectFailed       a connection could not be made
         │   └── NeedsLogin      … because the server wants to know who asks
         ├── ConnectionLost      a connection ended while something waited on it

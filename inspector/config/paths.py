@@ -17,6 +17,7 @@ class Files:
     captures: Path | None = None  # a folder: traffic is recorded into it
     history: Path | None = None  # a folder: what was called, a file a tool
     calls: Path | None = None  # a folder: saved calls and variables
+    secrets: Path | None = None  # a folder: what is sealed under the keychain's key
 
 
 def catalogue_path() -> Path:
@@ -52,6 +53,13 @@ def calls_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "calls"
+
+
+def secrets_path() -> Path:
+    """The folder of the secrets."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP) / "secrets"
 
 
 def layout_path() -> Path:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from inspector.config.entries import Entry
+    from inspector.config.secrets.standing import SecretsState
     from inspector.engine.byhand import ToolCall
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from inspector.engine.outputcheck import OutputCheck
     from inspector.engine.prettytext import PrettyText
     from inspector.engine.repeating import RepeatPlan, RepeatReport
+    from inspector.engine.secrets import Secrets
     from inspector.engine.thread import EngineThread
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
     from inspector.engine.watching import Sighting, WatchPlan
@@ -66,6 +68,7 @@ class Bridge(QObject):
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
         recording_changed: The recording stands differently; carries a RecordingState.
+        secrets_changed: How secrets are kept stands differently; carries a SecretsState.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -75,6 +78,7 @@ class Bridge(QObject):
     resources_changed = Signal(str, object)
     problem_found = Signal(str)
     recording_changed = Signal(object)
+    secrets_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -255,6 +259,15 @@ class Bridge(QObject):
         """History, saved calls, variables: `await bridge.ask_calls(lambda calls: calls.saved())`."""
         return await self._call(ask(self._engine.calls))
 
+    async def ask_secrets(self, ask: Callable[[Secrets], Coroutine[Any, Any, T]]) -> T:
+        """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
+        return await self._call(ask(self._engine.secrets))
+
+    @property
+    def secrets_state(self) -> SecretsState | None:
+        """How secrets are kept, as it was found last; None while there is no engine."""
+        return self._engine.secrets.state if self.is_attached else None
+
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
         """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
         return lambda value: self._post(partial(callback, value))
@@ -350,6 +363,8 @@ class Bridge(QObject):
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.calls.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.secrets.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 
     def _on_resource_changed(self, server: str, uri: str) -> None:

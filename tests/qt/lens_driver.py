@@ -76,6 +76,7 @@ class Lens:
             folder / "captures",
             folder / "history",
             folder / "calls",
+            folder / "secrets",
         )
         self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()
