@@ -69,6 +69,7 @@ class WatchStrip(QWidget):
         self._watch_button.setVisible(not watching)
         self._stop_button.setVisible(watching)
         self.interval.setEnabled(not watching)
+        self.setFocusProxy(self._stop_button if watching else self.interval)
         if had_focus:
             (self._stop_button if watching else self._watch_button).setFocus()
 

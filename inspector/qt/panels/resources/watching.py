@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeAlias
 
 import shiboken6
 from PySide6.QtCore import Signal
@@ -12,37 +14,42 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
+from inspector.engine.contents import Content, digest_read
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting, WatchPlan
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.watchstrip import WatchStrip
+from inspector.qt.panels.resources.readings import Reading
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.labels import PlainLabel
 
 _LONGEST_URI = 120
+Keep: TypeAlias = Callable[[str, CallOutcome, tuple[Content, ...]], Reading]
 
 
 class ResourceWatch(QWidget):
     """One watch at a time. It goes on while other resources are looked at, and says which one it is of.
 
-    Closed until it is asked for. What a look gave is not kept here: whoever hears of it says with `count`
-    whether that was a change.
+    Closed until it is asked for. What a look gave is given to `keep`, like what a person reads.
 
     Signals:
-        looked: The resource was read once more; carries its URI and the Sighting.
-        changed: `uri` is another one: a watch began or ended.
+        change_seen: The resource is another one than at the look before; carries its URI.
     """
 
-    looked = Signal(str, object)
-    changed = Signal()
+    change_seen = Signal(str)
 
-    def __init__(self, bridge: Bridge, server: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, bridge: Bridge, server: str, theme: Theme, keep: Keep, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._server = server
         self._theme = theme
+        self._keep = keep
         self._target = ""
         self._watched = ""
         self._changes = 0
+        self._ended_as: OutcomeKind | None = None  # the look before
         self._task: asyncio.Task[None] | None = None
         self.strip = WatchStrip(theme)
         self._of = PlainLabel(theme, tone="muted", mono=True, wrap=True)
@@ -72,30 +79,24 @@ class ResourceWatch(QWidget):
         self._show_which()
 
     def toggle(self) -> None:
-        """Open or close. Closing does not end a watch."""
-        self.setVisible(self.isHidden())
+        """Open or close. While there is a watch it stays open, and says so."""
+        self.setVisible(self.isHidden() or self._task is not None)
         if not self.isHidden():
-            self.strip.interval.setFocus()
+            self.strip.setFocus()
 
     def start(self, plan: WatchPlan) -> None:
         if self._task is not None or not self._target:
             return
-        self._watched, self._changes = self._target, 0
+        self._watched, self._changes, self._ended_as = self._target, 0, None
         self.strip.clear()
         self.strip.set_watching(True)
         self._task = self._bridge.start(f"watch {self._watched}", self._watch(self._watched, plan), self)
         self._task.add_done_callback(self._on_ended)
         self._show_which()
-        self.changed.emit()
 
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
-
-    def count(self, sighting: Sighting, has_changed: bool) -> None:
-        """A look was taken in."""
-        self._changes += has_changed
-        self.strip.show_looks(sighting.number, self._changes, sighting.at_ns)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -106,12 +107,26 @@ class ResourceWatch(QWidget):
     async def _watch(self, uri: str, plan: WatchPlan) -> None:
         def on_sight(sighting: Sighting) -> None:
             if shiboken6.isValid(self) and self.uri == uri:
-                self.looked.emit(uri, sighting)
+                self._bridge.start(f"look at {uri}", self._take_in(uri, sighting), self)
 
         try:
             self.strip.show_end(await self._bridge.watch_resource(self._server, uri, plan, on_sight))
         except UserError as exc:
             self.strip.show_end(str(exc))
+
+    async def _take_in(self, uri: str, sighting: Sighting) -> None:
+        outcome = sighting.outcome
+        is_read = outcome.kind is OutcomeKind.RESULT
+        contents = await self._bridge.work(digest_read, outcome.answer) if is_read else ()
+        reading = self._keep(uri, outcome, contents)
+        if self.uri != uri:
+            return  # the watch ended meanwhile, and says so
+        was, self._ended_as = self._ended_as, outcome.kind
+        has_changed = was is not None and (reading.is_changed or was is not outcome.kind)
+        self._changes += has_changed
+        self.strip.show_looks(sighting.number, self._changes, sighting.at_ns)
+        if has_changed:
+            self.change_seen.emit(uri)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
         """Also one that was cancelled before it began has to be told."""
@@ -122,7 +137,6 @@ class ResourceWatch(QWidget):
         if task.cancelled():
             self.strip.show_end("Stopped.")
         self._show_which()
-        self.changed.emit()
 
     def _show_which(self) -> None:
         """Only where it is not the one that is chosen."""

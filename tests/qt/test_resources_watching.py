@@ -1,0 +1,155 @@
+"""A resource that is read again and again, and what was seen of it."""
+
+from __future__ import annotations
+
+from inspector.engine.contents import Content, ContentKind
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.engine.watching import Sighting, WatchPlan
+from inspector.qt.models.diffrows import Column
+from inspector.qt.panels.resources.panel import ResourcesPanel
+from inspector.qt.panels.resources.readings import Readings
+from inspector.traffic.compare.texts import compare_texts
+from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.offering_stage import open_resources
+from tests.qt.resources_stage import go_to, offered, read, read_aside
+
+RESULT = CallOutcome(OutcomeKind.RESULT, 1, b"{}")
+REFUSED = CallOutcome(OutcomeKind.RPC_ERROR, 1, b"{}", summary="gone")
+
+
+def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
+    """Begin, and wait for the first look."""
+    go_to(panel, uri)
+    panel.watching.start(WatchPlan(1))
+    lens.until(lambda: "1 look" in panel.watching.strip.words())
+
+
+def test_watch_reads_every_so_often_and_shows_what_changed_until_it_is_stopped(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "counter://it")
+    lens.do("resource.watch")
+    strip = panel.watching.strip
+    assert strip.plan().interval == 5
+    strip.interval.setValue(0.1)
+    assert strip.plan().interval == 1, "a server is not asked more often than once a second"
+    lens.press("Watch", strip)
+    lens.until(lambda: "1 look, 0 changes" in strip.words())
+    assert panel.reading.content.text.shown_text() == "count\n0\nend"
+    read_aside(lens, "do://touch")
+    lens.until(lambda: "1 change ·" in strip.words())
+    assert panel.reading.content.text.shown_text() == "count\n1\nend"
+    lens.press("Changes", panel.reading)
+    model = panel.reading.changes.model
+    lens.until(lambda: model.rowCount())
+    cells = [model.index(model.changes()[0], column).data().split() for column in (Column.LEFT, Column.RIGHT)]
+    assert cells == [["2", "0"], ["2", "1"]]
+    looks = strip.words().split(",")[0]
+    lens.until(lambda: strip.words().split(",")[0] != looks)
+    assert "unchanged since" in words_on(panel)
+    assert panel.reading.changes.isVisibleTo(panel), "the latest change can still be looked at"
+    lens.press("Stop", strip)
+    lens.until(lambda: "Stopped." in strip.words())
+    asked = len(lens.sent("resources/read"))
+    read(lens, panel)
+    assert len(lens.sent("resources/read")) == asked + 1, "nobody else reads any more"
+
+
+def test_watch_goes_on_beside_what_is_looked_at_and_marks_what_is_new(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    lens.do("resource.watch")
+    watch(lens, panel, "counter://it")
+    go_to(panel, "file:///home/ada/notes.md")
+    assert "Watching counter://it" in words_on(panel.watching)
+    lens.do("resource.watch")
+    assert panel.watching.isVisibleTo(panel), "a watch is not hidden"
+    read_aside(lens, "do://touch")
+    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    assert panel.lists.resources.mark_of("counter://it") == "changed"
+    assert panel.reading.reading is None, "what is looked at is another one"
+    go_to(panel, "counter://it")
+    assert panel.lists.resources.mark_of("counter://it") == ""
+    assert panel.reading.content.text.shown_text() == "count\n1\nend"
+    assert "It changed since it was read" not in words_on(panel.reading)
+    assert "Watching" not in words_on(panel.watching)
+
+
+def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    watch(lens, panel, "counter://it")
+    lens.do("server.disconnect")
+    lens.until(lambda: "The server is" in panel.watching.strip.words())
+    assert panel.watching.uri == ""
+    lens.until(lambda: not panel.watching.strip.watch_action.isEnabled())
+
+
+def test_watch_that_is_stopped_before_it_began_has_an_end(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "counter://it")
+    panel.watching.start(WatchPlan(1))
+    panel.watching.stop()
+    lens.until(lambda: panel.watching.strip.words() == "Stopped.")
+    assert not lens.sent("resources/read")
+
+
+def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
+    text = "\n".join(f"| {row} | x |" for row in range(500))
+    long = {"uri": "x://long", "mimeType": "text/markdown", "text": text}
+    script = {"resources": [{"uri": "x://long", "name": "long"}], "contents": {"x://long": [long]}}
+    panel = open_resources(lens, offered(**script))
+    read(lens, panel, "x://long")
+    lens.press("Text", panel.reading)
+    bar = panel.reading.content.text._code.verticalScrollBar()
+    bar.setValue(200)
+    reading = read(lens, panel)
+    assert not reading.is_changed
+    assert bar.value() == 200
+    assert panel.reading.content.text.isVisibleTo(panel)
+
+
+# ------------------------------------------------------------------ what was read so far
+
+
+def content(words: str) -> tuple[Content, ...]:
+    return (Content(ContentKind.TEXT, words.encode()),)
+
+
+def test_the_change_before_is_remembered_over_looks_that_saw_none_and_over_errors() -> None:
+    readings = Readings()
+    first = readings.keep("x", RESULT, content("a"), 1)
+    assert (first.is_changed, first.before, first.same_since) == (False, None, 1)
+    changed = readings.keep("x", RESULT, content("b"), 2)
+    assert (changed.is_changed, changed.before, changed.before_at) == (True, content("a"), 1)
+    same = readings.keep("x", RESULT, content("b"), 3)
+    assert (same.is_changed, same.before, same.same_since) == (False, content("a"), 2)
+    assert same.contents is changed.contents
+    failed = readings.keep("x", REFUSED, (), 4)
+    assert (failed.is_changed, failed.contents) == (False, ())
+    back = readings.keep("x", RESULT, content("b"), 5)
+    assert (back.is_changed, back.before, back.same_since) == (False, content("a"), 2)
+    other = readings.keep("x", RESULT, content("c"), 6)
+    assert (other.is_changed, other.before, other.before_at) == (True, content("b"), 5)
+
+
+# ------------------------------------------------------------------ a tool that is watched
+
+
+def answer(number: int) -> CallOutcome:
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":%d}}}' % number
+    return CallOutcome(OutcomeKind.RESULT, 1, raw)
+
+
+def test_tab_that_is_looked_at_stays_and_the_latest_change_with_it(lens: Lens) -> None:
+    result = lens.connect(scripted()).call_view.result
+    result_of = [answer(1), answer(2)]
+    diff = compare_texts(result_of[0].answer, result_of[1].answer)
+    lens.run(result.show_sighting(Sighting(1, 1, result_of[0])))
+    result.tabs.setCurrentWidget(result.whole)
+    lens.run(result.show_sighting(Sighting(2, 2, result_of[1], result_of[0], True, diff, 1)))
+    assert result.tabs.currentWidget() is result.whole
+    assert '"n": 2' in result.whole.shown_text()
+    result.tabs.setCurrentWidget(result.changes)
+    lens.run(result.show_sighting(Sighting(3, 3, result_of[1], result_of[1], False, None, 1)))
+    assert result.tabs.currentWidget() is result.changes
+    assert result.change_badge.text == "same as before"
+    lens.run(result.show_sighting(Sighting(1, 4, result_of[0])))
+    assert result.tabs.currentWidget() is result.structured, "a new watch has no change yet"
