@@ -16,7 +16,7 @@ from inspector.engine.flavours import Flavour, looks_like_json, said_flavour
 from inspector.engine.tables import Table, read_table
 from inspector.protocol.jsonrpc import read
 from inspector.traffic.decode.decoding import DecodingKind
-from inspector.traffic.decode.files import readable, recognised
+from inspector.traffic.decode.files import KNOWN_TYPES, readable, recognised
 
 _MOST_TABLE = 32 * 1024 * 1024
 
@@ -169,7 +169,7 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     found = recognised(data, "")
     kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
     if found is None or found.kind not in kinds or found.data != data:
-        is_said = mime_type.startswith(("image/", "audio/"))
+        is_said = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
         problem = f"it is said to be {mime_type}, and does not begin like one" if is_said else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type

@@ -1,6 +1,6 @@
 """One thing that a server gave, shown by its kind: text, Markdown, JSON, a table, a picture, bytes.
 
-Everything in it is a stranger's. Nothing is loaded, followed or run; a sound is saved, not played.
+Everything in it is a stranger's. Nothing is loaded, followed or run; a sound is played on demand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.bytesbody import BytesBody
 from inspector.qt.widgets.csvtable import CsvTable
-from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.jsonview import MAX_COPIED, JsonView
 from inspector.qt.widgets.labels import Muted
@@ -27,6 +26,7 @@ from inspector.qt.widgets.markdownview import MarkdownView
 from inspector.qt.widgets.picture import Picture, read_picture
 from inspector.qt.widgets.savebody import BodySaver
 from inspector.qt.widgets.segments import Segments
+from inspector.qt.widgets.soundview import SoundView
 
 
 class Form(IntEnum):
@@ -61,6 +61,8 @@ _ENDINGS = {
     "audio/wav": "wav",
     "audio/mpeg": "mp3",
     "audio/ogg": "ogg",
+    "audio/flac": "flac",
+    "audio/mp4": "m4a",
     "application/pdf": "pdf",
     "application/zip": "zip",
 }
@@ -98,7 +100,7 @@ class ContentView(QWidget):
         self._markdown: MarkdownView | None = None
         self._table: CsvTable | None = None
         self._picture: Picture | None = None
-        self._sound: EmptyState | None = None
+        self._sound: SoundView | None = None
         self.copy_action = self._action("copy", "Copy", self.copy)
         self.save_action = self._action("save", "Save…", self.save)
         self.open_action = self._action("resource", "Open", self._on_open)
@@ -205,12 +207,11 @@ class ContentView(QWidget):
         self._facts.setText(f"{self._content.mime_type} · {read.words}")
         self._show(self._picture)
 
-    def _sound_page(self) -> EmptyState:
+    def _sound_page(self) -> SoundView:
         if self._sound is None:
-            self._sound = EmptyState(self._theme)
+            self._sound = SoundView(self._theme, self.save_action)
             self._pages.addWidget(self._sound)
-        words = f"{self._content.mime_type}, {size(len(self._content.data))}. Save it to listen to it."
-        self._sound.show_empty("save", "A sound", words, [self.save_action])
+        self._sound.set_sound(self._content.data, self._content.mime_type, ending(self._content))
         return self._sound
 
     def _on_form_chosen(self, index: int) -> None:

@@ -20,11 +20,15 @@ _MAGIC = (
     (b"ID3", _AUDIO, "MP3 sound", "audio/mpeg"),
     (b"\xff\xfb", _AUDIO, "MP3 sound", "audio/mpeg"),
     (b"\xff\xf3", _AUDIO, "MP3 sound", "audio/mpeg"),
+    (b"\xff\xf2", _AUDIO, "MP3 sound", "audio/mpeg"),
     (b"OggS", _AUDIO, "Ogg sound", "audio/ogg"),
+    (b"fLaC", _AUDIO, "FLAC sound", "audio/flac"),
     (b"%PDF-", _BINARY, "PDF document", "application/pdf"),
     (b"PK\x03\x04", _BINARY, "Zip archive", "application/zip"),
 )
 _RIFF = {b"WEBP": (_IMAGE, "WebP image", "image/webp"), b"WAVE": (_AUDIO, "WAV sound", "audio/wav")}
+# Types of which we know how they begin.
+KNOWN_TYPES = frozenset(mime_type for _, _, _, mime_type in _MAGIC) | {"image/webp", "audio/wav", "audio/mp4"}
 _GZIP = b"\x1f\x8b\x08"
 _SVG = re.compile(
     r"\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<!--.{0,2000}?-->\s*)?(?:<!DOCTYPE[^>]{0,300}>\s*)?<svg\b", re.DOTALL
@@ -47,6 +51,8 @@ def _known_file(data: bytes, step: str) -> Found | None:
     if data[:4] == b"RIFF" and data[8:12] in _RIFF:
         kind, name, mime_type = _RIFF[data[8:12]]
         return _file(data, step, kind, name, mime_type)
+    if data[4:11] == b"ftypM4A":
+        return _file(data, step, _AUDIO, "MPEG-4 sound", "audio/mp4")
     for magic, kind, name, mime_type in _MAGIC:
         if data.startswith(magic) and len(data) > len(magic) + 8:
             return _file(data, step, kind, name, mime_type)

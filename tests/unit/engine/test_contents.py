@@ -76,6 +76,20 @@ def test_picture_is_what_its_bytes_are_whatever_is_said_of_it() -> None:
     assert "does not begin like one" in content.problem
 
 
+@pytest.mark.parametrize(
+    ("data", "mime_type"),
+    [(b"fLaC" + bytes(40), "audio/flac"), (b"\0\0\0\x20ftypM4A " + bytes(40), "audio/mp4")],
+)
+def test_sounds_are_recognised_by_how_they_begin(data: bytes, mime_type: str) -> None:
+    content = blob(data, "application/octet-stream")
+    assert (content.kind, content.mime_type) == (ContentKind.SOUND, mime_type)
+
+
+def test_nothing_is_said_against_a_type_of_which_the_beginning_is_not_known() -> None:
+    assert blob(b"\x00\x01", "audio/amr").problem == ""
+    assert "does not begin like one" in blob(b"\x00\x01", "audio/flac").problem
+
+
 def test_everything_is_kept_also_of_a_long_text() -> None:
     long = "line ä\n" * 1_000_000
     (content,) = digest_read(answer({"contents": [{"uri": "x://y", "text": long}]}))
