@@ -13,6 +13,7 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.views import ServerStatus, ServerView
+from inspector.session.asking import responder_of
 from inspector.session.client import Client
 from inspector.session.connect import make_answerers, make_profile, make_routes
 from inspector.session.route import Answerer
@@ -44,10 +45,9 @@ class Server:
         settings = _with_own_timeouts(settings, entry)
         answerers = {**make_answerers(entry), **(answerers or {})}
         routes = make_routes(entry, answerers, guard, clock, settings)
-        self.session = Session(routes, Recorder(log, entry.name, clock), settings, answerers)
-        self.client = Client(
-            self.session, make_profile(answerers).capabilities, answerers, settings.most_pages
-        )
+        responder = responder_of(answerers)
+        self.session = Session(routes, Recorder(log, entry.name, clock), settings, responder)
+        self.client = Client(self.session, make_profile(answerers).capabilities, settings.most_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None

@@ -113,7 +113,7 @@ class Rounds:
         if self._method not in MAY_ASK:
             return Invalid(f"a result of {self._method} must not ask for input")
         if self._round == self._most_rounds:
-            return Invalid(f"it asks for input again after {self._most_rounds} rounds")
+            return Invalid(f"the server asked {self._most_rounds} times in a row and asks again")
         try:
             requests, state = _requests(result), _state(result)
         except ValueError as exc:
@@ -160,11 +160,19 @@ def _state(result: JSONObject) -> str | None:
 
 def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
     """Why the server must not ask this of a client with these capabilities; "" when it may."""
-    check = _CHECKS.get(request.method)
-    if check is None:
+    if request.method not in _CHECKS:
         return f"it asks for {_shown(request.method)}, which cannot be asked for inside a result"
-    missing = check(request.params, capabilities)
+    missing = missing_for(request, capabilities)
     return f"it asks for {request.method}, and the request did not declare {missing}" if missing else ""
+
+
+def missing_for(request: InputRequest, capabilities: JSONObject) -> str:
+    """The capability that asking this needs and that we did not declare; "" when there is none missing.
+
+    What cannot be asked at all is missing under the name of its method.
+    """
+    check = _CHECKS.get(request.method)
+    return request.method if check is None else check(request.params, capabilities)
 
 
 def _missing_for_elicitation(params: JSONObject, capabilities: JSONObject) -> str:

@@ -1,48 +1,81 @@
-"""Composes our answers to what a server asks of us. There is always one, whatever goes wrong."""
+"""Composes our answers to requests of a server. There is always one, whatever goes wrong."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
-from inspector.base.errors import LocalProtocolError, RpcError
+from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, RpcError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.protocol.asking import read_question
 from inspector.protocol.connection import Connection
 from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RequestId
-from inspector.session.route import Answerer
+from inspector.protocol.rounds import missing_for
+from inspector.protocol.types import InputRequest
+from inspector.session.asking import OWN, Asking
+from inspector.session.desk import Desk
 
 _log = logging.getLogger(__name__)
 
 
+def asked_by(request: Message) -> InputRequest:
+    """A request as the question that it is. One that cannot be read asks nothing, and is refused as such."""
+    try:
+        return InputRequest(request.method, request.params, request.body())
+    except JSONProblem:
+        return InputRequest(request.method, {}, {})
+
+
 async def compose_answer(
-    request: Message, connection: Connection, answerers: Mapping[str, Answerer]
+    request: Message, asking: Asking, connection: Connection, desk: Desk, declared: JSONObject
 ) -> Message | None:
-    """The message to send; None when the server took its request back meanwhile."""
+    """The message to send; None when no answer is wanted any more. `declared` is what we said we can."""
     assert request.id is not None
     try:
-        return await _compose(request, request.id, connection, answerers)
+        return await _compose(request, request.id, asking, connection, desk, declared)
     except LocalProtocolError:
         return None
 
 
 async def _compose(
-    request: Message, id: RequestId, connection: Connection, answerers: Mapping[str, Answerer]
-) -> Message:
-    answerer = _pong if request.method == "ping" else answerers.get(request.method)
-    if answerer is None:
-        text = f"We do not offer {request.method}: no such capability was declared"
-        return connection.refuse(id, METHOD_NOT_FOUND, text)
+    request: Message, id: RequestId, asking: Asking, connection: Connection, desk: Desk, declared: JSONObject
+) -> Message | None:
+    fault = _fault_of_frame(request)
+    if request.method == "ping" and fault is None:
+        return connection.answer(id, {})
+    if fault := fault or _fault_of(asking, declared):
+        desk.refuse(asking, fault.message)
+        return connection.refuse(id, fault.code, fault.message)
     try:
-        result = await answerer(request.params)
+        return connection.answer(id, (await desk.ask_own(asking, id))[OWN])
     except RpcError as exc:
         return connection.refuse(id, exc.code, exc.message, exc.data)
-    except JSONProblem as exc:
-        return connection.refuse(id, INVALID_PARAMS, f"The params cannot be read: {exc}")
+    except (ConnectionLost, RequestCancelled):
+        return None
+    except LocalProtocolError:
+        raise
     except Exception:
         _log.exception("could not answer %s", request.method)
         return connection.refuse(id, INTERNAL_ERROR, "Internal error")
-    return connection.answer(id, result)
 
 
-async def _pong(params: JSONObject) -> JSONObject:
-    return {}
+def _fault_of_frame(request: Message) -> RpcError | None:
+    try:
+        request.body()
+    except JSONProblem as exc:
+        return RpcError(INVALID_PARAMS, f"The params cannot be read: {exc}")
+    return None
+
+
+def _fault_of(asking: Asking, declared: JSONObject) -> RpcError | None:
+    """Why it is not to be asked."""
+    question = asking.questions[OWN]
+    method, missing = question.method, missing_for(question, declared)
+    if missing:
+        if "." in missing:
+            return RpcError(INVALID_PARAMS, f"We do not offer that in {method}: {missing} was not declared")
+        return RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: no such capability was declared")
+    try:
+        read_question(method, question.source.get("params"), asking.revision)
+    except ValueError as exc:
+        return RpcError(INVALID_PARAMS, f"Invalid params of {method}: {exc}")
+    return None

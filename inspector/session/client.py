@@ -36,14 +36,14 @@ from inspector.protocol.types import (
 )
 from inspector.session.answers import result_of
 from inspector.session.changes import Changes
+from inspector.session.inquiry import Inquiry
 from inspector.session.lists import list_all
 from inspector.session.mirroring import Mirroring
 from inspector.session.rawsend import RawSent
-from inspector.session.rounds import Concluded, answer_all, run_rounds
-from inspector.session.route import Answerer
+from inspector.session.rounds import Concluded, run_rounds
 from inspector.session.session import Session
 from inspector.session.taskcalls import TaskCalls
-from inspector.session.waiting import Exchange, OnProgress
+from inspector.session.waiting import Exchange, HumanTime, OnProgress
 from inspector.transport.base import Headers
 
 _HEADER_MISMATCH = -32020
@@ -52,22 +52,17 @@ _HEADER_MISMATCH = -32020
 class Client:
     """Typed calls on a session, alike in both eras.
 
-    `capabilities` are those that we declare; `answerers` answer what a server asks inside a result.
+    `capabilities` are those that we declare. A `human` that is given is told how long a call waited for
+    answers of ours.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        capabilities: JSONObject,
-        answerers: Mapping[str, Answerer],
-        most_pages: int,
-    ) -> None:
+    def __init__(self, session: Session, capabilities: JSONObject, most_pages: int) -> None:
         self._session = session
         self._capabilities = capabilities
-        self._answerers = answerers
         self._most_pages = most_pages
         self._mirroring = Mirroring()
         self._subscribed: dict[str, None] = {}
+        self._task_ids: tuple[str, ...] = ()
         self._log_level = ""
         self.changes = Changes(session)
         self.tasks = TaskCalls(session, lambda: self._capabilities, self._answer_task, most_pages)
@@ -105,6 +100,7 @@ class Client:
         on_progress: OnProgress | None = None,
         as_task: bool = False,
         meta: JSONObject | None = None,
+        human: HumanTime | None = None,
     ) -> Concluded:
         """Call a tool; gives the answer as it came, a result or an error. It may have become a task.
 
@@ -119,7 +115,7 @@ class Client:
 
         async def call() -> Concluded:
             headers = self._mirroring.headers_for(name, arguments) if self._mirrors_arguments else ()
-            return await self._operate("tools/call", params, timeout, on_progress, headers, as_task)
+            return await self._operate("tools/call", params, timeout, on_progress, headers, as_task, human)
 
         done = await call()
         if self._mirrors_arguments and _is_header_mismatch(done.exchange):
@@ -138,15 +134,18 @@ class Client:
         items, malformed = read_items(result_of(done.exchange.answer).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
-    async def ask_resource(self, uri: str) -> Concluded:
+    async def ask_resource(self, uri: str, human: HumanTime | None = None) -> Concluded:
         """Read a resource; gives the answer as it came, a result or an error."""
         self._require("resources/read")
-        return await self._operate("resources/read", {"uri": uri})
+        return await self._operate("resources/read", {"uri": uri}, human=human)
 
-    async def ask_prompt(self, name: str, arguments: Mapping[str, str]) -> Concluded:
+    async def ask_prompt(
+        self, name: str, arguments: Mapping[str, str], human: HumanTime | None = None
+    ) -> Concluded:
         """Get a prompt; gives the answer as it came."""
         self._require("prompts/get")
-        return await self._operate("prompts/get", {"name": name, "arguments": dict(arguments)})
+        params: JSONObject = {"name": name, "arguments": dict(arguments)}
+        return await self._operate("prompts/get", params, human=human)
 
     async def _operate(
         self,
@@ -156,6 +155,7 @@ class Client:
         on_progress: OnProgress | None = None,
         headers: Headers = (),
         as_task: bool = False,
+        human: HumanTime | None = None,
     ) -> Concluded:
         capabilities = self.tasks.declared() if as_task else self._capabilities
 
@@ -168,14 +168,16 @@ class Client:
                 headers=headers,
                 capabilities=capabilities,
                 log_level=self._log_level,
+                human=human,
             )
 
         if self._agreement.era is Era.HANDSHAKE:
             return Concluded(await send(params))
-        return await run_rounds(Rounds(method, params, capabilities), params, send, self._answerers)
+        inquiry = Inquiry(self._session.conversation, human)
+        return await run_rounds(Rounds(method, params, capabilities), params, send, inquiry)
 
     async def _answer_task(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
-        return await answer_all(asked, self._answerers)
+        return await Inquiry(self._session.conversation, task_id=id).ask(asked)
 
     def _with_task(self, done: Concluded) -> Concluded:
         if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
@@ -254,6 +256,12 @@ class Client:
         self._subscribed.pop(uri, None)
         self._listen()
 
+    def hear_of_tasks(self, ids: tuple[str, ...]) -> None:
+        """Hear of changes of these tasks and of no others, where that must be asked for."""
+        if ids != self._task_ids:
+            self._task_ids = ids
+            self._listen()
+
     def resume(self) -> None:
         """The connection is new: hear of changes again, of those too that were subscribed to before."""
         if self._agreement.era is Era.HANDSHAKE and self._subscribed:
@@ -282,7 +290,13 @@ class Client:
             prompts=_tells_of_changes(offered.get("prompts")),
             resources=_tells_of_changes(offered.get("resources")),
             uris=tuple(self._subscribed),
+            tasks=self._task_ids if self._offers_tasks else (),
         )
+
+    @property
+    def _offers_tasks(self) -> bool:
+        agreement = self._agreement
+        return not missing_capability("notifications/tasks", agreement.capabilities, agreement.revision)
 
     # -------------------------------------------------------------- what may be sent
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from inspector.base.errors import (
     ConnectionLost,
@@ -16,6 +17,7 @@ from inspector.base.errors import (
     RequestTimedOut,
     UserError,
 )
+from inspector.base.jsonvalue import JSONObject
 from inspector.config.settings import Settings
 from inspector.protocol.connection import (
     Answered,
@@ -25,14 +27,26 @@ from inspector.protocol.connection import (
     Notified,
     Progressed,
     Uninvited,
+    Withdrawn,
 )
-from inspector.protocol.jsonrpc import Message, RequestId
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, items_of
 from inspector.protocol.listen import LISTEN, Filter, listen_params
-from inspector.session.answering import compose_answer
+from inspector.protocol.tasks import related_task
+from inspector.protocol.types import InputRequest
+from inspector.session.answering import asked_by, compose_answer
+from inspector.session.asking import OWN, Asking, Responder
+from inspector.session.desk import Desk
 from inspector.session.frames import read_frame, sizes_of
 from inspector.session.hearing import Hearing
-from inspector.session.route import Answerer
-from inspector.session.waiting import NO_LIMIT, Exchange, Limits, OnProgress, Waiter, WaitingRoom
+from inspector.session.waiting import (
+    NO_LIMIT,
+    Exchange,
+    HumanTime,
+    Limits,
+    OnProgress,
+    Waiter,
+    WaitingRoom,
+)
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import PLAIN, Envelope, FramesReceived, RequestFailed, Transport
@@ -47,7 +61,8 @@ _GRACE_FOR_NOTICES = 0.5
 class Conversation:
     """Begins with a wire that is not opened yet. `is_agreed` once both sides have agreed on a revision.
 
-    `on_notified` gets every notification that is not about a request of ours.
+    `declared` are the capabilities that we declare on it. `on_notified` gets every notification that is not
+    about a request of ours.
     """
 
     def __init__(
@@ -55,17 +70,19 @@ class Conversation:
         transport: Transport,
         recorder: Recorder,
         settings: Settings,
-        answerers: Mapping[str, Answerer],
+        responder: Responder,
+        declared: JSONObject,
         tasks: TaskScope,
         on_notified: Callable[[Message], None],
     ) -> None:
         self.connection = Connection()
         self.waiting = WaitingRoom()
+        self.desk = Desk(responder, self.waiting)
         self.is_agreed = False
         self.recorder = recorder
         self._transport: Transport | None = transport
         self._settings = settings
-        self._answerers = answerers
+        self.declared = declared
         self._tasks = tasks
         self._on_notified = on_notified
         self._notices = TaskScope()
@@ -90,8 +107,10 @@ class Conversation:
 
     def fail(self, summary: str, next_step: str) -> None:
         """Nothing will be answered any more."""
+        error = ConnectionLost(summary, next_step)
         self.connection.drain()
-        self.waiting.fail_all(ConnectionLost(summary, next_step))
+        self.waiting.fail_all(error)
+        self.desk.close(error)
 
     def leave(self) -> Transport | None:
         """The wire, to be closed; None when that was done before. Nothing is sent from now on."""
@@ -115,9 +134,10 @@ class Conversation:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         envelope: Envelope = PLAIN,
+        human: HumanTime | None = None,
     ) -> Exchange:
         """Send a request that the connection made, and wait for its answer."""
-        waiter = self.waiting.enter(request, self.limits(timeout), on_progress)
+        waiter = self.waiting.enter(request, self.limits(timeout), on_progress, human)
         try:
             return await waiter.wait(self.send(request, envelope))
         except (UserError, asyncio.CancelledError) as exc:
@@ -150,6 +170,9 @@ class Conversation:
         """Keep the books of a message that was written by hand and is about to be sent. Gives those who
         wait for the answers to the requests in it; an older request with the same id waits no longer."""
         requests = self.connection.adopt(message)
+        for item in items_of(message):
+            if item.kind.is_answer and item.id is not None:
+                self.desk.answered_by_hand(item.id)
         for request in requests:
             assert request.id is not None
             self.recorder.given_up(request.id)
@@ -167,6 +190,8 @@ class Conversation:
         """Record a message, put it on the wire, and give its row."""
         wire = self.wire
         row = self.recorder.sent(message)
+        if message.kind is Kind.REQUEST:
+            self.waiting.sent(message, self.recorder.operation(row))
         # `replace` would take five times as long, for every message.
         await wire.send(message, Envelope(envelope.revision, envelope.headers, row))
         return row
@@ -202,12 +227,12 @@ class Conversation:
     def receive(self, event: FramesReceived) -> list[Message]:
         """Record frames and act on them; gives them as messages."""
         messages = [read_frame(frame, event.request) for frame in event.frames]
-        self.recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
+        rows = self.recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
         receive = self.connection.receive
-        for message in messages:
+        for row, message in zip(rows, messages, strict=True):
             try:
                 for happening in receive(message):
-                    self._dispatch(happening, event.request)
+                    self._dispatch(happening, row, event.request)
             except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
                 _log.exception("could not handle %s", message.kind.name)
         return messages
@@ -216,7 +241,7 @@ class Conversation:
         self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
         self.waiting.failed(event.request, event.error)
 
-    def _dispatch(self, event: Event, carrier: RequestId | None = None) -> None:
+    def _dispatch(self, event: Event, row: int, carrier: RequestId | None = None) -> None:
         match event:
             case Notified():
                 self._take_notification(event.notification, carrier)
@@ -225,13 +250,15 @@ class Conversation:
                 self.recorder.note(RecordKind.LOCAL, text)
             case Answered(request, answer):
                 self._hearing.answered(request, answer)
-                self.waiting.answered(request, answer)
+                self.waiting.answered(request, answer, row)
             case Progressed():
                 self.waiting.progressed(event)
             case Asked(request):
-                self._tasks.spawn(f"answer {request.method}", self._answer(request))
+                self._tasks.spawn(f"answer {request.method}", self._answer(request, row))
+            case Withdrawn(id, reason):
+                self.desk.withdraw(id, reason)
             case _:
-                pass  # withdrawn and orphaned ones are in the log; nobody waits for them
+                pass  # orphaned answers are in the log; nobody waits for them
 
     def _take_notification(self, notification: Message, carrier: RequestId | None) -> None:
         """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
@@ -241,7 +268,16 @@ class Conversation:
                 self.waiting.ended(ended.id, RequestCancelled("The server ended the stream."))
         self._on_notified(notification)
 
-    async def _answer(self, request: Message) -> None:
-        answer = await compose_answer(request, self.connection, self._answerers)
+    async def _answer(self, request: Message, row: int) -> None:
+        question = asked_by(request)
+        asking = self.asking({OWN: question}, row, self.recorder.operation(row))
+        asking = replace(asking, task_id=related_task(question.params.get("_meta")))
+        answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
         if answer is not None:
             await self.send_quietly(answer)
+
+    def asking(self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None) -> Asking:
+        """What is asked by the frame of a row, on the way to what an operation of the log asks for."""
+        method, subject = ("", "") if operation is None else self.recorder.about(operation)
+        revision = self.connection.dialect.revision
+        return Asking(questions, revision, row, operation, method, subject)

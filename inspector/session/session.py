@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,16 @@ from inspector.protocol.dialect import dialect_for
 from inspector.protocol.handshake import Agreement, Ask
 from inspector.protocol.jsonrpc import Kind, Message
 from inspector.protocol.listen import Filter
+from inspector.session import pages
+from inspector.session.asking import Responder
 from inspector.session.conversation import Conversation
 from inspector.session.httpevents import record_http
+from inspector.session.inquiry import Inquiry
 from inspector.session.negotiator import Negotiator, WrongRoute
 from inspector.session.rawsend import RawSent, lines_of, send_raw
-from inspector.session.route import Answerer, Route
+from inspector.session.route import Route
 from inspector.session.state import SessionState, Status
-from inspector.session.waiting import Exchange, OnProgress
+from inspector.session.waiting import Exchange, HumanTime, OnProgress
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
@@ -54,6 +57,8 @@ _GRACE_FOR_NOTICES = 0.5
 class Session:
     """One server's connection. Can be connected again after it ended; `close` is the end of one life.
 
+    `responder` answers what the server asks.
+
     Signals:
         state_changed: Carries the new SessionState.
         notified: The server sent a notification; carries it.
@@ -64,7 +69,7 @@ class Session:
         routes: Sequence[Route],
         recorder: Recorder,
         settings: Settings,
-        answerers: Mapping[str, Answerer],
+        responder: Responder,
     ) -> None:
         self.state = SessionState()
         self.state_changed: Signal[SessionState] = Signal()
@@ -73,7 +78,7 @@ class Session:
         self._route = routes[0]
         self._recorder = recorder
         self._settings = settings
-        self._answerers = answerers
+        self._responder = responder
         self._talk: Conversation | None = None  # the latest
         self._tasks = TaskScope()
         self._strays: list[str] = []
@@ -128,7 +133,8 @@ class Session:
             route.make_transport(),
             self._recorder,
             self._settings,
-            self._answerers,
+            self._responder,
+            route.profile.capabilities,
             self._tasks,
             self.notified.emit,
         )
@@ -255,21 +261,27 @@ class Session:
         headers: Headers = (),
         capabilities: JSONObject | None = None,
         log_level: str = "",
+        human: HumanTime | None = None,
     ) -> Exchange:
         """Send a request and wait for its answer, a result or an error. `headers` are for HTTP.
 
-        `capabilities` and `log_level` are said about this request alone, where the era allows that.
+        `capabilities` and `log_level` are said about this request alone, where the era allows that. `human`
+        is told how long answers of ours were waited for meanwhile; the limits stand still then.
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
         """
-        talk = self._require_connected()
-        request = talk.connection.request(
-            method,
-            params,
-            progress=on_progress is not None,
-            capabilities=capabilities,
-            log_level=log_level,
-        )
-        return await talk.exchange(request, timeout, on_progress, Envelope(headers=headers))
+        inquiry = Inquiry(self.conversation, human)
+        while True:
+            talk = self.conversation()
+            request = talk.connection.request(
+                method,
+                params,
+                progress=on_progress is not None,
+                capabilities=capabilities,
+                log_level=log_level,
+            )
+            exchange = await talk.exchange(request, timeout, on_progress, Envelope(headers=headers), human)
+            if not await pages.are_done(exchange, talk, inquiry):
+                return exchange
 
     async def send_raw(
         self,
@@ -287,13 +299,13 @@ class Session:
         with UserError, unless `split` says to send each line as a frame of its own.
         Raises ConnectionLost when the server is not connected.
         """
-        talk = self._require_connected()
+        talk = self.conversation()
         frames = lines_of(raw, split=split) if self._route.is_process else [raw]
         return await send_raw(talk, frames, Envelope(headers=headers), resent_of, timeout)
 
     def next_id(self) -> int:
         """An id that was not used in this conversation, and is not given out again. Raises ConnectionLost."""
-        return self._require_connected().connection.next_id()
+        return self.conversation().connection.next_id()
 
     async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
         """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
@@ -317,7 +329,8 @@ class Session:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         return self._talk
 
-    def _require_connected(self) -> Conversation:
+    def conversation(self) -> Conversation:
+        """That which is led now. Raises ConnectionLost when the server is not connected."""
         if self.state.status is not Status.CONNECTED:
             raise ConnectionLost(
                 f"The server is not connected ({self.state.status.value}).", "Connect first."

@@ -28,24 +28,47 @@ class Limits:
 NO_LIMIT = Limits(math.inf, math.inf)
 
 
+@dataclass(slots=True)
+class HumanTime:
+    """How long a call waited for answers of ours, not of the server; what is asked at once counts once."""
+
+    seconds: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer; `row` is the request's number in the traffic log."""
+    """A request and its answer; `row` and `answer_row` are their numbers in the traffic log."""
 
     request: Message
     answer: Message
     row: int
+    answer_row: int | None = None
 
 
 class Waiter:
-    """One request: resolved with its answer, or failed. Whoever waits may begin late, or never."""
+    """One request: resolved with its answer, or failed. Whoever waits may begin late, or never.
 
-    def __init__(self, request: Message, limits: Limits, on_progress: OnProgress | None) -> None:
+    `operation` is what it belongs to in the log, once it was sent.
+    """
+
+    def __init__(
+        self,
+        request: Message,
+        limits: Limits,
+        on_progress: OnProgress | None,
+        human: HumanTime | None = None,
+    ) -> None:
         loop = asyncio.get_running_loop()
         self.request = request
         self.answer: asyncio.Future[Message] = loop.create_future()
         self.answer.add_done_callback(_hear)
         self.on_progress = on_progress
+        self.operation: int | None = None
+        self.answer_row: int | None = None
+        self._human = human
+        self._pauses = 0
+        self._paused_at = 0.0
+        self._is_over = False
         self._limits = limits
         self._started = self._heard = loop.time()
         self._timeout: asyncio.Timeout | None = None
@@ -61,9 +84,12 @@ class Waiter:
         """
         try:
             async with self._in_time():
-                return Exchange(self.request, row=await sending, answer=await self.answer)
+                row, answer = await sending, await self.answer
+                return Exchange(self.request, answer, row, self.answer_row)
         except TimeoutError:
             raise self._timed_out() from None
+        finally:
+            self._count_pause()
 
     async def wait_on(self) -> Message:
         """Wait for the answer to a request that was sent. Progress has counted since then."""
@@ -72,11 +98,49 @@ class Waiter:
                 return await self.answer
         except TimeoutError:
             raise self._timed_out() from None
+        finally:
+            self._count_pause()
 
     def _in_time(self) -> asyncio.Timeout:
-        is_limited = self._limits is not NO_LIMIT
+        is_limited = self._limits is not NO_LIMIT and not self._pauses
         self._timeout = asyncio.timeout_at(self._due() if is_limited else None)
         return self._timeout
+
+    # -------------------------------------------------------------- while it is our turn
+
+    def pause(self) -> None:
+        """The limits stand still, until `unpause` was called as often."""
+        if self._pauses == 0:
+            self._paused_at = asyncio.get_running_loop().time()
+            self._reschedule(None)
+        self._pauses += 1
+
+    def unpause(self) -> None:
+        self._pauses -= 1
+        if self._pauses:
+            return
+        now = asyncio.get_running_loop().time()
+        paused = now - self._paused_at
+        self._started += paused
+        self._heard = min(now, self._heard + paused)
+        if not self._is_over:
+            self._add_human(paused)
+            if self._limits is not NO_LIMIT:
+                self._reschedule(self._due())
+
+    def _count_pause(self) -> None:
+        """It is over, perhaps in the middle of a pause."""
+        self._is_over = True
+        if self._pauses:
+            self._add_human(asyncio.get_running_loop().time() - self._paused_at)
+
+    def _add_human(self, seconds: float) -> None:
+        if self._human is not None:
+            self._human.seconds += seconds
+
+    def _reschedule(self, when: float | None) -> None:
+        if self._timeout is not None and not self._timeout.expired() and not self._is_over:
+            self._timeout.reschedule(when)
 
     def _due(self) -> float:
         return min(self._heard + self._limits.idle, self._started + self._limits.total)
@@ -107,12 +171,18 @@ class WaitingRoom:
         self._waiters: dict[RequestId, Waiter] = {}
         self._superseded: list[Message] = []
 
-    def enter(self, request: Message, limits: Limits, on_progress: OnProgress | None) -> Waiter:
+    def enter(
+        self,
+        request: Message,
+        limits: Limits,
+        on_progress: OnProgress | None,
+        human: HumanTime | None = None,
+    ) -> Waiter:
         assert request.id is not None
         if request.id in self._waiters:
             self._superseded.append(self._waiters[request.id].request)
             self.ended(request.id, _superseded(request.id))
-        waiter = Waiter(request, limits, on_progress)
+        waiter = Waiter(request, limits, on_progress, human)
         self._waiters[request.id] = waiter
         return waiter
 
@@ -126,9 +196,21 @@ class WaitingRoom:
             del self._waiters[request.id]
             waiter.answer.cancel()
 
-    def answered(self, request: Message, answer: Message) -> None:
+    def sent(self, request: Message, operation: int | None) -> None:
+        """A request is about to be sent, and belongs to this operation of the log."""
+        waiter = self._of(request)
+        if waiter is not None:
+            waiter.operation = operation
+
+    def of_operation(self, operation: int | None) -> list[Waiter]:
+        """Those that wait for this operation; all of them for None."""
+        waiters = [waiter for waiter in self._waiters.values() if not waiter.answer.done()]
+        return [each for each in waiters if operation is None or each.operation == operation]
+
+    def answered(self, request: Message, answer: Message, row: int | None = None) -> None:
         waiter = self._waiters.get(request.id) if request.id is not None else None
         if waiter is not None and not waiter.answer.done():
+            waiter.answer_row = row
             waiter.answer.set_result(answer)
 
     def progressed(self, event: Progressed) -> None:

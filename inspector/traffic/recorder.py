@@ -82,15 +82,16 @@ class Recorder:
         at: int,
         sizes: Sequence[int] | None = None,
         exchange: int | None = None,
-    ) -> None:
-        """Frames that arrived together; `sizes` where a frame was not kept whole."""
-        wall, carrier = self.wall_of(at), self.http.row_of(exchange)
+    ) -> range:
+        """Frames that arrived together; `sizes` where a frame was not kept whole. Give their rows."""
+        row, wall, carrier = -1, self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
             row, asked = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
             if carrier >= 0:
                 self._log.rides_on(row, carrier)
             self._operations.frame(row, message, _IN, asked, carrier)
         self._log.publish()
+        return range(row + 1 - len(messages), row + 1)
 
     def stderr(self, lines: Iterable[bytes], at: int) -> None:
         wall = self.wall_of(at)
@@ -111,6 +112,14 @@ class Recorder:
             self._operations.given_up(row)
             self._log.give_up(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
             self._log.publish()
+
+    def operation(self, row: int) -> int | None:
+        """The first row of the operation that a row belongs to."""
+        return self._log.operation(row)
+
+    def about(self, row: int) -> tuple[str, str]:
+        """The method of a row, and its subject: a tool's name, a prompt's, a resource's URI."""
+        return self._log.method(row), self._log.subject(row)
 
     # --------------------------------------------------------------
 

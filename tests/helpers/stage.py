@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.settings import Settings
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
+from inspector.session.asking import responder_of
+from inspector.session.connect import make_profile
 from inspector.session.route import Answerer, Route
 from inspector.session.session import Session
 from inspector.session.state import SessionState
@@ -38,8 +41,10 @@ class Stage:
         self.session = self._make_session()
 
     def _make_session(self) -> Session:
-        route = Route(self._make_wire, lambda: self.negotiation(), PROFILE, is_process=True)
-        session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, self.answerers)
+        profile = replace(PROFILE, capabilities=make_profile(self.answerers).capabilities)
+        route = Route(self._make_wire, lambda: self.negotiation(), profile, is_process=True)
+        responder = responder_of(self.answerers)
+        session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, responder)
         session.state_changed.connect(self.states.append)
         return session
 

@@ -233,12 +233,12 @@ def test_the_tenth_round_is_the_last() -> None:
         assert isinstance(outcome, NeedInput)
         assert outcome.round == number
         play.retry({"who": YES})
-    assert reason(play.receive(ask(who=WHO))) == "it asks for input again after 10 rounds"
+    assert reason(play.receive(ask(who=WHO))) == "the server asked 10 times in a row and asks again"
 
 
 def test_the_limit_can_be_another() -> None:
     play = Rounds("tools/call", CALL, EVERYTHING, most_rounds=0)
-    assert reason(play.receive(ask(who=WHO))) == "it asks for input again after 0 rounds"
+    assert reason(play.receive(ask(who=WHO))) == "the server asked 0 times in a row and asks again"
 
 
 # ------------------------------------------------------------------ rule 7: caching

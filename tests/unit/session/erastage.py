@@ -13,6 +13,7 @@ from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Neg
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.probe import StatelessOnly
 from inspector.protocol.revisions import R5, Era, Revision
+from inspector.session.asking import Responder, responder_of
 from inspector.session.client import Client
 from inspector.session.route import Answerer, Route
 from inspector.session.session import Session
@@ -48,7 +49,7 @@ class EraStage:
         *,
         over_http: bool = False,
         capabilities: JSONObject | None = None,
-        answerers: Mapping[str, Answerer] | None = None,
+        responder: Responder | None = None,
     ) -> None:
         self.wire = EnvelopeWire()
         self.log = TrafficLog()
@@ -56,8 +57,9 @@ class EraStage:
         self._over_http = over_http
         self._profile = ClientProfile("lens", "Lens", "0", capabilities or {})
         route = Route(self._make_wire, self._negotiation, self._profile, closes_to_cancel=over_http)
-        self.session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, answerers or {})
-        self.client = Client(self.session, capabilities or {}, answerers or {}, 10)
+        recorder = Recorder(self.log, "srv", FakeClock())
+        self.session = Session([route], recorder, SETTINGS, responder or responder_of({}))
+        self.client = Client(self.session, capabilities or {}, 10)
 
     def _make_wire(self) -> EnvelopeWire:
         self.wire = EnvelopeWire()
@@ -135,8 +137,11 @@ async def connected(
     over_http: bool = False,
     capabilities: JSONObject | None = None,
     answerers: Mapping[str, Answerer] | None = None,
+    responder: Responder | None = None,
 ) -> AsyncIterator[EraStage]:
-    stage = EraStage(revision, over_http=over_http, capabilities=capabilities, answerers=answerers)
+    """`responder` answers what the server asks, or `answerers` do, by its method."""
+    responder = responder or responder_of(answerers or {})
+    stage = EraStage(revision, over_http=over_http, capabilities=capabilities, responder=responder)
     await stage.connect(**(offered or {}))
     try:
         yield stage

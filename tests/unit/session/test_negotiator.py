@@ -13,6 +13,7 @@ from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.probe import AUTO, LEGACY_FIRST, EraChoice, negotiation_for
 from inspector.protocol.revisions import R1, R3, R4, R5
+from inspector.session.asking import responder_of
 from inspector.session.route import Route
 from inspector.session.session import Session
 from inspector.session.state import Status
@@ -36,7 +37,7 @@ class Finding:
         self.log = TrafficLog()
         routes = [self._route(choice, way) for way in ways or (PROCESS,)]
         settings = Settings(connect_timeout=15, request_timeout=10)
-        self.session = Session(routes, Recorder(self.log, "srv", FakeClock()), settings, {})
+        self.session = Session(routes, Recorder(self.log, "srv", FakeClock()), settings, responder_of({}))
         self.connecting = asyncio.get_running_loop().create_task(self.session.connect())
 
     def _route(self, choice: EraChoice, way: str) -> Route:

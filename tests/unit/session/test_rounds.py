@@ -20,7 +20,11 @@ OFFERED: JSONObject = {"tools": {}, "prompts": {}, "resources": {}}
 CAPABILITIES: JSONObject = {"elicitation": {"form": {}}, "roots": {}}
 ACCEPT: JSONObject = {"action": "accept", "content": {"n": "Ann"}}
 ROOTS: JSONObject = {"roots": []}
-ASK: JSONObject = {"method": "elicitation/create", "params": {"message": "Name?"}}
+FORM: JSONObject = {"type": "object", "properties": {"n": {"type": "string"}}}
+ASK: JSONObject = {
+    "method": "elicitation/create",
+    "params": {"message": "Name?", "requestedSchema": FORM},
+}
 DONE: JSONObject = {"content": [{"type": "text", "text": "done"}]}
 
 
@@ -228,7 +232,7 @@ async def test_a_server_that_asks_for_ever_is_left_after_ten_rounds() -> None:
         call = stage.start(stage.client.call_tool("greet", {}))
         for _ in range(11):
             await stage.reply(**asks("s", who=ASK))
-        with pytest.raises(RemoteProtocolError, match="asks for input again after 10 rounds"):
+        with pytest.raises(RemoteProtocolError, match="the server asked 10 times in a row and asks again"):
             await call
         assert await stage.sends_nothing_more()
 
@@ -242,7 +246,7 @@ async def test_nothing_of_one_call_leaks_into_another() -> None:
         return await future
 
     def ask(message: str) -> JSONObject:
-        return {"method": "elicitation/create", "params": {"message": message}}
+        return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": FORM}}
 
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answer}

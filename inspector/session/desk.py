@@ -1,0 +1,132 @@
+"""What the server of one conversation asks and has no answer to yet.
+
+While something is asked, the limits of the call that waits for it stand still: a person may take their time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from inspector.base.errors import ConnectionLost, RequestCancelled, UserError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.protocol.jsonrpc import Message, RequestId
+from inspector.session.asking import Answers, Asking, AskingEnd, Responder
+from inspector.session.waiting import HumanTime, Waiter, WaitingRoom
+
+_CALL_ENDED = "The call that caused it has ended; the server may still want the answer."
+
+
+class Desk:
+    """Everything that is asked goes over it, whichever way the era asks."""
+
+    def __init__(self, responder: Responder, waiting: WaitingRoom) -> None:
+        self._responder = responder
+        self._waiting = waiting
+        self._open: dict[Asking, asyncio.Task[Answers]] = {}
+        self._own: dict[RequestId, Asking] = {}  # requests of the server's own
+        self._over: dict[Asking, UserError] = {}
+        self._lost: ConnectionLost | None = None
+
+    # -------------------------------------------------------------- asking
+
+    async def ask(self, asking: Asking, human: HumanTime | None = None) -> Answers:
+        """The answers to what a result asks. `human` is told how long that took.
+
+        Raises Refusal, and ConnectionLost when the server is gone meanwhile.
+        """
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            return await self._ask(asking)
+        finally:
+            if human is not None:
+                human.seconds += loop.time() - started
+
+    async def ask_own(self, asking: Asking, id: RequestId) -> Answers:
+        """The answer to a request of the server's own.
+
+        Raises likewise, and RequestCancelled when the server took it back, or the person has answered.
+        """
+        self._own[id] = asking
+        try:
+            with self._paused(asking):
+                return await self._ask(asking)
+        finally:
+            if self._own.get(id) is asking:
+                del self._own[id]
+
+    async def _ask(self, asking: Asking) -> Answers:
+        if self._lost is not None:
+            raise self._lost
+        # A task of its own: it can be ended while whoever waits for it goes on.
+        task = asyncio.get_running_loop().create_task(self._respond(asking), name="ask")
+        self._open[asking] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            error = self._over.pop(asking, None)
+            if error is None:
+                self._responder.ended(asking, AskingEnd.CALL_ENDED, "")
+            current = asyncio.current_task()
+            if error is None or (current is not None and current.cancelling()):
+                raise
+            raise error from None
+        finally:
+            del self._open[asking]
+
+    async def _respond(self, asking: Asking) -> Answers:
+        return await self._responder.respond(asking)
+
+    @contextmanager
+    def _paused(self, asking: Asking) -> Iterator[None]:
+        """The limits of the call that it is asked for stand still; of all calls, if nobody can tell."""
+        waiters = self._waiting.of_operation(asking.operation)
+        for waiter in waiters:
+            waiter.pause()
+            if asking.operation is not None:
+                self._tell_when_over(waiter, asking)
+        try:
+            yield
+        finally:
+            for waiter in waiters:
+                waiter.unpause()
+
+    def _tell_when_over(self, waiter: Waiter, asking: Asking) -> None:
+        def on_over(answer: asyncio.Future[Message]) -> None:
+            if asking in self._open and asking not in self._over:
+                self._responder.noted(asking, _CALL_ENDED)
+
+        waiter.answer.add_done_callback(on_over)
+
+    # -------------------------------------------------------------- without an answer
+
+    def refuse(self, asking: Asking, why: str) -> None:
+        """It cannot be asked: the person is only shown that it was, and why it was not answered."""
+        self._responder.ended(asking, AskingEnd.REFUSED, why)
+
+    def withdraw(self, id: RequestId, reason: str) -> None:
+        """The server took back what it asked."""
+        words = shorten(one_line(reason), 300)
+        self._end(self._own.get(id), AskingEnd.WITHDRAWN, words, RequestCancelled("The server took it back."))
+
+    def answered_by_hand(self, id: RequestId) -> None:
+        error = RequestCancelled("It was answered by hand.")
+        self._end(self._own.get(id), AskingEnd.BY_HAND, "The answer was written by hand.", error)
+
+    def close(self, error: ConnectionLost) -> None:
+        """The conversation is over."""
+        if self._lost is None:
+            self._lost = error
+            for asking in tuple(self._open):
+                self._end(asking, AskingEnd.SERVER_GONE, error.summary, error)
+
+    def _end(self, asking: Asking | None, end: AskingEnd, why: str, error: UserError) -> None:
+        task = self._open.get(asking) if asking is not None else None
+        if asking is None or task is None or task.done() or asking in self._over:
+            return
+        self._over[asking] = error
+        self._responder.ended(asking, end, why)
+        task.cancel()

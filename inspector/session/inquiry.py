@@ -1,0 +1,112 @@
+"""What is asked on the way to the outcome of one call, round by round."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from inspector.base.errors import RemoteProtocolError, RequestCancelled, UserError
+from inspector.base.jsonvalue import JSON
+from inspector.protocol.asking import read_question
+from inspector.protocol.revisions import Revision
+from inspector.protocol.rounds import MOST_ROUNDS
+from inspector.protocol.types import InputRequest, read_input_requests
+from inspector.session.asking import Answers, Asking, Refusal
+from inspector.session.conversation import Conversation
+from inspector.session.waiting import Exchange, HumanTime
+
+_log = logging.getLogger(__name__)
+
+
+class Inquiry:
+    """All rounds of one call. `conversation` gives that which is led now, or raises ConnectionLost.
+
+    The call is named by the row of its first request, whatever is sent after that.
+    """
+
+    def __init__(
+        self,
+        conversation: Callable[[], Conversation],
+        human: HumanTime | None = None,
+        *,
+        task_id: str = "",
+        operation: int | None = None,
+    ) -> None:
+        self._conversation = conversation
+        self._human = human
+        self._task_id = task_id
+        self._operation = operation
+        self.round = 0
+
+    async def ask(
+        self,
+        questions: Mapping[str, InputRequest],
+        exchange: Exchange | None = None,
+        *,
+        awaits_pages: bool = False,
+    ) -> Answers:
+        """The answers, each of them: a result has no place for the refusal of one.
+
+        Raises RequestCancelled when one was refused, RemoteProtocolError for what nobody can answer,
+        ConnectionLost when the server is gone meanwhile.
+        """
+        self.round += 1
+        talk, asking = self._asking(questions, exchange)
+        if fault := _fault_of(asking):
+            talk.desk.refuse(asking, fault)
+            raise RemoteProtocolError(f"the result cannot be used: {fault}")
+        asking = replace(asking, awaits_pages=awaits_pages)
+        try:
+            return await talk.desk.ask(asking, self._human)
+        except Refusal as exc:
+            raise RequestCancelled(
+                f"The server asked for {questions[exc.key].method}, and that was refused: {exc.message}.",
+                "The call was not repeated.",
+            ) from exc
+        except UserError:
+            raise
+        except Exception as exc:  # a bug of ours: whoever waits for the call must hear of it all the same
+            _log.exception("could not answer what a result asks")
+            asked = ", ".join(sorted({question.method for question in questions.values()}))
+            raise RequestCancelled(
+                f"The server asked for {asked}, and we could not answer: {exc!r}.",
+                "This is a mistake of ours: report it. The call was not repeated.",
+            ) from exc
+
+    def refuse(self, requests: JSON, exchange: Exchange, why: str) -> None:
+        """Show what a result asks that breaks the rules, as far as it can be read."""
+        try:
+            questions = {} if requests is None else read_input_requests(requests)
+        except ValueError:
+            questions = {}
+        self.round += 1
+        talk, asking = self._asking(questions, exchange)
+        talk.desk.refuse(asking, why)
+
+    def _asking(
+        self, questions: Mapping[str, InputRequest], exchange: Exchange | None
+    ) -> tuple[Conversation, Asking]:
+        talk = self._conversation()
+        if exchange is not None and self._operation is None:
+            self._operation = exchange.row
+        row = None if exchange is None else exchange.answer_row
+        asking = talk.asking(questions, row, self._operation)
+        return talk, replace(asking, round=self.round, most_rounds=MOST_ROUNDS, task_id=self._task_id)
+
+
+def _fault_of(asking: Asking) -> str:
+    """Why one of the questions cannot be answered by anybody; "" when they all can."""
+    for key, question in asking.questions.items():
+        if reason := unreadable(question, asking.revision):
+            return f"the question “{key}” ({question.method}) cannot be answered: {reason}"
+    return ""
+
+
+def unreadable(question: InputRequest, revision: Revision) -> str:
+    """Why nobody could answer this; "" when somebody can."""
+    try:
+        read_question(question.method, question.source.get("params"), revision)
+    except ValueError as exc:
+        return str(exc)
+    return ""
