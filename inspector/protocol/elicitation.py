@@ -124,7 +124,7 @@ def _faults(field: FormField | str, revision: Revision) -> Iterator[str]:
     if field.kind is FieldKind.TEXT and format is not None and format not in FORMATS:
         yield f"the format {shown(format)} is none that a form may have ({', '.join(FORMATS)})"
     if "pattern" in schema:
-        yield "“pattern” is in no revision of the specification"
+        yield "“pattern” is in no schema of the specification"
     if "default" in schema and (problem := misfit(field, schema["default"])):
         yield f"the default does not fit: it {problem}"
 

@@ -8,6 +8,7 @@ written in plain letters, with no shell, and only from a click.
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
@@ -36,19 +37,26 @@ def _vetted(link: Link) -> QUrl:
     target = QUrl(link.encoded(), QUrl.ParsingMode.StrictMode)
     if not _is_same(link, target):
         raise UserError(
-            "This address is not opened. Programs read it in different ways, so nobody can say where it leads.",
+            "This address is not opened. Programs read it in different ways: nobody can say where it leads.",
             "Ask whoever runs the server for another.",
         )
     return target
 
 
 def _is_same(link: Link, target: QUrl) -> bool:
-    """Does Qt see the host that the person saw?"""
-    host = target.host(QUrl.ComponentFormattingOption.FullyEncoded)
+    """Does Qt see the place that the person saw, in what is opened and in the address as it was written?"""
     return (
         target.isValid()
         and target.scheme() == link.scheme
-        and host == link.ascii_host
         and target.port() == (-1 if link.port is None else link.port)
         and bool(target.userInfo()) == bool(link.user)
+        and _host(target) == _host(QUrl(link.url)) == link.ascii_host
     )
+
+
+def _host(url: QUrl) -> str:
+    host = url.host(QUrl.ComponentFormattingOption.FullyEncoded)
+    try:
+        return str(ip_address(host))  # Qt writes some of them in another way
+    except ValueError:
+        return host

@@ -1,0 +1,116 @@
+"""The one vetted opener: what it hands to the system, what it refuses, and that there is no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QUrl
+
+import inspector
+from inspector.base.errors import UserError
+from inspector.base.weblink import read_link
+from inspector.qt.opener import Opener
+
+
+class Browser:
+    """Stands in for the system's browser."""
+
+    def __init__(self, works: bool = True) -> None:
+        self.opened: list[str] = []
+        self._works = works
+
+    def __call__(self, url: QUrl) -> bool:
+        self.opened.append(url.toEncoded().toStdString())
+        return self._works
+
+
+@pytest.mark.parametrize(
+    ("url", "opened"),
+    [
+        ("https://example.com/a?b=c%20d#e", "https://example.com/a?b=c%20d#e"),
+        ("http://127.0.0.1:8000/x", "http://127.0.0.1:8000/x"),
+        ("http://2130706433/", "http://127.0.0.1/"),
+        ("https://[::1]:3/", "https://[::1]:3/"),
+        ("https://[::ffff:1.2.3.4]/", "https://[::ffff:1.2.3.4]/"),
+        ("https://u'ser:p@h/{a}\"<b>%zz", "https://u%27ser:p@h/%7Ba%7D%22%3Cb%3E%25zz"),
+        ("https://аррӏе.com/", "https://xn--80ak6aa92e.com/"),
+        ("https://faß.de/ü", "https://xn--fa-hia.de/%C3%BC"),
+        ("https://h/$(calc)`id`?q=';x", "https://h/%24%28calc%29%60id%60?q=%27;x"),
+        ("https://h/cb?redirect=https%3A%2F%2Fx&l[]=1", "https://h/cb?redirect=https%3A%2F%2Fx&l[]=1"),
+    ],
+)
+def test_a_web_address_goes_to_the_browser_in_plain_letters(url: str, opened: str) -> None:
+    browser = Browser()
+    Opener(browser).open(url)
+    assert browser.opened == [opened]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ms-msdt:/id",
+        "vscode://x",
+        "data:text/html,x",
+        "smb://h/s",
+        "\\\\host\\share",
+        "//host/share",
+        "https://a\\@b/",
+        "https://h/\n",
+        "https://e%78ample.com/",
+        "https:x",
+        "",
+    ],
+)
+def test_anything_else_never_reaches_the_system(url: str) -> None:
+    browser = Browser()
+    with pytest.raises(UserError, match=r"^This address is not opened\. .+\. Ask whoever runs the server"):
+        Opener(browser).open(url)
+    assert browser.opened == []
+
+
+_HOSTS = st.text(st.sampled_from("aä.ßxn-8ſｅ。१ж\u0301\ufe0f\u200d٣I"), min_size=1, max_size=12)
+
+
+@given(_HOSTS)
+def test_a_host_that_is_opened_is_the_host_that_was_shown(host: str) -> None:
+    browser = Browser()
+    url = f"https://{host}/path"
+    try:
+        Opener(browser).open(url)
+    except UserError:
+        assert browser.opened == []
+        return
+    assert browser.opened == [f"https://{read_link(url).ascii_host}/path"]
+
+
+def test_a_host_that_qt_reads_in_another_way_is_not_opened() -> None:
+    browser = Browser()
+    with pytest.raises(UserError, match="Programs read it in different ways"):
+        Opener(browser).open("https://a\ufe0fb.example/")  # Qt drops the variation selector
+    assert browser.opened == []
+
+
+def test_without_a_browser_the_person_is_told_what_to_do() -> None:
+    with pytest.raises(UserError) as failed:
+        Opener(Browser(works=False)).open("https://example.com/")
+    assert failed.value.summary == "The system could not open a browser."
+    assert failed.value.next_step == "Copy the address instead."
+
+
+def test_there_is_no_other_way_out_to_a_browser() -> None:
+    ways = re.compile(
+        r"QDesktopServices|\bopenUrl\b|\bwebbrowser\b|setOpenExternalLinks\(True|startfile|xdg-open"
+    )
+    root = Path(inspector.__file__).parent
+    users = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if ways.search(path.read_text("utf-8"))
+    }
+    assert users == {"qt/opener.py"}
