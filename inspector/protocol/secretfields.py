@@ -15,7 +15,7 @@ from inspector.base.redact import Secrecy, secrecy
 from inspector.protocol.members import shown, text_of
 
 # A hostile form may have any number of fields, nested ones too, and the window waits meanwhile.
-_MOST_FIELDS = 2_000
+_MOST_FIELDS = 1_000
 _MOST_TEXT = 500
 
 
