@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from inspector.engine.views import OutcomeKind
+from inspector.protocol.connection import Progressed
 from inspector.qt.panels.tools.call import CallView
 from inspector.qt.widgets.pickerpopup import PickerPopup
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
@@ -204,8 +206,6 @@ def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
 
 
 def test_progress_says_how_fast_it_goes(lens: Lens) -> None:
-    from inspector.protocol.connection import Progressed
-
     panel = lens.connect(scripted(tools=[tool("waits")]))
     lens.do("tool.call")
     running = panel.call_view.running
@@ -220,3 +220,37 @@ def test_progress_says_how_fast_it_goes(lens: Lens) -> None:
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
         lens.do("tool.cancel")
     assert shown.args[0].kind is OutcomeKind.CANCELLED
+
+
+def test_progress_that_comes_late_is_not_shown_of_the_next_call(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = lens.connect(scripted(tools=[tool("echo"), tool("waits")]))
+    view = panel.call_view
+    heard: list[Any] = []
+    call = lens.app.bridge.call
+
+    def listening(server: str, what: Any, on_progress: Any, on_task: Any) -> Any:
+        heard.append(on_progress)
+        return call(server, what, on_progress, on_task)
+
+    monkeypatch.setattr(lens.app.bridge, "call", listening)
+    called(lens)
+    panel.choose("waits")
+    lens.do("tool.call")
+    heard[0](Progressed(1, 10, 50, "of the call before"))
+    assert "of the call before" not in words_on(view)
+    lens.until(lambda: len(heard) == 2)
+    heard[1](Progressed(2, 10, 50, "of this one"))
+    assert "of this one" in words_on(view)
+    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+        lens.do("tool.cancel")
+
+
+def test_call_that_is_cancelled_at_once_says_so(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[tool("waits")]))
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
+        lens.do("tool.call")
+        lens.do("tool.cancel")
+    assert shown.args[0].kind is OutcomeKind.CANCELLED
+    assert not panel.call_view.is_running

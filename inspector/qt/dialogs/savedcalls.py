@@ -125,9 +125,10 @@ class SavedCallsDialog(QDialog):
             self._start(self._change(call, self.name.text().strip(), self.description.text().strip()))
 
     async def _change(self, call: SavedCall, name: str, description: str) -> None:
-        if name != one_line(call.name):
+        old_name, old_description = _texts(call)
+        if name != old_name:
             call = await self._bridge.ask_calls(lambda calls: calls.rename(call, name))
-        if description != one_line(call.description):
+        if description != old_description:
             changed = replace(call, description=description)
             call = await self._bridge.ask_calls(lambda calls: calls.save(changed))
         self.alert.close_all()
@@ -265,6 +266,7 @@ class SavedCallsDialog(QDialog):
         is_call = isinstance(what, SavedCall)
         for line, text in zip((self.name, self.description), _texts(what), strict=True):
             line.setText(text)
+            line.setCursorPosition(0)
             line.setModified(False)
             line.setEnabled(is_call)
         for action in (self.open_action, self.delete_action):
@@ -306,8 +308,8 @@ class SavedCallsDialog(QDialog):
         self.tree.setHeaderLabels(["Name", "Tool", "Server", "Description"])
         self.tree.setAccessibleName("Saved calls by folder")
         self.tree.setUniformRowHeights(True)
-        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path says most
         dress_tree(self.tree, self._theme)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path says most
         self.tree.setHeaderHidden(False)
         for place, width in enumerate((240, 150, 120)):
             self.tree.setColumnWidth(place, width)
@@ -354,4 +356,7 @@ def _line(name: str) -> QLineEdit:
 
 
 def _texts(what: SavedCall | SavedFolder | None) -> tuple[str, str]:
-    return (one_line(what.name), one_line(what.description)) if isinstance(what, SavedCall) else ("", "")
+    """The name and the description as they stand in the fields."""
+    if not isinstance(what, SavedCall):
+        return "", ""
+    return one_line(what.name).strip(), one_line(what.description).strip()

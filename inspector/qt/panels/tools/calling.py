@@ -16,6 +16,8 @@ from inspector.engine.byhand import ToolCall
 from inspector.engine.repeating import RepeatPlan, RepeatReport
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting, WatchPlan
+from inspector.protocol.connection import Progressed
+from inspector.protocol.tasks import Task
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.tools.consent import Consent
@@ -97,7 +99,8 @@ class Calling(QObject):
     def cancel(self) -> None:
         """Whatever runs."""
         if self._task is not None:
-            self._task.cancel()
+            # A moment later: a task that is cancelled before its first step would never run, nor clean up.
+            self._task.get_loop().call_soon(self._task.cancel)
 
     def _begin_soon(self, tool: Tool, call: ToolCall, work: Work) -> None:
         self._consent.begin(tool, partial(self._begin, tool, call, work))
@@ -112,13 +115,17 @@ class Calling(QObject):
 
     async def _run(self, tool: Tool, call: ToolCall, work: Work, turn: int) -> None:
         try:
-            ready = replace(call, variables=await self._variables(tool.name))
-            ready.expanded()  # what has no value is told before anything is sent
-            await work(tool, ready)
+            await work(tool, call)
         except UserError as exc:  # nothing was sent
             self._alert.say("sending", exc.summary, exc.next_step)
         finally:
             self._finish(turn)
+
+    async def _ready(self, call: ToolCall) -> ToolCall:
+        """Raises UserError: what has no value is told before anything is sent."""
+        ready = replace(call, variables=await self._variables(call.tool))
+        ready.expanded()
+        return ready
 
     def _finish(self, turn: int) -> None:
         if turn == self._turn and self._task is not None:
@@ -129,11 +136,21 @@ class Calling(QObject):
     # -------------------------------------------------------------- what runs
 
     async def _call(self, tool: Tool, call: ToolCall) -> None:
-        turn, running = self._turn, self._running
+        turn = self._turn
+
+        def on_progress(event: Progressed) -> None:
+            if turn == self._turn:  # else it comes late, and another call runs now
+                self._running.show_progress(event)
+
+        def on_task(task: Task) -> None:
+            if turn == self._turn:
+                self._running.show_task(task)
+
         try:
-            outcome = await self._bridge.call(self._server, call, running.show_progress, running.show_task)
+            ready = await self._ready(call)
+            outcome = await self._bridge.call(self._server, ready, on_progress, on_task)
         except asyncio.CancelledError:
-            elapsed = running.elapsed_ns()
+            elapsed = self._running.elapsed_ns()
             self._finish(turn)
             await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
             raise
@@ -150,7 +167,8 @@ class Calling(QObject):
                 self._running.show_count(report.done, report.wanted)
 
         try:
-            report = await self._bridge.repeat_call(self._server, call, plan, on_report)
+            ready = await self._ready(call)
+            report = await self._bridge.repeat_call(self._server, ready, plan, on_report)
         except asyncio.CancelledError:
             strip.show_stopped()
             raise
@@ -169,7 +187,8 @@ class Calling(QObject):
             self._bridge.start(f"look at {tool.name}", self._show_sighting(tool, sighting), self)
 
         try:
-            reason = await self._bridge.watch_tool(self._server, call, plan, on_sight)
+            ready = await self._ready(call)
+            reason = await self._bridge.watch_tool(self._server, ready, plan, on_sight)
         except asyncio.CancelledError:
             strip.show_end("Stopped.")
             raise
