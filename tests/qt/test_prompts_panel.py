@@ -217,7 +217,7 @@ def test_messages_are_copied_as_text_and_seen_raw(lens: Lens) -> None:
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith("user:\nLook at <b>this</b>\n\nuser:\n[image/png")
     assert "assistant:\nx://y" in copied
-    lens.press("Message", result)
+    lens.press("Raw", result)
     assert '"type": "hologram"' in result.message.shown_text()
 
 

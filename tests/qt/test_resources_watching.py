@@ -71,6 +71,11 @@ def test_watch_goes_on_beside_what_is_looked_at_and_marks_what_is_new(lens: Lens
     assert panel.reading.content.text.shown_text() == "count\n1\nend"
     assert "It changed since it was read" not in words_on(panel.reading)
     assert "Watching" not in words_on(panel.watching)
+    go_to(panel, "file:///home/ada/notes.md")
+    lens.press("Stop", panel.watching)
+    lens.until(lambda: "Watched counter://it" in words_on(panel.watching))
+    go_to(panel, "counter://it")
+    assert "look" not in words_on(panel.watching), "figures stay with what they were of"
 
 
 def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
@@ -104,6 +109,17 @@ def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
     assert not reading.is_changed
     assert bar.value() == 200
     assert panel.reading.content.text.isVisibleTo(panel)
+
+
+def test_refusal_shows_the_message_and_the_next_answer_its_content(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    read(lens, panel, "file:///home/ada/notes.md")
+    assert panel.reading.message.isVisibleTo(panel)
+    read(lens, panel, "counter://it")
+    assert panel.reading.content.isVisibleTo(panel), "nobody chose the message"
+    lens.press("Message", panel.reading)
+    read(lens, panel)
+    assert panel.reading.message.isVisibleTo(panel), "somebody did"
 
 
 # ------------------------------------------------------------------ what was read so far

@@ -30,7 +30,7 @@ _CANCELLED = "Cancelled"
 class AnswerView(QWidget):
     """A base for the answer to a resources/read or a prompts/get: a badge, a switch, and pages.
 
-    A subclass names its views (the message comes last by itself), gives the page of each, and lays out.
+    A subclass names its views, of which the last is the message, gives the pages of the others, and lays out.
 
     Signals:
         shown: An answer is on screen, or why there is none; carries what it was made from.
@@ -48,11 +48,12 @@ class AnswerView(QWidget):
         self._theme = theme
         self._icon = icon
         self._answer = b""
-        self._message_view = len(words)
+        self._message_view = len(words) - 1
+        self._wanted = 0  # the view that the person chose, if it is there
         self.badge = Badge(theme)
         self._facts = Muted(theme)
         self.alert = Alert(theme)
-        self.views = Segments(theme, (*words, "Message"))
+        self.views = Segments(theme, words)
         self.views.setAccessibleName("What is shown of the answer")
         self.saver = BodySaver(theme)
         self._pages = QStackedWidget()
@@ -64,7 +65,7 @@ class AnswerView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
-        self.views.chosen.connect(self._show_view)
+        self.views.chosen.connect(self._on_view_chosen)
 
     @cached_property
     def message(self) -> JsonView:
@@ -121,13 +122,16 @@ class AnswerView(QWidget):
             self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
 
     def _offer(self, *views: int) -> None:
-        """These views can be chosen, and the message. Whoever looked at one of them goes on to."""
+        """These views can be chosen, and the message. Whoever chose one of them goes on to look at it."""
         offered = (*views, self._message_view)
-        was = self.views.index()
         for view in range(self._message_view + 1):
             self.views.button(view).setVisible(view in offered)
         self.views.setVisible(len(offered) > 1)
-        self.views.choose(was if was in offered else offered[0])
+        self.views.choose(self._wanted if self._wanted in offered else offered[0])
+        self._show_view()
+
+    def _on_view_chosen(self, view: int) -> None:
+        self._wanted = view
         self._show_view()
 
     def _show_view(self) -> None:

@@ -77,7 +77,7 @@ class Picture(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._image.isNull():
             return
-        room = self.rect().adjusted(1, 1, -1, -1)
+        room = self.contentsRect().adjusted(1, 1, -1, -1)
         fitting = self._image.size()
         if fitting.width() > room.width() or fitting.height() > room.height():
             fitting = fitting.scaled(room.size(), Qt.AspectRatioMode.KeepAspectRatio)

@@ -31,7 +31,7 @@ class PromptResult(AnswerView):
     """
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, theme, "prompt", ("Messages",), parent)
+        super().__init__(bridge, theme, "prompt", ("Messages", "Raw"), parent)
         self._turn = 0
         self._digest = PromptDigest(())
         self.messages = MessagesView(theme)

@@ -32,7 +32,7 @@ class ReadingView(AnswerView):
     """
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, theme, "resource", ("Content", "Changes"), parent)
+        super().__init__(bridge, theme, "resource", ("Content", "Changes", "Message"), parent)
         self._reading: Reading | None = None
         self.parts = QComboBox()
         self.parts.setAccessibleName("Part of the answer")
@@ -105,7 +105,7 @@ class ReadingView(AnswerView):
             self._show_parts(reading)
         views = [_CONTENT] if reading.contents else []
         views += [_CHANGES] if reading.before is not None and reading.contents else []
-        if not is_same or self.views.index() not in (_CONTENT, _CHANGES):
+        if not is_same or self.views.index() == self._message_view:
             self._offer(*views)
 
     def _show_parts(self, reading: Reading) -> None:

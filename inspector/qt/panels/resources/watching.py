@@ -20,7 +20,7 @@ from inspector.engine.watching import Sighting, WatchPlan
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.watchstrip import WatchStrip
 from inspector.qt.panels.resources.readings import Reading
-from inspector.qt.theme import SPACE_3, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.labels import PlainLabel
 
 _LONGEST_URI = 120
@@ -55,7 +55,7 @@ class ResourceWatch(QWidget):
         self._of = PlainLabel(theme, tone="muted", mono=True, wrap=True)
         self._of.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 1, 0, 0)
+        column.setContentsMargins(0, 1, 0, SPACE_2)
         column.setSpacing(0)
         column.addWidget(self.strip)
         column.addWidget(self._of)
@@ -74,6 +74,7 @@ class ResourceWatch(QWidget):
         """What would be watched. What was seen of another one is not said of it."""
         if uri != self._target and self._task is None:
             self.strip.clear()
+            self._watched = ""
         self._target = uri
         self.strip.watch_action.setEnabled(can_watch)
         self._show_which()
@@ -140,6 +141,7 @@ class ResourceWatch(QWidget):
 
     def _show_which(self) -> None:
         """Only where it is not the one that is chosen."""
-        is_other = self.uri not in ("", self._target)
-        self._of.setText(f"Watching {one_line(shorten(self.uri, _LONGEST_URI))}" if is_other else "")
+        is_other = self._watched not in ("", self._target)
+        word = "Watched" if self._task is None else "Watching"
+        self._of.setText(f"{word} {one_line(shorten(self._watched, _LONGEST_URI))}" if is_other else "")
         self._of.setVisible(is_other)
