@@ -31,6 +31,11 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
 
 
+def three_digits(value: float) -> str:
+    """0.0167, 1.5, 29.8, 1,470: no more digits than one reads, and never a power of ten."""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+
+
 def plural(count: int, noun: str) -> str:
     """1 tool, 250 tools, 10,000 tools."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from inspector.base.units import duration
+from inspector.base.units import duration, three_digits
 
 _LEAST_SPAN_S = 0.2  # a rate over less says nothing
 _WINDOW_S = 10.0  # what was longer ago says little about now
@@ -69,18 +69,13 @@ class Pace:
         unit = ""
         if self._is_share and self._total is not None:
             rate, unit = 100 * rate / self._total, " %"
-        speed = f"{_short(rate)}{unit}/s" if rate >= _SLOW else f"{_short(60 * rate)}{unit}/min"
+        speed = f"{three_digits(rate)}{unit}/s" if rate >= _SLOW else f"{three_digits(60 * rate)}{unit}/min"
         left = self.seconds_left(now)
         return speed if left is None else f"{speed} · {_rounded(left)} left"
 
     @property
     def _is_share(self) -> bool:
         return self._total in (1, 100)
-
-
-def _short(rate: float) -> str:
-    """Three digits, or all that stand before the point."""
-    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"
 
 
 def _rounded(seconds: float) -> str:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from inspector.base.units import three_digits
 from inspector.engine.pace import Pace
 
 
@@ -64,3 +65,11 @@ def test_what_cannot_be_counted_with_is_left_out(strange: float) -> None:
     pace = told((0, 0), (1, 1), total=strange)
     pace.add(2, strange, strange)
     assert pace.words(2) == "1/s"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.01674, "0.0167"), (29.84, "29.8"), (999.4, "999"), (999.6, "1,000"), (1474.2, "1,474")],
+)
+def test_rates_have_three_digits_and_no_power_of_ten(value: float, words: str) -> None:
+    assert three_digits(value) == words

@@ -63,6 +63,7 @@ class OptionsStrip(QWidget):
         self.timeout.setSuffix(" s")
         self.timeout.setSpecialValueText("server's own")
         self.timeout.setAccessibleName("Timeout of the call")
+        self.timeout.setToolTip("How long to wait without an answer; each progress begins the time anew")
         self.meta = QLineEdit()
         self.meta.setFont(theme.mono_font(0.95))
         self.meta.setPlaceholderText('{"example.com/trace": "1"}')

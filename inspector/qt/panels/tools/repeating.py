@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
-from inspector.base.units import duration, plural
+from inspector.base.units import duration, plural, three_digits
 from inspector.engine.repeating import MOST_IN_FLIGHT, MOST_TIMES, RepeatPlan, RepeatReport
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
@@ -99,7 +99,7 @@ class RepeatStrip(QWidget):
 def report_words(report: RepeatReport) -> str:
     """`37 of 100 calls in 1.24 s, 29.8 a second · 2 errors`, and a line of times."""
     errors = plural(report.errors, "error") if report.errors else "no errors"
-    rate = f"{report.per_second:,.3g} a second"
+    rate = f"{three_digits(report.per_second)} a second"
     counted = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"
     lines = [f"{counted}, {rate} · {errors}"]
     if report.most_ns:
