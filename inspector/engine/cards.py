@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # the window shows these values before the protocol is import
 class Reply:
     """What is answered to one question: a result, or an error where the era has room for one.
 
-    `rule` is the name of the answer rule that gave it, "" when a person did.
+    `rule` is the name of the answer rule that gave it, "" when a person did. `is_known`: we knew the answer
+    and asked nobody, as for the roots.
     """
 
     result: JSONObject | None = None
@@ -24,10 +25,15 @@ class Reply:
     message: str = ""
     data: JSON = None
     rule: str = ""
+    is_known: bool = False
 
     @property
     def is_error(self) -> bool:
         return self.result is None
+
+
+# How a person says no to sampling, which has no result for that.
+SAMPLING_REJECTED = Reply(code=-1, message="The user rejected the sampling request")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,12 @@ from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserE
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
+from inspector.engine.inbox import Inbox
 from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.asking import QUESTIONS, ROOTS
 from inspector.session.asking import responder_of
 from inspector.session.client import Client
-from inspector.session.connect import make_answerers, make_profile, make_routes
+from inspector.session.connect import make_answerers, make_profile, make_routes, roots_of
 from inspector.session.route import Answerer
 from inspector.session.session import Session
 from inspector.session.state import SessionState, Status
@@ -26,7 +28,10 @@ from inspector.transport.tasks import TaskScope
 
 
 class Server:
-    """`connect` and `disconnect` may be called at any time, in any order; the later one wins."""
+    """`connect` and `disconnect` may be called at any time, in any order; the later one wins.
+
+    With an `inbox` a person answers what `answerers` do not; without one, only what these answer is declared.
+    """
 
     def __init__(
         self,
@@ -39,15 +44,20 @@ class Server:
         is_kept: bool,
         on_change: Callable[[ServerView], None],
         answerers: Mapping[str, Answerer] | None = None,
+        inbox: Inbox | None = None,
     ) -> None:
         self.entry = entry
         self.is_kept = is_kept
         settings = _with_own_timeouts(settings, entry)
-        answerers = {**make_answerers(entry), **(answerers or {})}
-        routes = make_routes(entry, answerers, guard, clock, settings)
-        responder = responder_of(answerers)
+        known = {**make_answerers(entry), **(answerers or {})}
+        if inbox is None:
+            answered, responder = tuple(known), responder_of(known)
+        else:
+            known.setdefault(ROOTS, roots_of(entry))
+            answered, responder = QUESTIONS, inbox.responder(entry.name, known, self._remark)
+        routes = make_routes(entry, answered, guard, clock, settings)
         self.session = Session(routes, Recorder(log, entry.name, clock), settings, responder)
-        self.client = Client(self.session, make_profile(answerers).capabilities, settings.most_pages)
+        self.client = Client(self.session, make_profile(answered).capabilities, settings.most_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
@@ -89,6 +99,9 @@ class Server:
         """Number what the person wants: a call that finds a later one when it goes on leaves it to that."""
         self._wish += 1
         return self._wish
+
+    def _remark(self, text: str) -> None:
+        self.session.remark(text)
 
     def announce(self) -> None:
         self._on_change(self.view)

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from inspector.engine.byhand import ToolCall
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
+    from inspector.engine.cards import Card
     from inspector.engine.engine import Engine
+    from inspector.engine.inbox import Inbox
     from inspector.engine.outputcheck import OutputCheck
     from inspector.engine.prettytext import PrettyText
     from inspector.engine.repeating import RepeatPlan, RepeatReport
@@ -69,6 +71,7 @@ class Bridge(QObject):
         problem_found: Something is wrong that belongs to no server; carries a sentence.
         recording_changed: The recording stands differently; carries a RecordingState.
         secrets_changed: How secrets are kept stands differently; carries a SecretsState.
+        card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -79,6 +82,7 @@ class Bridge(QObject):
     problem_found = Signal(str)
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
+    card_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -268,6 +272,17 @@ class Bridge(QObject):
         """How secrets are kept, as it was found last; None while there is no engine."""
         return self._engine.secrets.state if self.is_attached else None
 
+    async def cards(self) -> tuple[Card, ...]:
+        """Those of the Inbox that wait, the oldest first; `card_changed` tells of the others."""
+        return await self.ask_inbox(lambda inbox: inbox.cards())
+
+    async def ask_inbox(self, ask: Callable[[Inbox], T]) -> T:
+        """Answer a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
+
+        Raises UserError for what is not asked any more.
+        """
+        return await self._call(_soon(partial(ask, self._engine.inbox)))
+
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
         """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
         return lambda value: self._post(partial(callback, value))
@@ -359,6 +374,7 @@ class Bridge(QObject):
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
         engine.resource_changed.connect(self._on_resource_changed)
         engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.inbox.changed.connect(lambda card: self._post(partial(self.card_changed.emit, card)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))

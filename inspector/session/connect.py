@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
 from inspector.config.settings import Settings
+from inspector.protocol.asking import ROOTS
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
@@ -33,10 +34,13 @@ _DECLARATIONS: dict[str, tuple[str, JSONObject]] = {
 
 
 def make_routes(
-    entry: Entry, answerers: Mapping[str, Answerer], guard: OrphanGuard, clock: Clock, settings: Settings
+    entry: Entry, answered: Container[str], guard: OrphanGuard, clock: Clock, settings: Settings
 ) -> tuple[Route, ...]:
-    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE."""
-    profile = make_profile(answerers)
+    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE.
+
+    `answered` are the methods that we answer.
+    """
+    profile = make_profile(answered)
     choice = _era_choice(entry)
 
     def probing(over_http: bool) -> Negotiation:
@@ -75,23 +79,24 @@ def make_routes(
     return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
 
 
-def make_profile(answerers: Mapping[str, Answerer]) -> ClientProfile:
+def make_profile(answered: Container[str]) -> ClientProfile:
     """Only what is answered is declared."""
     capabilities: JSONObject = {
-        name: value for method, (name, value) in _DECLARATIONS.items() if method in answerers
+        name: value for method, (name, value) in _DECLARATIONS.items() if method in answered
     }
     return ClientProfile("mcp-lens", "MCP Lens", __version__, capabilities)
 
 
 def make_answerers(entry: Entry) -> dict[str, Answerer]:
     """What can be answered without asking the person."""
-    if not entry.roots:
-        return {}
+    return {ROOTS: roots_of(entry)} if entry.roots else {}
 
+
+def roots_of(entry: Entry) -> Answerer:
     async def list_roots(params: JSONObject) -> JSONObject:
         return {"roots": [_root(folder) for folder in entry.roots]}
 
-    return {"roots/list": list_roots}
+    return list_roots
 
 
 def _era_choice(entry: Entry) -> EraChoice:

@@ -74,6 +74,10 @@ class Inquiry:
                 "This is a mistake of ours: report it. The call was not repeated.",
             ) from exc
 
+    def skip(self) -> None:
+        """A round in which nothing was asked."""
+        self.round += 1
+
     def refuse(self, requests: JSON, exchange: Exchange, why: str) -> None:
         """Show what a result asks that breaks the rules, as far as it can be read."""
         try:
@@ -92,7 +96,8 @@ class Inquiry:
             self._operation = exchange.row
         row = None if exchange is None else exchange.answer_row
         asking = talk.asking(questions, row, self._operation)
-        return talk, replace(asking, round=self.round, most_rounds=MOST_ROUNDS, task_id=self._task_id)
+        most = 0 if self._task_id else MOST_ROUNDS
+        return talk, replace(asking, round=self.round, most_rounds=most, task_id=self._task_id)
 
 
 def _fault_of(asking: Asking) -> str:

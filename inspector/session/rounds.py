@@ -57,6 +57,7 @@ async def run_rounds(
                 params = rounds.retry(await inquiry.ask(requests, exchange) if requests else {})
                 count += 1
                 if not requests:
+                    inquiry.skip()
                     await asyncio.sleep(_PAUSE)
 
 

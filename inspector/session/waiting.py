@@ -34,6 +34,10 @@ class HumanTime:
 
     seconds: float = 0.0
 
+    @property
+    def ns(self) -> int:
+        return round(self.seconds * 1e9)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

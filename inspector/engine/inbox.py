@@ -1,0 +1,312 @@
+"""The Inbox: what servers ask, on cards that wait for a person, or for a rule that answers for them.
+
+Lives on the engine's loop. A card is one asking of one server, whichever era asked (`session.asking`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from inspector.base.clock import Clock, SystemClock
+from inspector.base.errors import LensError, UserError
+from inspector.base.plaintext import visible
+from inspector.base.signals import Signal
+from inspector.engine.cards import Card, CardEnd, Question, Reply, Round
+from inspector.engine.opencard import CANCEL, OpenCard, answers_of, pages_of, questions_of
+from inspector.protocol.asking import ELICITATION
+from inspector.protocol.revisions import Revision
+from inspector.session.asking import Answers, Asking, AskingEnd, Responder
+from inspector.session.route import Answerer
+
+_log = logging.getLogger(__name__)
+
+_MOST_PAST = 500
+_MOST_CALLS = 200  # whose earlier rounds are remembered
+# Rules get a moment before a card is shown: what they answer at once need not flash up.
+_HEAD_START = 0.05
+_TOO_LATE = Reply(code=-1, message="The user did not answer in time")
+
+_ENDS = {
+    AskingEnd.REFUSED: CardEnd.REFUSED,
+    AskingEnd.WITHDRAWN: CardEnd.WITHDRAWN,
+    AskingEnd.CALL_ENDED: CardEnd.CALL_ENDED,
+    AskingEnd.SERVER_GONE: CardEnd.SERVER_GONE,
+    AskingEnd.BY_HAND: CardEnd.ANSWERED,
+}
+
+
+class Rules(Protocol):
+    """Who may answer in the person's place."""
+
+    async def reply(self, server: str, question: Question, revision: Revision) -> Reply | None:
+        """The answer, with its rule's name; None leaves it to the person. Raises LensError, likewise."""
+        ...
+
+
+class Inbox:
+    """All cards of all servers. `answer_within` is how many seconds a card may wait; None: for ever.
+
+    Signals:
+        changed: A card was opened, changed or ended; carries it.
+    """
+
+    def __init__(
+        self, clock: Clock | None = None, *, answer_within: float | None = None, rules: Rules | None = None
+    ) -> None:
+        self.changed: Signal[Card] = Signal()
+        self.answer_within = answer_within
+        self.rules = rules
+        self._clock = clock or SystemClock()
+        self._ids = itertools.count(1)
+        self._open: dict[int, OpenCard] = {}
+        self._past: deque[Card] = deque(maxlen=_MOST_PAST)
+        self._rounds: dict[tuple[str, int], tuple[Round, ...]] = {}
+
+    def cards(self) -> tuple[Card, ...]:
+        """Those that wait, the oldest first."""
+        return tuple(waiting.card for waiting in self._open.values() if waiting.is_shown)
+
+    def past(self) -> tuple[Card, ...]:
+        """Those that ended lately, the latest last."""
+        return tuple(self._past)
+
+    # -------------------------------------------------------------- what a person does
+
+    def reply(self, card_id: int, key: str, reply: Reply) -> None:
+        """Answer one question of a card. The answers are sent when there is one to each. Raises UserError."""
+        waiting = self._find(card_id)
+        question = waiting.question(key)
+        if question is None or question.reply is not None or waiting.card.awaits_page:
+            raise UserError("This question was answered already.", "Take the answer back first, if you can.")
+        self._take(waiting, key, reply)
+
+    def retract(self, card_id: int, key: str) -> None:
+        """Take an answer back, while others are missing. Raises UserError."""
+        waiting = self._find(card_id)
+        question = waiting.question(key)
+        if question is None or question.reply is None or waiting.card.awaits_page:
+            raise UserError("There is no answer that could be taken back.")
+        waiting.answer(key, None)
+        self._show(waiting)
+
+    def page_done(self, card_id: int) -> None:
+        """The person says that the page is done with, whatever the server says. Raises UserError."""
+        self._end(self._find_awaiting(card_id), CardEnd.ANSWERED)
+
+    def dismiss(self, card_id: int) -> None:
+        """Wait no longer for a page; a call that waits for it ends with its error. Raises UserError."""
+        waiting = self._find_awaiting(card_id)
+        for question in waiting.card.questions if waiting.asking.awaits_pages else ():
+            waiting.answer(question.key, CANCEL)
+        self._end(waiting, CardEnd.ANSWERED, "Dismissed before the server said that the page is done.")
+
+    def _find(self, card_id: int) -> OpenCard:
+        try:
+            return self._open[card_id]
+        except KeyError:
+            raise UserError("This is not asked any more.", "Nothing was sent.") from None
+
+    def _find_awaiting(self, card_id: int) -> OpenCard:
+        waiting = self._find(card_id)
+        if not waiting.card.awaits_page:
+            raise UserError("This card waits for an answer.", "Accept, decline or cancel it.")
+        return waiting
+
+    # -------------------------------------------------------------- what servers do
+
+    def responder(
+        self, server: str, known: Mapping[str, Answerer], remark: Callable[[str], None]
+    ) -> Responder:
+        """Who answers one server. `known` answers some methods without asking; `remark` goes to its log."""
+        return _ServerInbox(self, server, known, remark)
+
+    def completed(self, server: str, elicitation_id: str) -> None:
+        """A server says that a page is done with. Of ids that nobody waits for nothing becomes."""
+        for waiting in tuple(self._open.values()):
+            if waiting.card.server == server and elicitation_id in waiting.pages:
+                waiting.pages.discard(elicitation_id)
+                if waiting.card.awaits_page and not waiting.pages:
+                    self._end(waiting, CardEnd.ANSWERED)
+
+    def server_gone(self, server: str, why: str) -> None:
+        """Nothing more will be heard of its pages."""
+        for waiting in tuple(self._open.values()):
+            if waiting.card.server == server and waiting.answers.done():
+                self._end(waiting, CardEnd.SERVER_GONE, why)
+
+    async def respond(
+        self, server: str, asking: Asking, known: Mapping[str, Answerer], remark: Callable[[str], None]
+    ) -> Answers:
+        """The answers to one asking. Raises Refusal."""
+        replies = {
+            key: Reply(result=await known[question.method](question.params), is_known=True)
+            for key, question in asking.questions.items()
+            if question.method in known
+        }
+        if len(replies) == len(asking.questions):
+            return answers_of(replies)
+        waiting = self._make(server, asking, replies, remark)
+        self._open[waiting.card.id] = waiting
+        if self.answer_within is not None:
+            loop = asyncio.get_running_loop()
+            waiting.timer = loop.call_later(self.answer_within, self._on_overdue, waiting)
+        return answers_of(await self._wait(waiting))
+
+    def ended(
+        self, server: str, asking: Asking, end: AskingEnd, why: str, known: Mapping[str, Answerer]
+    ) -> None:
+        waiting = next((each for each in self._open.values() if each.asking is asking), None)
+        if waiting is None:
+            # It was refused, or taken back at once; of what would have been answered unasked nothing is said.
+            questions = asking.questions.values()
+            if end is not AskingEnd.REFUSED and all(question.method in known for question in questions):
+                return
+            waiting = self._make(server, asking, {}, lambda text: None)
+        self._end(waiting, _ENDS[end], visible(why), is_answered=False)
+
+    def noted(self, asking: Asking, text: str) -> None:
+        for waiting in self._open.values():
+            if waiting.asking is asking:
+                waiting.card = replace(waiting.card, note=text)
+                self._show(waiting)
+
+    # -------------------------------------------------------------- cards
+
+    def _make(
+        self, server: str, asking: Asking, known: Mapping[str, Reply], remark: Callable[[str], None]
+    ) -> OpenCard:
+        card = Card(
+            id=next(self._ids),
+            server=server,
+            revision=asking.revision,
+            questions=questions_of(asking, known),
+            asked_ns=self._clock.monotonic_ns(),
+            asked_wall_ns=self._clock.wall_ns(),
+            row=asking.row,
+            operation=asking.operation,
+            method=asking.method,
+            subject=asking.subject,
+            round=asking.round,
+            most_rounds=asking.most_rounds,
+            earlier=self._earlier(server, asking),
+            task_id=asking.task_id,
+        )
+        answers: asyncio.Future[dict[str, Reply]] = asyncio.get_running_loop().create_future()
+        return OpenCard(card, asking, remark, answers, pages_of(asking))
+
+    def _earlier(self, server: str, asking: Asking) -> tuple[Round, ...]:
+        if asking.operation is None or asking.round < 2:
+            return ()
+        return self._rounds.get((server, asking.operation), ())
+
+    async def _wait(self, waiting: OpenCard) -> dict[str, Reply]:
+        """Until everything is answered; cancelled when no answer is wanted any more."""
+        if self.rules is None:
+            self._show(waiting)
+            return await waiting.answers
+        asking = asyncio.gather(
+            *(self._ask_rules(self.rules, waiting, question) for question in waiting.card.unanswered)
+        )
+        either: set[asyncio.Future[Any]] = {asking, waiting.answers}
+        try:
+            await asyncio.wait(either, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.card.is_open:
+                self._show(waiting)
+            return await waiting.answers
+        finally:
+            asking.cancel()
+
+    async def _ask_rules(self, rules: Rules, waiting: OpenCard, question: Question) -> None:
+        try:
+            reply = await rules.reply(waiting.card.server, question, waiting.card.revision)
+        except Exception as exc:
+            if not isinstance(exc, LensError):
+                _log.exception("a rule failed on %s", question.method)
+            remark = f"A rule that should have answered failed: {visible(str(exc))}"
+            waiting.remark_on(question.key, remark)
+            self._changed(waiting)
+            return
+        found = waiting.question(question.key)
+        if reply is not None and waiting.card.id in self._open and found is not None and found.reply is None:
+            self._take(waiting, question.key, reply)
+
+    def _take(self, waiting: OpenCard, key: str, reply: Reply) -> None:
+        if reply.rule:
+            waiting.remark(f"Answered by the rule “{visible(reply.rule)}”.")
+        waiting.answer(key, reply)
+        if not waiting.is_decided:
+            self._changed(waiting)
+        elif waiting.pages and waiting.is_consented:
+            self._await_page(waiting)
+        else:
+            self._end(waiting, CardEnd.ANSWERED)
+
+    def _await_page(self, waiting: OpenCard) -> None:
+        """Consent was given. It is sent at once, or when the page is done with, as it was asked."""
+        if not waiting.asking.awaits_pages:
+            waiting.resolve()
+        elif waiting.timer is not None:
+            waiting.timer.cancel()
+        waiting.card = replace(waiting.card, awaits_page=True)
+        self._show(waiting)
+
+    def _on_overdue(self, waiting: OpenCard) -> None:
+        for question in waiting.card.unanswered:
+            waiting.answer(question.key, CANCEL if question.method == ELICITATION else _TOO_LATE)
+        self._end(waiting, CardEnd.OVERDUE)
+
+    def _end(self, waiting: OpenCard, end: CardEnd, note: str = "", *, is_answered: bool = True) -> None:
+        if not waiting.card.is_open:
+            return
+        now = self._clock.monotonic_ns()
+        waiting.card = replace(
+            waiting.card, end=end, note=note or waiting.card.note, ended_ns=now, awaits_page=False
+        )
+        self._open.pop(waiting.card.id, None)
+        self._past.append(waiting.card)
+        self._remember_round(waiting.card)
+        if is_answered:
+            waiting.resolve()
+        else:
+            waiting.close()
+        self.changed.emit(waiting.card)
+
+    def _remember_round(self, card: Card) -> None:
+        if card.round == 0 or card.operation is None or card.ended_ns is None:
+            return
+        key = (card.server, card.operation)
+        self._rounds[key] = (*card.earlier, Round(card.questions, card.ended_ns - card.asked_ns))
+        if len(self._rounds) > _MOST_CALLS:
+            del self._rounds[next(iter(self._rounds))]
+
+    def _show(self, waiting: OpenCard) -> None:
+        waiting.is_shown = True
+        self._changed(waiting)
+
+    def _changed(self, waiting: OpenCard) -> None:
+        if waiting.is_shown and waiting.card.is_open:
+            self.changed.emit(waiting.card)
+
+
+class _ServerInbox:
+    """The Inbox, as one server's session knows it."""
+
+    def __init__(
+        self, inbox: Inbox, server: str, known: Mapping[str, Answerer], remark: Callable[[str], None]
+    ) -> None:
+        self._inbox, self._server, self._known, self._remark = inbox, server, known, remark
+
+    async def respond(self, asking: Asking) -> Answers:
+        return await self._inbox.respond(self._server, asking, self._known, self._remark)
+
+    def ended(self, asking: Asking, end: AskingEnd, why: str) -> None:
+        self._inbox.ended(self._server, asking, end, why, self._known)
+
+    def noted(self, asking: Asking, text: str) -> None:
+        self._inbox.noted(asking, text)

@@ -1,0 +1,116 @@
+"""One card that waits for its answers: what is kept of it besides what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.engine.cards import Card, Question, Reply
+from inspector.protocol.asking import ELICITATION, read_question, remarks
+from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.types import InputRequest
+from inspector.session.asking import OWN, Answers, Asking, Refusal
+
+CANCEL = Reply(result={"action": "cancel"})
+
+
+@dataclass(eq=False, slots=True)
+class OpenCard:
+    """`answers` is set when they can be sent; `pages` are those of which the server will tell more, by id."""
+
+    card: Card
+    asking: Asking
+    remark: Callable[[str], None]
+    answers: asyncio.Future[dict[str, Reply]]
+    pages: set[str] = field(default_factory=set)
+    timer: asyncio.TimerHandle | None = None
+    is_shown: bool = False
+
+    @property
+    def replies(self) -> dict[str, Reply]:
+        return {each.key: each.reply for each in self.card.questions if each.reply is not None}
+
+    def question(self, key: str) -> Question | None:
+        return next((question for question in self.card.questions if question.key == key), None)
+
+    def answer(self, key: str, reply: Reply | None) -> None:
+        self._update(key, lambda question: replace(question, reply=reply))
+
+    def remark_on(self, key: str, text: str) -> None:
+        self._update(key, lambda question: replace(question, remarks=(*question.remarks, text)))
+
+    def _update(self, key: str, change: Callable[[Question], Question]) -> None:
+        questions = tuple(change(each) if each.key == key else each for each in self.card.questions)
+        self.card = replace(self.card, questions=questions)
+
+    @property
+    def is_decided(self) -> bool:
+        """Is there nothing more to be asked? One refusal decides where there is no way to send it."""
+        if not self.card.unanswered:
+            return True
+        replies = self.replies.values()
+        if self.asking.awaits_pages:
+            return not all(is_consent(reply) for reply in replies)
+        return self.asking.round > 0 and any(reply.is_error for reply in replies)
+
+    @property
+    def is_consented(self) -> bool:
+        """Were all its pages agreed to?"""
+        return not self.card.unanswered and all(is_consent(reply) for reply in self.replies.values())
+
+    def resolve(self) -> None:
+        """The answers can be sent."""
+        self._stop_timer()
+        if not self.answers.done():
+            self.answers.set_result(self.replies)
+
+    def close(self) -> None:
+        """No answer is wanted any more."""
+        self._stop_timer()
+        self.answers.cancel()
+
+    def _stop_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+def is_consent(reply: Reply) -> bool:
+    return reply.result is not None and reply.result.get("action") == "accept"
+
+
+def questions_of(asking: Asking, known: Mapping[str, Reply]) -> tuple[Question, ...]:
+    """What is shown of each question, with what is wrong with it."""
+    return tuple(
+        Question(key, each.method, each.params, _remarks(each, asking.revision), known.get(key))
+        for key, each in asking.questions.items()
+    )
+
+
+def _remarks(question: InputRequest, revision: Revision) -> tuple[str, ...]:
+    try:
+        return remarks(read_question(question.method, question.params, revision), revision)
+    except ValueError:
+        return ()  # it is refused, and the card says why
+
+
+def pages_of(asking: Asking) -> set[str]:
+    """The ids under which the server tells that a page is done with."""
+    if asking.awaits_pages:
+        return set(asking.questions)
+    question = asking.questions.get(OWN)
+    if question is None or question.method != ELICITATION or asking.revision != R4:
+        return set()
+    id = question.params.get("elicitationId")
+    return {id} if question.params.get("mode") == "url" and isinstance(id, str) and id else set()
+
+
+def answers_of(replies: Mapping[str, Reply]) -> Answers:
+    """The results, by their keys. Raises Refusal for an error among them."""
+    results: dict[str, JSONObject] = {}
+    for key, reply in replies.items():
+        if reply.result is None:
+            raise Refusal(key, reply.code, reply.message, reply.data)
+        results[key] = reply.result
+    return results
