@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,13 +13,13 @@ from inspector.base.errors import LensError, UserError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.variables import Variables, expand_object
 from inspector.engine import outputcheck, watching
-from inspector.engine.outcomes import answered, conclude_task, failed
+from inspector.engine.outcomes import answered, failed
 from inspector.engine.outputcheck import OutputCheck, OutputState
 from inspector.engine.repeating import RepeatPlan, RepeatReport, repeat
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.engine.watching import Sighting, WatchPlan, watch
 from inspector.protocol.tasks import Task
-from inspector.session.waiting import OnProgress
+from inspector.session.waiting import HumanTime, OnProgress
 from inspector.traffic.compare.diff import Diff
 from inspector.traffic.records import Status as TrafficStatus
 
@@ -80,7 +79,9 @@ class ByHand:
         except UserError as exc:
             return failed(exc, 0)
         try:
-            outcome = await self._outcome(server, sent, on_progress, on_task)
+            human = HumanTime()
+            outcome = await self._outcome(server, sent, on_progress, on_task, human)
+            outcome = replace(outcome, waited_ns=outcome.waited_ns + human.ns)
         except asyncio.CancelledError:
             self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
             raise
@@ -88,7 +89,12 @@ class ByHand:
         return outcome
 
     async def _outcome(
-        self, server: str, call: ToolCall, on_progress: OnProgress | None, on_task: OnTask | None
+        self,
+        server: str,
+        call: ToolCall,
+        on_progress: OnProgress | None,
+        on_task: OnTask | None,
+        human: HumanTime,
     ) -> CallOutcome:
         engine, started = self._engine, self._engine.clock.monotonic_ns()
         client = engine.client(server)
@@ -100,13 +106,11 @@ class ByHand:
                 on_progress=on_progress,
                 as_task=call.as_task,
                 meta=call.meta,
+                human=human,
             )
             if done.task is not None:
-                if on_task is not None:
-                    on_task(done.task)
-                async with self._cancelling(server, done.task):
-                    finishing = client.tasks.finish(done.task, on_task)
-                    return await conclude_task(finishing, done, done.task, engine.clock, started)
+                with self._cancelling(server, done.task):
+                    return await engine.tasks.finish(server, call.tool, done, started, on_task, on_progress)
         except LensError as exc:
             return failed(exc, self._since(started))
         outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
@@ -114,18 +118,14 @@ class ByHand:
         is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
         return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
 
-    @asynccontextmanager
-    async def _cancelling(self, server: str, task: Task) -> AsyncIterator[None]:
+    @contextmanager
+    def _cancelling(self, server: str, task: Task) -> Iterator[None]:
         """Who cancels a call means the task that it became, too: the server is told, if it can be."""
         try:
             yield
         except asyncio.CancelledError:
-            self._engine.spawn(f"cancel task of {server}", self._cancel_task(server, task))
+            self._engine.tasks.cancel_soon(server, task.id)
             raise
-
-    async def _cancel_task(self, server: str, task: Task) -> None:
-        with contextlib.suppress(LensError):  # the traffic shows it
-            await self._engine.client(server).tasks.cancel(task.id)
 
     def _keep(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int, keep: bool) -> None:
         if keep:

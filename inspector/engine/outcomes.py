@@ -12,18 +12,20 @@ from inspector.base.jsonvalue import JSONObject, JSONProblem, to_wire
 from inspector.base.plaintext import visible
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
-from inspector.protocol.tasks import Task
 from inspector.session.rounds import Concluded
+from inspector.session.waiting import HumanTime
 
 
-async def conclude(asking: Coroutine[Any, Any, Concluded], clock: Clock) -> CallOutcome:
-    """Await an answer; what is raised instead of one is an outcome too."""
+async def conclude(asking: Coroutine[Any, Any, Concluded], clock: Clock, human: HumanTime) -> CallOutcome:
+    """Await an answer; what is raised instead of one is an outcome too. `human` is what the asking tells."""
     started = clock.monotonic_ns()
     try:
         exchange = (await asking).exchange
     except LensError as exc:
-        return failed(exc, clock.monotonic_ns() - started)
-    return answered(exchange.answer, exchange.row, clock.monotonic_ns() - started)
+        outcome = failed(exc, clock.monotonic_ns() - started)
+    else:
+        outcome = answered(exchange.answer, exchange.row, clock.monotonic_ns() - started)
+    return replace(outcome, waited_ns=human.ns)
 
 
 def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
@@ -52,28 +54,26 @@ def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
 
 
 async def conclude_task(
-    finishing: Coroutine[Any, Any, JSONObject], done: Concluded, task: Task, clock: Clock, started: int
+    fetching: Coroutine[Any, Any, JSONObject], task_id: str, request_id: RequestId | None, row: int | None
 ) -> CallOutcome:
-    """Await the outcome of the task that a call became.
+    """Await the outcome of the task that a call became; the time that it took is not known here.
 
     It has the shape of an answer to the call itself. One of the two designs sends it as a part of the
     task's state, so the message is put together here (`is_composed`); what was sent is in the traffic.
     """
-    id = done.exchange.request.id
-    outcome = CallOutcome(OutcomeKind.RESULT, 0, row=done.exchange.row, task_id=task.id)
+    id = task_id if request_id is None else request_id  # a task of somebody else's call: any id will do
+    outcome = CallOutcome(OutcomeKind.RESULT, 0, row=row, task_id=task_id)
     try:
-        result = await finishing
+        result = await fetching
     except RpcError as exc:
         error: JSONObject = {"code": exc.code, "message": exc.message, "data": exc.data}
         outcome = replace(outcome, answer=_composed(id, "error", error), is_composed=True)
         summary = f"{visible(exc.message)} ({exc.code})"
-        outcome = replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
+        return replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
     except RequestCancelled as exc:
-        outcome = replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
-    else:
-        kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
-        outcome = replace(outcome, kind=kind, answer=_composed(id, "result", result), is_composed=True)
-    return replace(outcome, elapsed_ns=clock.monotonic_ns() - started)
+        return replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
+    kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
+    return replace(outcome, kind=kind, answer=_composed(id, "result", result), is_composed=True)
 
 
 def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:

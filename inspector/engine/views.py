@@ -48,6 +48,7 @@ class OutcomeKind(Enum):
     RPC_ERROR = "error"  # the server refused or broke
     FAILED = "failed"  # no answer came: an error of ours, not the server's words
     CANCELLED = "cancelled"
+    LEFT = "left running"  # it became a task, which goes on without anybody waiting here
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class CallOutcome:
 
     The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
     frame was put together from that. `is_lost`: it failed because there is no connection (any more).
+    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours.
     """
 
     kind: OutcomeKind
@@ -67,6 +69,7 @@ class CallOutcome:
     task_id: str = ""
     is_composed: bool = False
     is_lost: bool = False
+    waited_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from inspector.base.errors import LocalProtocolError
@@ -214,15 +214,14 @@ class Connection:
             return []
 
     def _on_progress(self, notification: Message) -> list[Event]:
-        params = notification.params
-        token, _ = read_id(params.get("progressToken"))
-        progress = _number(params.get("progress"))
-        # Our own requests have their id for a token; those written by hand, whatever was written.
-        id = self._tokens.get(token, token) if token is not None else None
-        if id is None or progress is None or self._ours.find(id) is None:
+        progressed = read_progress(notification)
+        if progressed is None:
             return [Notified(notification)]
-        text = params.get("message")
-        return [Progressed(id, progress, _number(params.get("total")), text if isinstance(text, str) else "")]
+        # Our own requests have their id for a token; those written by hand, whatever was written.
+        id = self._tokens.get(progressed.request_id, progressed.request_id)
+        if self._ours.find(id) is None:
+            return [Notified(notification)]
+        return [progressed if id == progressed.request_id else replace(progressed, request_id=id)]
 
     def _on_cancelled(self, notification: Message) -> list[Event]:
         id, _ = read_id(notification.params.get("requestId"))
@@ -258,6 +257,20 @@ def _written(request: Message) -> tuple[JSON, RequestId | None]:
 def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
     meta = params.get("_meta")
     return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), "progressToken": token}}
+
+
+def read_progress(notification: Message) -> Progressed | None:
+    """What such a notification tells, its token taken for the request's id; None when it cannot be read.
+
+    Raises JSONProblem when there are no params.
+    """
+    params = notification.params
+    token, _ = read_id(params.get("progressToken"))
+    progress = _number(params.get("progress"))
+    if token is None or progress is None:
+        return None
+    text = params.get("message")
+    return Progressed(token, progress, _number(params.get("total")), text if isinstance(text, str) else "")
 
 
 def _number(value: JSON) -> float | None:

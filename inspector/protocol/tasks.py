@@ -7,7 +7,7 @@ the server decides, everything is flat, `tasks/get` holds outcome and questions 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -233,6 +233,11 @@ class TaskWatch:
         except ValueError as exc:
             return TaskNews(task, problems=(f"The task asks for what cannot be read: {exc}.",))
         return TaskNews(task, asked, problems)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """These questions were not answered: report them again when they are asked still."""
+        for key in keys:
+            self._seen.pop(key, None)
 
     def _leaves_terminal(self, task: Task) -> tuple[str, ...]:
         before, after = self.task.status, task.status

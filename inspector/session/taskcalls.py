@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
@@ -12,7 +11,7 @@ from inspector.base.jsonvalue import JSONObject
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.methods import TASKS_EXTENSION, missing_capability
 from inspector.protocol.rounds import fault_of
-from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, TaskWatch, tasks_of
+from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_of
 from inspector.protocol.types import InputRequest, Listing
 from inspector.session.answers import result_of, task_error, task_of
 from inspector.session.lists import list_all
@@ -48,51 +47,54 @@ class TaskCalls:
             raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
         return await list_all(self._session, call[0], "tasks", Task.read, self._most_pages)
 
-    async def cancel(self, id: str) -> None:
+    async def cancel(self, id: str) -> Task | None:
+        """Ask the server to end it. Gives how it stands now, where the design tells."""
         call = self.design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
         assert call is not None, "the capability is there"
-        await self._run(call)
+        result = await self._run(call)
+        return task_of(result) if "taskId" in result else None
 
-    async def finish(self, task: Task, on_news: Callable[[Task], None] | None = None) -> JSONObject:
-        """Poll as often as the server wishes, answer what it asks, and give the outcome.
+    @property
+    def has_waiting_result(self) -> bool:
+        """Is there a request that waits for the outcome, and lets the server ask meanwhile?"""
+        agreement = self._session.state.agreement
+        design = tasks_of(agreement.revision) if agreement is not None else None
+        return design is not None and design.outcome("") is not None
+
+    async def outcome(self, task: Task) -> JSONObject:
+        """What the call would have given, fetched where it is not inside the task. That may wait: the server
+        asks its questions meanwhile, and the person may take their time.
 
         Raises RpcError when the task failed, RequestCancelled when it was cancelled.
         """
-        design, watch = self.design_for("tasks/get"), TaskWatch(task)
-        problems: set[str] = set()
-        while not watch.task.status.is_terminal:
-            outcome = design.outcome(task.id)
-            if outcome is not None and watch.task.status is TaskStatus.INPUT_REQUIRED:
-                # The server asks while this waits, and the person may take their time.
-                return await self._run(outcome, timeout=math.inf)
-            await asyncio.sleep(watch.task.next_poll_ms / 1000)
-            news = watch.receive(await self.get(task.id))
-            for problem in set(news.problems) - problems:
-                self._session.remark(problem)
-            problems.update(news.problems)
-            if on_news is not None:
-                on_news(news.task)
-            await self._answer_task(design, task.id, news.asked)
-        return await self._outcome(design, watch.task)
-
-    async def _answer_task(self, design: TaskDesign, id: str, asked: Mapping[str, InputRequest]) -> None:
-        """The same rules as for what is asked in a call's own result."""
-        faults = (fault_of(request, self._capabilities()) for request in asked.values())
-        if fault := next(filter(None, faults), ""):
-            raise RemoteProtocolError(f"the task cannot go on: {fault}")
-        update = design.update(id, await self._answer(id, asked)) if asked else None
-        if update is not None:
-            await self._run(update)
-
-    async def _outcome(self, design: TaskDesign, task: Task) -> JSONObject:
         if task.status is TaskStatus.CANCELLED:
             raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
-        call = design.outcome(task.id)
+        call = self.design_for("tasks/get").outcome(task.id)
         if call is not None:
-            return await self._run(call)
+            return await self._run(call, timeout=None if task.status.is_terminal else math.inf)
         if task.status is TaskStatus.FAILED:
             raise task_error(task)
         return task.result or {}
+
+    async def answers_to(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
+        """What is to be answered to the questions of a task, by the rules for what a call's own result asks.
+
+        Raises RemoteProtocolError for what we did not declare, RequestCancelled when one was refused.
+        """
+        faults = (fault_of(request, self._capabilities()) for request in asked.values())
+        if fault := next(filter(None, faults), ""):
+            raise RemoteProtocolError(f"the task cannot go on: {fault}")
+        return await self._answer(id, asked)
+
+    async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
+        """Hand the answers over."""
+        call = self.design_for("tasks/update").update(id, responses)
+        assert call is not None, "only the extension asks inside a task"
+        await self._run(call)
+
+    def remark(self, text: str) -> None:
+        """Put a sentence of ours into the log."""
+        self._session.remark(text)
 
     # -------------------------------------------------------------- calls that become tasks
 

@@ -10,6 +10,7 @@ import pytest
 
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.engine.byhand import ToolCall
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.connection import Progressed
 from inspector.protocol.revisions import Era
@@ -143,10 +144,10 @@ async def test_what_the_server_asks_is_answered(everything: Visit) -> None:
 
 async def test_a_task_asks_midway_and_gives_its_outcome(everything: Visit) -> None:
     arguments: JSONObject = {"topic": "python", "ambiguous": True}
-    done = await everything.client.call_tool("simulate-research-query", arguments, as_task=True)
-    assert done.task is not None
-    outcome = await everything.client.tasks.finish(done.task)
-    assert "Research Report: python (snake)" in str(outcome["content"])
+    call = ToolCall("simulate-research-query", arguments, as_task=True)
+    outcome = await everything.engine.by_hand.call(everything.name, call)
+    assert (outcome.kind, bool(outcome.task_id)) == (OutcomeKind.RESULT, True)
+    assert b"Research Report: python (snake)" in outcome.answer
 
 
 async def test_nothing_on_the_wire_is_complained_about(everything: Visit) -> None:

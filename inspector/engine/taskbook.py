@@ -1,0 +1,253 @@
+"""All tasks that are known, of all servers: those that calls of ours became, those that a server lists, and
+those that the person knows the id of. They stay over a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import ConfigError, LensError
+from inspector.base.jsonvalue import JSONProblem, shorten
+from inspector.base.plaintext import one_line
+from inspector.base.signals import Signal
+from inspector.engine.taskfollowing import Beginning, FollowedTask
+from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.protocol.connection import Progressed, read_progress
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.tasks import CoreTasks, ExtensionTasks, Task
+from inspector.session.rounds import Concluded
+from inspector.session.waiting import OnProgress
+from inspector.transport.tasks import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+# Of one server. Tasks that it lists are followed up to this many; calls of ours always are.
+_MOST_FOLLOWED = 50
+_MOST_KEPT = 2_000
+
+_STATES = (CoreTasks.notification, ExtensionTasks.notification)
+_PROGRESS = "notifications/progress"
+TASK_NOTIFICATIONS = (*_STATES, _PROGRESS)  # what may be about a task
+
+
+class TaskBook:
+    """On the engine's loop.
+
+    Signals:
+        changed: A task is new, or stands differently; carries its TaskView.
+        removed: A task is kept no longer; carries its server and its id.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.changed: Signal[TaskView] = Signal()
+        self.removed: Signal[str, str] = Signal()
+        self._engine = engine
+        self._tasks: dict[str, dict[str, FollowedTask]] = {}
+        self._scope = TaskScope()
+        self._connected: set[str] = set()
+        self._to_tell: set[str] = set()
+        engine.server_changed.connect(self._on_server_changed)
+        engine.server_removed.connect(self._on_server_removed)
+
+    def views(self, server: str) -> tuple[TaskView, ...]:
+        return tuple(one.view for one in self._tasks.get(server, {}).values())
+
+    async def close(self) -> None:
+        await self._scope.close()
+
+    # -------------------------------------------------------------- calls that became tasks
+
+    async def finish(
+        self,
+        server: str,
+        tool: str,
+        done: Concluded,
+        started_ns: int,
+        on_news: Callable[[Task], None] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> CallOutcome:
+        """Follow the task that a call became, and wait for its outcome. Cancelling only ends the waiting."""
+        assert done.task is not None
+        if on_news is not None:
+            on_news(done.task)
+        exchange = done.exchange
+        beginning = Beginning(
+            Origin.CALLED, tool, exchange.row, exchange.request.id, started_ns, on_news, on_progress
+        )
+        self._drop(server, done.task.id, "Another call became a task with the same id.")
+        one = self._keep(server, done.task, beginning)
+        one.follow()
+        return await one.wait()
+
+    # -------------------------------------------------------------- what a person does
+
+    async def refresh(self, server: str) -> int:
+        """Ask for the server's list; gives how many of its tasks were new. Raises LensError."""
+        listing = await self._engine.client(server).tasks.list()
+        known = self._tasks.setdefault(server, {})
+        new = 0
+        for task in listing.items:
+            if task.id in known:
+                known[task.id].receive(task)
+            elif len(known) < _MOST_KEPT:
+                self._keep(server, task, Beginning(Origin.LISTED))
+                new += 1
+        for one in known.values():
+            if one.standing is Standing.UNKNOWN and any(task.id == one.task.id for task in listing.items):
+                one.follow()
+        self._follow_some(server)
+        return new
+
+    async def add(self, server: str, id: str) -> TaskView:
+        """A task whose id the person knows. Raises LensError, RpcError when the server does not."""
+        known = self._tasks.get(server, {}).get(id)
+        if known is not None:
+            await self.poll(server, id)
+            return known.view
+        task = await self._engine.client(server).tasks.get(id)
+        if task.id != id:
+            raise ConfigError(f"The server answered with another task, “{shorten(one_line(task.id), 60)}”.")
+        one = self._keep(server, task, Beginning(Origin.ADDED))
+        one.follow()
+        return one.view
+
+    async def poll(self, server: str, id: str) -> None:
+        """Ask after it now; what was not answered is asked again."""
+        self._one(server, id).follow(now=True)
+
+    async def fetch(self, server: str, id: str) -> None:
+        """Get its outcome, where that takes a request of its own."""
+        self._one(server, id).fetch()
+
+    async def cancel(self, server: str, id: str) -> None:
+        """Ask the server to end it. Raises LensError."""
+        one = self._one(server, id)
+        task = await self._engine.client(server).tasks.cancel(id)
+        one.cancelling()
+        if task is not None:
+            one.receive(task)
+
+    async def leave(self, server: str, id: str) -> None:
+        """Nobody waits for it any more; it goes on."""
+        self._one(server, id).leave()
+
+    async def forget(self, server: str, id: str) -> None:
+        self._one(server, id)
+        self._drop(server, id, "The task was taken from the list.")
+
+    async def forget_ended(self, server: str) -> None:
+        """Keep those that may still come to something."""
+        for id, one in tuple(self._tasks.get(server, {}).items()):
+            if one.standing in (Standing.ENDED, Standing.UNKNOWN) or one.is_over:
+                self._drop(server, id, "The task was taken from the list.")
+
+    def cancel_soon(self, server: str, id: str) -> None:
+        """For a call that was cancelled: its task is meant, too. The traffic shows how that goes."""
+        self._scope.spawn(f"cancel task {id}", self._cancel_quietly(server, id))
+
+    async def _cancel_quietly(self, server: str, id: str) -> None:
+        with contextlib.suppress(LensError):
+            await self.cancel(server, id)
+
+    # -------------------------------------------------------------- what servers tell
+
+    def hear(self, server: str, notification: Message) -> None:
+        """A notification: how a task stands, or how far it is."""
+        with contextlib.suppress(JSONProblem, ValueError):  # the traffic shows it
+            if notification.method in _STATES:
+                self._on_told(server, Task.read(notification.params))
+            elif (progress := read_progress(notification)) is not None:
+                self._on_progress(server, progress)
+
+    def _on_told(self, server: str, task: Task) -> None:
+        one = self._tasks.get(server, {}).get(task.id)
+        if one is not None:
+            one.receive(task)
+
+    def _on_progress(self, server: str, progress: Progressed) -> None:
+        """The token of a call stays in use until its task has ended."""
+        for one in self._tasks.get(server, {}).values():
+            is_meant = one.beginning.request_id == progress.request_id and one.standing is Standing.FOLLOWED
+            if is_meant and not one.is_over:
+                one.progressed(progress)
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        tasks = self._tasks.get(view.name, {})
+        if view.status is ServerStatus.CONNECTED:
+            if view.name not in self._connected:
+                self._connected.add(view.name)
+                for one in tasks.values():
+                    if one.standing is Standing.WAITING:
+                        one.follow(now=True)
+        elif view.name in self._connected:
+            self._connected.discard(view.name)
+            for one in tasks.values():
+                one.lose(view.reason or "The connection was closed.")
+
+    def _on_server_removed(self, server: str) -> None:
+        self._connected.discard(server)
+        for id in tuple(self._tasks.get(server, {})):
+            self._drop(server, id, "The server was removed.")
+        self._tasks.pop(server, None)
+
+    # --------------------------------------------------------------
+
+    def _keep(self, server: str, task: Task, beginning: Beginning) -> FollowedTask:
+        engine = self._engine
+        calls = engine.client(server).tasks
+        one = FollowedTask(server, task, beginning, calls, engine.clock, self._scope, self._on_changed)
+        known = self._tasks.setdefault(server, {})
+        while len(known) >= _MOST_KEPT and (old := next((x for x in known.values() if x.is_over), None)):
+            self._drop(server, old.task.id, "")
+        known[task.id] = one
+        self._on_changed(one)
+        return one
+
+    def _drop(self, server: str, id: str, reason: str) -> None:
+        one = self._tasks.get(server, {}).pop(id, None)
+        if one is not None:
+            one.drop(reason)
+            self.removed.emit(server, id)
+            self._tell_soon(server)
+
+    def _follow_some(self, server: str) -> None:
+        tasks = self._tasks.get(server, {}).values()
+        followed = sum(one.standing is Standing.FOLLOWED for one in tasks)
+        for one in tasks:
+            if followed >= _MOST_FOLLOWED:
+                return
+            if one.standing is Standing.STOPPED and not one.is_over:
+                one.follow()
+                followed += 1
+
+    def _one(self, server: str, id: str) -> FollowedTask:
+        try:
+            return self._tasks[server][id]
+        except KeyError:
+            words = f"The task “{shorten(one_line(id), 60)}” is not in the list any more."
+            raise ConfigError(words, "Add it by its id.") from None
+
+    def _on_changed(self, one: FollowedTask) -> None:
+        if self._tasks.get(one.server, {}).get(one.task.id) is one:
+            self.changed.emit(one.view)
+            self._tell_soon(one.server)
+
+    # -------------------------------------------------------------- hearing of changes
+
+    def _tell_soon(self, server: str) -> None:
+        """Many tasks may begin or end in one turn: a stream is asked for once."""
+        if not self._to_tell:
+            asyncio.get_running_loop().call_soon(self._tell_clients)
+        self._to_tell.add(server)
+
+    def _tell_clients(self) -> None:
+        servers, self._to_tell = self._to_tell, set()
+        for server in servers & self._connected:
+            tasks = self._tasks.get(server, {}).values()
+            followed = (one for one in tasks if one.standing is Standing.FOLLOWED and not one.is_over)
+            with contextlib.suppress(LensError):
+                self._engine.client(server).hear_of_tasks(tuple(one.task.id for one in followed))

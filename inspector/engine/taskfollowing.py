@@ -1,0 +1,422 @@
+"""One task that is known of: asked after as often as the server wishes, its questions answered, its outcome
+kept. A lost connection only interrupts that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost, LensError, NotOffered, RpcError, UserError
+from inspector.engine.outcomes import conclude_task, failed
+from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import Progressed
+from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
+from inspector.protocol.tasks import Task, TaskStatus, TaskWatch
+from inspector.protocol.types import InputRequest
+from inspector.session.taskcalls import TaskCalls
+from inspector.session.waiting import OnProgress
+from inspector.transport.tasks import TaskScope
+
+_MOST_FAILURES = 5  # in a row, before a task is not asked after any more
+_MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a task came to be known: the call that became it, if that was one of ours.
+
+    `request_id` is the id of that call, under which progress is told as long as the task runs.
+    """
+
+    origin: Origin
+    tool: str = ""
+    row: int | None = None
+    request_id: RequestId | None = None
+    started_ns: int = 0
+    on_news: Callable[[Task], None] | None = None
+    on_progress: OnProgress | None = None
+
+
+class FollowedTask:
+    """`on_change` is called whenever its view is another."""
+
+    def __init__(
+        self,
+        server: str,
+        task: Task,
+        beginning: Beginning,
+        calls: TaskCalls,
+        clock: Clock,
+        scope: TaskScope,
+        on_change: Callable[[FollowedTask], None],
+    ) -> None:
+        self.server = server
+        self.beginning = beginning
+        self.standing = Standing.STOPPED
+        self.wants_outcome = beginning.origin is Origin.CALLED
+        self.outcome: CallOutcome | None = None
+        self._watch = TaskWatch(task)
+        self._calls = calls
+        self._clock = clock
+        self._scope = scope
+        self._on_change = on_change
+        self._created_ns = _creation(task, beginning.origin, clock)
+        self._following: asyncio.Task[None] | None = None
+        self._fetching: asyncio.Task[None] | None = None
+        self._asking: dict[asyncio.Task[None], frozenset[str]] = {}
+        self._unanswered: set[str] = set()
+        self._waiters: list[asyncio.Future[CallOutcome]] = []
+        self._woken = asyncio.Event()
+        self._wants_poll = False
+        self._is_polling = False
+        self._next_poll_ns: int | None = None
+        self._progress: Progressed | None = None
+        self._wants_cancel = False
+        self._is_result_refused = False
+        self._problems: dict[str, None] = {}
+        self._note = ""
+
+    @property
+    def task(self) -> Task:
+        return self._watch.task
+
+    @property
+    def is_over(self) -> bool:
+        return self.task.status.is_terminal
+
+    @property
+    def view(self) -> TaskView:
+        task, progress = self.task, self._progress
+        expires = None if task.ttl_ms is None else self._created_ns + task.ttl_ms * 1_000_000
+        return TaskView(
+            server=self.server,
+            task=task,
+            tool=self.beginning.tool,
+            origin=self.beginning.origin,
+            standing=self.standing,
+            created_ns=self._created_ns,
+            expires_ns=expires,
+            next_poll_ns=self._next_poll_ns,
+            is_polling=self._is_polling,
+            progress=progress.progress if progress else None,
+            total=progress.total if progress else None,
+            progress_message=progress.message if progress else "",
+            open_questions=sum(map(len, self._asking.values())),
+            wants_cancel=self._wants_cancel,
+            is_fetching=self._fetching is not None,
+            note=self._note,
+            problems=tuple(self._problems),
+            row=self.beginning.row,
+            outcome=self.outcome,
+        )
+
+    # -------------------------------------------------------------- what is told about it
+
+    def receive(self, task: Task) -> None:
+        """How it stands now, by whatever way that came."""
+        is_news = task != self.task
+        news = self._watch.receive(task)
+        for problem in news.problems:
+            self.add_problem(problem)
+        self._withdraw(task)
+        if news.asked:
+            self._ask(news.asked)
+        if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
+            self._fetch()  # the server asks while that waits
+        if is_news and self.beginning.on_news is not None and task.id == self.task.id:
+            self.beginning.on_news(task)
+        self._woken.set()
+        self._changed()
+
+    def progressed(self, event: Progressed) -> None:
+        self._progress = event
+        if self.beginning.on_progress is not None:
+            self.beginning.on_progress(event)
+        self._changed()
+
+    def add_problem(self, problem: str) -> None:
+        """What the server did wrong: in the traffic as well, once."""
+        if problem not in self._problems and len(self._problems) < _MOST_PROBLEMS:
+            self._problems[problem] = None
+            self._calls.remark(problem)
+
+    # -------------------------------------------------------------- what the person wants
+
+    def follow(self, *, now: bool = False) -> None:
+        """Ask after it from now on; `now` does not wait for the time that the server wishes.
+
+        A question that was refused, or whose answer got lost, is asked again then.
+        """
+        if now and self._unanswered:
+            self._watch.forget(self._unanswered)
+            self._unanswered = set()
+        self._wants_poll = self._wants_poll or now
+        self._woken.set()
+        if self._following is None:
+            self.standing, self._note = Standing.FOLLOWED, ""
+            self._following = self._scope.spawn(f"follow task {self.task.id}", self._follow())
+        self._changed()
+
+    def fetch(self) -> None:
+        """Get the outcome, waiting for it if need be."""
+        self.wants_outcome = True
+        self._fetch()
+        self._changed()
+
+    def cancelling(self) -> None:
+        """The server was asked to cancel it. It may come to its end all the same."""
+        self._wants_cancel = True
+        self._changed()
+
+    async def wait(self) -> CallOutcome:
+        """Until there is an outcome, or none can be waited for any more."""
+        if self.outcome is not None:
+            return self.outcome
+        waiter: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            return await waiter
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def leave(self) -> None:
+        """Nobody waits for it any more; it goes on."""
+        self._let_go(
+            CallOutcome(
+                OutcomeKind.LEFT,
+                self._elapsed(),
+                row=self.beginning.row,
+                summary="The call was left; its task goes on.",
+                next_step="Look at Tasks.",
+                task_id=self.task.id,
+            )
+        )
+
+    def lose(self, reason: str) -> None:
+        """The connection is gone. Whoever waits is told; the task may well go on."""
+        if self.standing is Standing.FOLLOWED or self._fetching is not None:
+            self._stop(Standing.WAITING, reason)
+            self._give_up(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
+
+    def drop(self, reason: str) -> None:
+        """It is forgotten here."""
+        self._stop(Standing.STOPPED, reason)
+        self._give_up(UserError(reason, ""))
+
+    # -------------------------------------------------------------- asking after it
+
+    async def _follow(self) -> None:
+        failures = 0
+        while await self._is_due():
+            try:
+                task = await self._poll()
+            except LensError as exc:
+                failures += 1
+                if self._is_final(exc, failures):
+                    return
+            else:
+                failures = 0
+                self._note = self._note if self._unanswered else ""
+                self.receive(task)
+        await self._conclude()
+
+    async def _is_due(self) -> bool:
+        """Until it is to be asked after. False when it has ended, which may be told meanwhile."""
+        while not self.is_over and not self._wants_poll:
+            self._woken.clear()
+            wait_ms = self.task.next_poll_ms
+            self._next_poll_ns = self._clock.monotonic_ns() + wait_ms * 1_000_000
+            self._changed()
+            try:
+                async with asyncio.timeout(wait_ms / 1000):
+                    await self._woken.wait()
+            except TimeoutError:
+                break
+        self._wants_poll = False
+        self._next_poll_ns = None
+        return not self.is_over
+
+    async def _poll(self) -> Task:
+        self._is_polling = True
+        self._changed()
+        try:
+            return await self._calls.get(self.task.id)
+        finally:
+            self._is_polling = False
+
+    def _is_final(self, error: LensError, failures: int) -> bool:
+        """Is there no use in asking again?"""
+        if type(error) is ConnectionLost:  # its kinds are about one request
+            self.lose(error.summary)
+        elif isinstance(error, RpcError) and error.code == INVALID_PARAMS:
+            self._end_unknown(error)
+        elif failures >= _MOST_FAILURES or isinstance(error, NotOffered):
+            times = "" if failures == 1 else f" {failures} times in a row"
+            self._stop(Standing.STOPPED, f"Asking after it failed{times}: {_words(error)}")
+            self._give_up(error)
+        else:
+            self._note = f"Asking after it failed: {_words(error)}"
+            self._changed()
+            return False
+        return True
+
+    def _end_unknown(self, error: RpcError) -> None:
+        expires = self.view.expires_ns
+        is_expired = expires is not None and expires <= self._clock.monotonic_ns()
+        why = "its time to live is over" if is_expired else error.message
+        self._stop(Standing.UNKNOWN, f"The server no longer knows the task: {why}")
+        self._give_up(error)
+
+    # -------------------------------------------------------------- the outcome
+
+    async def _conclude(self) -> None:
+        """It came to its end."""
+        for asking in tuple(self._asking):
+            asking.cancel()
+        if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
+            self._fetch()
+            if self._fetching is not None:
+                await asyncio.wait([self._fetching])
+        self._following = None
+        if self.standing is Standing.FOLLOWED:
+            self.standing = Standing.ENDED
+        self._changed()
+
+    @property
+    def _may_wait_for_result(self) -> bool:
+        return self.wants_outcome and self._calls.has_waiting_result and not self._is_result_refused
+
+    def _fetch(self) -> None:
+        if self._fetching is None and self.outcome is None:
+            self._fetching = self._scope.spawn(f"outcome of task {self.task.id}", self._fetch_outcome())
+
+    async def _fetch_outcome(self) -> None:
+        task = self.task
+        try:
+            outcome = await conclude_task(
+                self._calls.outcome(task), task.id, self.beginning.request_id, self.beginning.row
+            )
+        except LensError as exc:
+            self._fetching = None
+            self._on_not_fetched(exc)
+            return
+        self._fetching = None
+        if outcome.kind is OutcomeKind.RPC_ERROR and not task.status.is_terminal and not self.is_over:
+            # No outcome yet, it seems: how the task stands tells more.
+            self.add_problem(f"tasks/result was refused while the task was {task.status.value}.")
+            self._is_result_refused = True
+        else:
+            self._end_with(outcome)
+        if not self.is_over and self._following is not None:
+            self.follow(now=True)
+
+    def _on_not_fetched(self, error: LensError) -> None:
+        if type(error) is ConnectionLost:
+            self.lose(error.summary)
+            return
+        self._note = f"The outcome could not be fetched: {_words(error)}"
+        self._give_up(error)
+        self._changed()
+
+    def _end_with(self, outcome: CallOutcome) -> None:
+        self.outcome = replace(outcome, elapsed_ns=self._elapsed())
+        self._let_go(self.outcome)
+        self._changed()
+
+    # -------------------------------------------------------------- what it asks
+
+    def _ask(self, asked: Mapping[str, InputRequest]) -> None:
+        asking = self._scope.spawn(f"answer task {self.task.id}", self._answer(asked))
+        self._asking[asking] = frozenset(asked)
+
+    def _withdraw(self, task: Task) -> None:
+        """What the server no longer asks need not be answered."""
+        open_keys = _open_keys(task)
+        for asking, keys in tuple(self._asking.items()):
+            if not keys & open_keys:
+                asking.cancel()
+
+    async def _answer(self, asked: Mapping[str, InputRequest]) -> None:
+        this = asyncio.current_task()
+        try:
+            responses = await self._calls.answers_to(self.task.id, asked)
+        except LensError as exc:
+            self._on_unanswered(exc, asked)
+            return
+        finally:
+            if this is not None:
+                self._asking.pop(this, None)
+            self._changed()
+        try:
+            await self._calls.update(self.task.id, responses)
+        except LensError as exc:
+            self._on_unanswered(exc, asked)
+
+    def _on_unanswered(self, error: LensError, asked: Mapping[str, InputRequest]) -> None:
+        """The task stays as it is, and waits. The person may poll to be asked again, or cancel it."""
+        if type(error) is ConnectionLost:
+            self._watch.forget(asked)  # asked again when the connection is
+            return
+        self._unanswered.update(asked)
+        self._note = _words(error)
+        self._give_up(error)
+        self._changed()
+
+    # --------------------------------------------------------------
+
+    def _stop(self, standing: Standing, note: str) -> None:
+        self.standing, self._note = standing, note
+        self._next_poll_ns, self._is_polling = None, False
+        work = (self._following, self._fetching, *self._asking)
+        self._following = self._fetching = None
+        self._watch.forget(key for keys in self._asking.values() for key in keys)
+        current = asyncio.current_task()
+        for one in work:
+            if one is not None and one is not current:
+                one.cancel()
+        self._changed()
+
+    def _give_up(self, error: LensError) -> None:
+        outcome = failed(error, self._elapsed())
+        self._let_go(replace(outcome, row=self.beginning.row, task_id=self.task.id))
+
+    def _let_go(self, outcome: CallOutcome) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(outcome)
+
+    def _elapsed(self) -> int:
+        return self._clock.monotonic_ns() - (self.beginning.started_ns or self._created_ns)
+
+    def _changed(self) -> None:
+        self._on_change(self)
+
+
+def _open_keys(task: Task) -> set[str]:
+    try:
+        return set(task.input_requests())
+    except ValueError:
+        return set()
+
+
+def _creation(task: Task, origin: Origin, clock: Clock) -> int:
+    """When it was made, on our clock. One of ours was made just now; for others the server's word stands."""
+    now = clock.monotonic_ns()
+    if origin is Origin.CALLED:
+        return now
+    try:
+        created = datetime.fromisoformat(task.created_at)
+        age_ns = clock.wall_ns() - round(created.astimezone().timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError):
+        return now
+    return now - max(age_ns, 0)
+
+
+def _words(error: LensError) -> str:
+    return error.summary if isinstance(error, UserError) else str(error)

@@ -1,0 +1,504 @@
+"""The book of tasks: followed in both designs, asked and answered, cancelled, kept over a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from inspector.base.errors import ConfigError, NotOffered, RpcError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.engine.taskviews import Origin, Standing
+from inspector.engine.views import OutcomeKind
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.revisions import R4, R5, Revision
+from inspector.protocol.tasks import TaskStatus
+from tests.unit.engine.taskdesk import OUTCOME, STREAM, TaskDesk, state, task_desk
+
+ASK: JSONObject = {
+    "method": "elicitation/create",
+    "params": {"message": "ok?", "requestedSchema": {"type": "object"}},
+}
+ACCEPT: JSONObject = {"action": "accept", "content": {}}
+BOTH = pytest.mark.parametrize("revision", [R4, R5], ids=str)
+
+
+async def accept(params: JSONObject) -> JSONObject:
+    return ACCEPT
+
+
+async def refuse(params: JSONObject) -> JSONObject:
+    raise RpcError(-1, "not today")
+
+
+def params_of(request: JSONObject) -> JSONObject:
+    params = request["params"]
+    assert isinstance(params, dict)
+    return {name: value for name, value in params.items() if name != "_meta"}
+
+
+async def end(desk: TaskDesk, seconds: float = 1.1) -> None:
+    """The task completes, and its outcome is fetched if need be."""
+    if desk.revision is R4:
+        await desk.poll("completed", seconds)
+        assert (await desk.reply(**OUTCOME))["method"] == "tasks/result"
+    else:
+        await desk.poll("completed", seconds, result=OUTCOME)
+
+
+# ------------------------------------------------------------------ both designs
+
+
+@pytest.mark.parametrize(
+    ("revision", "interval"), [(R4, {"pollInterval": 5000}), (R5, {"pollIntervalMs": 5000})], ids=str
+)
+async def test_a_task_is_asked_after_as_often_as_the_server_wishes(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision, interval: JSONObject
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run(**interval)
+        for _ in range(2):
+            assert desk.view.next_poll_ns == desk.clock.monotonic_ns() + 5_000_000_000
+            await desk.advance(4.9)
+            assert await desk.sends_nothing()
+            request = await desk.poll("working", 0.2, statusMessage="still at it", **interval)
+            assert params_of(request) == {"taskId": "t"}
+        await end(desk, 5.1)
+        outcome = await calling
+    assert (outcome.kind, outcome.task_id, outcome.is_composed) == (OutcomeKind.RESULT, "t", True)
+    assert read(outcome.answer).result == OUTCOME
+    assert [task.status.value for task in desk.news] == ["working", "working", "completed"]
+    assert (desk.view.standing, desk.view.outcome) == (Standing.ENDED, outcome)
+
+
+@BOTH
+async def test_without_a_wish_a_task_is_asked_after_each_second(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.advance(0.9)
+        assert await desk.sends_nothing()
+        await end(desk, 0.2)
+        assert (await calling).kind is OutcomeKind.RESULT
+
+
+@BOTH
+async def test_a_task_that_somebody_cancelled_has_no_outcome(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("cancelled", statusMessage="By another client.")
+        outcome = await calling
+        assert await desk.sends_nothing()
+    assert (outcome.kind, outcome.summary) == (
+        OutcomeKind.CANCELLED,
+        "The task was cancelled. By another client.",
+    )
+
+
+@BOTH
+async def test_a_notification_tells_as_much_as_asking_does(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.advance(0.9)
+        assert await desk.sends_nothing()
+        method = "notifications/tasks/status" if revision is R4 else "notifications/tasks"
+        meta: JSONObject = {STREAM: desk.listens[0]["id"]} if desk.listens else {}
+        desk.wire.say(method=method, params=state("working", statusMessage="halfway", _meta=meta))
+        await desk.advance(0.9)  # the time until it is asked after counts from here
+        assert await desk.sends_nothing()
+        assert desk.view.task.message == "halfway"
+        more: JSONObject = {} if revision is R4 else {"result": OUTCOME}
+        desk.wire.say(method=method, params=state("completed", _meta=meta, **more))
+        if revision is R4:
+            await desk.reply(**OUTCOME)
+        assert read((await calling).answer).result == OUTCOME
+        assert await desk.sends_nothing()
+
+
+@BOTH
+async def test_a_task_outlives_the_connection_and_is_followed_again(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run()
+        desk.wire.end("The server fell over.")
+        outcome = await calling
+        assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
+        assert "is kept" in outcome.next_step
+        await desk.settle()
+        assert (desk.view.standing, desk.view.note) == (Standing.WAITING, "The server fell over.")
+        await desk.connect()
+        assert desk.view.standing is Standing.FOLLOWED
+        request = await desk.reply(**state("completed", result=OUTCOME))  # at once
+        assert request["method"] == "tasks/get"
+        if revision is R4:
+            await desk.reply(**OUTCOME)
+        assert desk.view.outcome is not None
+        assert read(desk.view.outcome.answer).result == OUTCOME
+
+
+@BOTH
+async def test_a_server_that_forgot_its_task_is_believed(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run(ttlMs=60_000, ttl=60_000)
+        desk.wire.end()
+        await calling
+        await desk.settle()
+        await desk.connect()
+        await desk.refuse(-32602, "Unknown task")
+        assert desk.view.standing is Standing.UNKNOWN
+        assert desk.view.note == "The server no longer knows the task: Unknown task"
+        await desk.advance(61)
+        assert await desk.sends_nothing()
+        await desk.book.poll("srv", "t")
+        await desk.settle()
+        await desk.refuse(-32602, "Unknown task")
+        assert desk.view.note == "The server no longer knows the task: its time to live is over"
+
+
+async def test_time_to_live_counts_from_the_creation(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        await desk.run(ttlMs=60_000)
+        made = desk.clock.monotonic_ns()
+        assert desk.view.expires_ns == made + 60_000_000_000
+        await desk.poll("working", ttlMs=90_000)
+        assert desk.view.expires_ns == made + 90_000_000_000
+        await desk.poll("working", ttlMs=None)
+        assert desk.view.expires_ns is None
+
+
+async def test_asking_that_fails_is_tried_again_and_given_up_after_five_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        for _ in range(4):
+            await desk.advance(1.1)
+            await desk.refuse(-32603, "busy")
+        assert desk.view.note == "Asking after it failed: busy (-32603)"
+        await desk.poll("working")
+        assert desk.view.note == ""
+        for _ in range(5):
+            await desk.advance(1.1)
+            await desk.refuse(-32603, "busy")
+        outcome = await calling
+        assert outcome.summary == "busy (-32603)"
+        assert desk.view.standing is Standing.STOPPED
+        assert desk.view.note == "Asking after it failed 5 times in a row: busy (-32603)"
+        await desk.advance(5)
+        assert await desk.sends_nothing()
+
+
+async def test_the_state_of_another_task_is_named_once_and_not_believed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        for _ in range(3):
+            await desk.advance(1.1)
+            await desk.reply(taskId="u", status="completed", result={})
+        await end(desk)
+        assert read((await calling).answer).result == OUTCOME
+    assert desk.notes() == ["The state is that of another task, “u”."]
+    assert desk.view.problems == ("The state is that of another task, “u”.",)
+
+
+# ------------------------------------------------------------------ what the person does
+
+
+@BOTH
+async def test_cancelling_the_call_cancels_the_task_and_leaving_it_does_not(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    async with task_desk(revision, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.book.leave("srv", "t")
+        outcome = await calling
+        assert (outcome.kind, outcome.task_id) == (OutcomeKind.LEFT, "t")
+        await end(desk)
+        assert desk.view.outcome is not None
+        calling = await desk.run()  # the same id anew: it replaces the old one
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        answer = state("cancelled") if revision is R4 else {}
+        assert (await desk.reply(**answer))["method"] == "tasks/cancel"
+        assert desk.view.wants_cancel
+        if revision is R4:
+            assert desk.view.task.status is TaskStatus.CANCELLED
+        else:  # cooperative: it may still come to its end
+            await end(desk)
+            assert desk.view.task.status is TaskStatus.COMPLETED
+    assert desk.removed == ["t"]
+
+
+async def test_asking_now_does_not_wait_for_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run(pollIntervalMs=3_600_000)
+        await desk.book.poll("srv", "t")
+        await desk.reply(**state("completed", result=OUTCOME))
+        assert (await calling).kind is OutcomeKind.RESULT
+
+
+async def test_a_task_can_be_added_by_its_id_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        adding = asyncio.get_running_loop().create_task(desk.book.add("srv", "t"))
+        await desk.reply(**state("working"))
+        assert (await adding).origin is Origin.ADDED
+        await end(desk)
+        assert desk.view.outcome is not None
+        await desk.book.forget("srv", "t")
+        assert desk.book.views("srv") == ()
+        with pytest.raises(ConfigError, match="not in the list any more"):
+            await desk.book.poll("srv", "t")
+        adding = asyncio.get_running_loop().create_task(desk.book.add("srv", "nope"))
+        await desk.refuse(-32602, "Unknown task")
+        with pytest.raises(RpcError, match="Unknown task"):
+            await adding
+    assert desk.removed == ["t"]
+
+
+async def test_the_servers_list_is_followed_but_outcomes_only_on_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        refreshing = asyncio.get_running_loop().create_task(desk.book.refresh("srv"))
+        made = "2023-11-14T22:13:10Z"  # ten seconds before the clock's time
+        await desk.reply(tasks=[state("working", taskId="a", createdAt=made), state("completed", taskId="b")])
+        assert await refreshing == 2
+        a, b = desk.book.views("srv")
+        assert (a.standing, b.standing) == (Standing.FOLLOWED, Standing.STOPPED)
+        assert a.created_ns == desk.clock.monotonic_ns() - 10_000_000_000
+        await desk.advance(1.1)
+        assert (await desk.reply(**state("input_required", taskId="a")))["params"] == {"taskId": "a"}
+        assert await desk.sends_nothing()  # tasks/result would make the server ask us
+        await desk.book.fetch("srv", "b")
+        assert (await desk.reply(**OUTCOME))["method"] == "tasks/result"
+        outcome = desk.book.views("srv")[1].outcome
+        assert outcome is not None
+        assert read(outcome.answer).result == OUTCOME
+        await desk.book.forget_ended("srv")
+        assert [view.id for view in desk.book.views("srv")] == ["a"]
+
+
+async def test_of_a_long_list_only_some_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        refreshing = asyncio.get_running_loop().create_task(desk.book.refresh("srv"))
+        await desk.reply(tasks=[state("working", taskId=f"t{number}") for number in range(3_000)])
+        assert await refreshing == 2_000
+        views = desk.book.views("srv")
+        assert sum(view.standing is Standing.FOLLOWED for view in views) == 50
+
+
+async def test_the_extension_has_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        with pytest.raises(NotOffered):
+            await desk.book.refresh("srv")
+
+
+async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.engine.remove("srv")
+        assert (await calling).kind is OutcomeKind.FAILED
+        assert desk.book.views("srv") == ()
+
+
+# ------------------------------------------------------------------ 2025-11-25
+
+
+async def test_progress_goes_on_under_the_token_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        calling = desk.call()
+        request = await desk.reply(task=state("working"))
+        params = request["params"]
+        assert isinstance(params, dict)
+        meta = params["_meta"]
+        assert isinstance(meta, dict)
+        token = meta["progressToken"]
+        told: JSONObject = {"progressToken": token, "progress": 3, "total": 4, "message": "reading"}
+        desk.wire.say(method="notifications/progress", params=told)
+        view = desk.view
+        assert (view.progress, view.total, view.progress_message) == (3, 4, "reading")
+        assert [step.progress for step in desk.progress] == [3]
+        await end(desk)
+        await calling
+        desk.wire.say(method="notifications/progress", params={"progressToken": token, "progress": 4})
+        assert len(desk.progress) == 1  # it has ended
+
+
+async def test_a_failed_task_gives_what_the_call_would_have_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("failed")
+        await desk.refuse(-32000, "the disk is full")
+        outcome = await calling
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
+
+
+async def test_a_task_that_wants_input_is_waited_for_and_still_asked_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server asks with requests of its own while tasks/result waits."""
+    async with task_desk(R4, monkeypatch, {"elicitation/create": accept}) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required")
+        waiting = await desk.next()
+        assert waiting["method"] == "tasks/result"
+        related: JSONObject = {"io.modelcontextprotocol/related-task": {"taskId": "t"}}
+        question: JSONObject = {"message": "ok?", "requestedSchema": {"type": "object"}, "_meta": related}
+        desk.wire.say(id="q", method="elicitation/create", params=question)
+        assert (await desk.next())["result"] == ACCEPT
+        await desk.poll("working", statusMessage="thank you")
+        assert desk.view.task.message == "thank you"
+        for _ in range(40):  # however long it takes
+            await desk.poll("working", statusMessage="thank you")
+        assert not calling.done()
+        desk.wire.say(id=waiting["id"], result=OUTCOME)
+        assert read((await calling).answer).result == OUTCOME
+        await desk.reply(**state("completed"))  # asked at once, to know the end
+        assert desk.view.standing is Standing.ENDED
+
+
+async def test_a_result_that_is_refused_too_early_is_fetched_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required")
+        await desk.refuse(-32602, "not yet")
+        await desk.reply(**state("input_required"))
+        assert await desk.sends_nothing()
+        await end(desk)
+        assert read((await calling).answer).result == OUTCOME
+        assert desk.view.problems == ("tasks/result was refused while the task was input_required.",)
+
+
+# ------------------------------------------------------------------ the extension
+
+
+async def test_changes_of_tasks_are_listened_for_while_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        assert await desk.sends_nothing()
+        (listen,) = desk.listens
+        assert params_of(listen) == {"notifications": {"taskIds": ["t"]}}
+        await end(desk)
+        await calling
+        assert await desk.sends_nothing()
+        assert len(desk.listens) == 1
+
+
+async def test_each_question_of_a_task_is_answered_once_however_often_it_is_polled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R5, monkeypatch, {"elicitation/create": accept}) as desk:
+        calling = await desk.run()
+        questions: list[Mapping[str, JSON]] = [{"k1": ASK}, {"k1": ASK, "k2": ASK}, {"k2": ASK, "k1": ASK}]
+        updates = []
+        for requests in questions:
+            await desk.poll("input_required", inputRequests=dict(requests))
+            if requests is not questions[2]:
+                updates.append(await desk.reply())
+        await end(desk)
+        assert read((await calling).answer).result == OUTCOME
+        assert await desk.sends_nothing()  # the outcome is inside: nothing is fetched
+    assert [update["method"] for update in updates] == ["tasks/update"] * 2
+    assert [params_of(update) for update in updates] == [
+        {"taskId": "t", "inputResponses": {"k1": ACCEPT}},
+        {"taskId": "t", "inputResponses": {"k2": ACCEPT}},
+    ]
+
+
+async def test_a_question_is_open_until_answered_and_ends_with_the_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = asyncio.Event()
+
+    async def think(params: JSONObject) -> JSONObject:
+        try:
+            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+        finally:
+            ended.set()
+
+    async with task_desk(R5, monkeypatch, {"elicitation/create": think}) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        assert desk.view.open_questions == 1
+        assert not ended.is_set()
+        await desk.poll("cancelled")
+        await desk.settle()
+        assert ended.is_set()
+        assert desk.view.open_questions == 0
+        assert (await calling).kind is OutcomeKind.CANCELLED
+        assert await desk.sends_nothing()
+
+
+async def test_a_refused_question_ends_the_waiting_and_can_be_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answerers = {"elicitation/create": refuse}
+    async with task_desk(R5, monkeypatch, answerers) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        outcome = await calling
+        assert outcome.kind is OutcomeKind.FAILED
+        assert "not today" in outcome.summary
+        assert "not today" in desk.view.note
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        assert "not today" in desk.view.note  # it still waits for that
+        assert await desk.sends_nothing()
+        asked = 0
+
+        async def accept_now(params: JSONObject) -> JSONObject:
+            nonlocal asked
+            asked += 1
+            return ACCEPT
+
+        answerers["elicitation/create"] = accept_now
+        await desk.book.poll("srv", "t")
+        await desk.reply(**state("input_required", inputRequests={"k": ASK}))
+
+
+async def test_a_question_that_we_did_not_declare_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        assert "did not declare elicitation" in (await calling).summary
+        assert await desk.sends_nothing()
+
+
+async def test_a_question_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        await desk.run()
+        await desk.poll("input_required", inputRequests=[1])
+        words = 'The task asks for what cannot be read: "inputRequests" must be an object.'
+        assert desk.notes() == [words]
+        assert desk.view.problems == (words,)
+
+
+@pytest.mark.parametrize(
+    ("error", "summary"),
+    [
+        ({"code": -32000, "message": "the disk is full"}, "the disk is full (-32000)"),
+        ({"code": "x"}, "as the status says (-32603)"),
+        (None, "as the status says (-32603)"),
+    ],
+)
+async def test_a_failed_task_gives_the_error_inside_it(
+    monkeypatch: pytest.MonkeyPatch, error: JSON, summary: str
+) -> None:
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("failed", error=error, statusMessage="as the status says")
+        outcome = await calling
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, summary)
