@@ -43,7 +43,7 @@ def write_exactly(value: JSON) -> str:
 def read_file(path: Path, most_bytes: int = MOST_BYTES) -> JSONObject:
     """The object in a file. Raises ConfigError, and FileNotFoundError when there is none."""
     try:
-        document = read_exactly(_text(path, most_bytes))
+        document = read_exactly(read_text(path, most_bytes))
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as exc:
@@ -80,7 +80,8 @@ def _not_written(path: Path, cause: Exception) -> ConfigError:
     return ConfigError(f"{_shown(path)} cannot be written: {cause}.", "Nothing was changed in it.")
 
 
-def _text(path: Path, most_bytes: int) -> str:
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """What a plain file of UTF-8 holds. Raises OSError and UnicodeDecodeError."""
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for somebody to write into it
         raise OSError("it is no plain file")
     with path.open("rb") as file:

@@ -1,0 +1,316 @@
+"""Answers questions of servers by the person's rules: the first one that is on and fits answers.
+
+What a rule cannot answer goes to the person, with the reason. Rules that only know what a model would say
+(a text, an echo, an endpoint) are not asked about forms and pages, nor answers to those about sampling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.plaintext import one_line
+from inspector.base.signals import Signal
+from inspector.base.units import plural
+from inspector.config.answerrules import AnswerRule, AnswerRulesFile, LoadedRules, RuleKind, read_script
+from inspector.engine.cards import Question, Reply
+from inspector.engine.chatendpoint import ask_endpoint
+from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING, SamplingAsked, read_question
+from inspector.protocol.blocks import kind_of
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.members import text_of
+from inspector.protocol.replies import END_TURN, problems_of, sampled, text_block
+from inspector.protocol.revisions import Revision
+from inspector.protocol.sampling import ASSISTANT, USER
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.query.errors import QueryError
+from inspector.traffic.query.grammar import parse
+from inspector.traffic.query.matcher import compile
+from inspector.traffic.recorder import Recorder
+
+Secret: TypeAlias = Callable[[str], Awaitable[str | None]]
+
+# What is named as the model where no model was asked.
+CANNED_MODEL, ECHO_MODEL = "mcp-lens-canned", "mcp-lens-echo"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the rules get it."""
+
+    server: str
+    question: Question
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a rule would answer, without an answer being sent. `reason` says why it would not answer."""
+
+    asked: Asked
+    reply: Reply | None = None
+    reason: str = ""
+    remarks: tuple[str, ...] = ()  # what is wrong with the answer
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPlace:
+    """How many answers of a rule's script were given in this run."""
+
+    given: int
+    total: int
+
+
+class AnswerRules:
+    """`secret` gets the value of a stored secret by its name. Without a file the rules are of this run only.
+
+    Signals:
+        problem_found: Something is wrong with the file; carries a sentence. On any thread.
+    """
+
+    def __init__(self, path: Path | None = None, secret: Secret | None = None) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self.last: Asked | None = None  # the question that came last, answered or not
+        self._file = AnswerRulesFile(path) if path is not None else None
+        self._secret = secret
+        self._loaded = LoadedRules()
+        self._given: dict[str, int] = {}
+        self._turn = asyncio.Lock()  # a script answers one question after the other
+
+    # -------------------------------------------------------------- rules
+
+    async def rules(self) -> tuple[AnswerRule, ...]:
+        """As they are in the file now: others may edit it. What is wrong there is told once."""
+        if self._file is not None:
+            await asyncio.to_thread(self._look, self._file)
+        return self._loaded.rules
+
+    async def save(self, rules: Sequence[AnswerRule]) -> None:
+        """These, in this order. Raises ConfigError."""
+        if self._file is None:
+            self._loaded = LoadedRules(tuple(rules))
+        else:
+            await asyncio.to_thread(self._save, self._file, tuple(rules))
+
+    async def script_place(self, rule: AnswerRule) -> ScriptPlace:
+        """Raises UserError when the script cannot be read."""
+        return ScriptPlace(self._given.get(rule.id, 0), len(await self._script(rule)))
+
+    async def start_over(self, rule: AnswerRule) -> None:
+        """Its script begins with the first answer again."""
+        self._given.pop(rule.id, None)
+
+    def _look(self, file: AnswerRulesFile) -> None:
+        if file.stamp() != self._loaded.stamp:
+            self._loaded = file.load()
+            for problem in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
+                self.problem_found.emit(problem)
+
+    def _save(self, file: AnswerRulesFile, rules: tuple[AnswerRule, ...]) -> None:
+        file.save(rules)
+        self._loaded = file.load()
+
+    # -------------------------------------------------------------- answering
+
+    async def reply(self, server: str, question: Question, revision: Revision) -> Reply | None:
+        """The answer; None leaves it to the person. Raises UserError: a rule fits, and could not answer."""
+        self.last = asked = Asked(server, question, revision)
+        rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, question)]
+        rule = await asyncio.to_thread(_first_that_fits, rules, asked) if rules else None
+        return await self._answer(rule, asked) if rule is not None else None
+
+    async def attempt(self, rule: AnswerRule) -> Attempt:
+        """Try a rule, on or off, on the question that came last; a script stays where it is.
+
+        An endpoint is really asked. Raises UserError when there is no question.
+        """
+        if self.last is None:
+            raise UserError(
+                "No server has asked anything yet.", "Call a tool that asks for something, then try again."
+            )
+        asked = self.last
+        try:
+            if not suits(rule, asked.question):
+                return Attempt(asked, reason=f"This rule does not answer {asked.question.method}.")
+            if not await asyncio.to_thread(fits, rule, asked):
+                return Attempt(asked, reason="The filter does not fit this question.")
+            reply = await self._answer(rule, asked, is_trial=True)
+        except UserError as exc:
+            return Attempt(asked, reason=str(exc))
+        return Attempt(asked, reply, remarks=_remarks(asked, reply))
+
+    async def _answer(self, rule: AnswerRule, asked: Asked, *, is_trial: bool = False) -> Reply:
+        try:
+            match rule.kind:
+                case RuleKind.CANNED:
+                    return _reply(rule, rule.answer)
+                case RuleKind.ECHO:
+                    return Reply(_echo(_sampling(asked)), rule=rule.title)
+                case RuleKind.SCRIPT:
+                    return await self._next_of_script(rule, asked.question, is_trial=is_trial)
+                case RuleKind.ENDPOINT:
+                    return Reply(await self._ask_endpoint(rule, _sampling(asked)), rule=rule.title)
+        except UserError as exc:
+            raise UserError(f"Rule “{rule.title}”: {exc.summary}", exc.next_step) from exc
+
+    async def _next_of_script(self, rule: AnswerRule, question: Question, *, is_trial: bool) -> Reply:
+        async with self._turn:
+            answers, place = await self._script(rule), self._given.get(rule.id, 0)
+            if not answers:
+                raise UserError("Its script holds no answers.", "Write some into it.")
+            if place >= len(answers) and not rule.loops:
+                raise UserError(
+                    f"Its script has given all of its {plural(len(answers), 'answer')}.",
+                    "Start it over, or let it begin again by itself.",
+                )
+            answer = answers[place % len(answers)]
+            if not _suits_answer(answer, question):
+                raise UserError(
+                    f"Answer {place % len(answers) + 1:,} of its script is none to {question.method}.",
+                    "Narrow the filter of the rule, or correct the script.",
+                )
+            if not is_trial:
+                self._given[rule.id] = place + 1
+            return _reply(rule, answer)
+
+    async def _script(self, rule: AnswerRule) -> list[JSON]:
+        if not rule.script.strip():
+            raise UserError("It has no script.", "Choose a file of answers.")
+        folder = self._file.path.parent if self._file is not None else Path()
+        return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
+
+    async def _ask_endpoint(self, rule: AnswerRule, asked: SamplingAsked) -> JSONObject:
+        key = None
+        if rule.endpoint.key:
+            key = await self._secret(rule.endpoint.key) if self._secret is not None else None
+            if key is None:
+                raise UserError(
+                    "The key of its endpoint cannot be had.", "Store it again, or look under Secrets."
+                )
+        return await ask_endpoint(rule.endpoint, key, asked)
+
+
+def _read_script(path: str, folder: Path) -> list[JSON]:
+    """A path that is not absolute begins at the folder of the rules."""
+    try:
+        return read_script(folder / Path(path).expanduser())
+    except (RuntimeError, ValueError) as exc:  # nobody's home, a null character
+        raise UserError(f"The path of its script cannot be used: {exc}.", "Choose the file again.") from exc
+
+
+# ------------------------------------------------------------------ which rule
+
+
+def suits(rule: AnswerRule, question: Question) -> bool:
+    """Can a rule answer such a question at all?"""
+    match rule.kind:
+        case RuleKind.CANNED:
+            return _suits_answer(rule.answer, question)
+        case RuleKind.SCRIPT:
+            return question.method != ROOTS
+        case RuleKind.ECHO | RuleKind.ENDPOINT:
+            return question.method == SAMPLING
+
+
+def fits(rule: AnswerRule, asked: Asked) -> bool:
+    """Does its filter fit? Raises QueryError."""
+    return _matches(rule.filter, _log_of(asked))
+
+
+def _first_that_fits(rules: Sequence[AnswerRule], asked: Asked) -> AnswerRule | None:
+    log = _log_of(asked)
+    for rule in rules:
+        with contextlib.suppress(QueryError):  # told when it was read
+            if _matches(rule.filter, log):
+                return rule
+    return None
+
+
+def _matches(filter: str, log: TrafficLog) -> bool:
+    return compile(parse(filter), log, now_ns=time.time_ns()).matches(0)
+
+
+def _log_of(asked: Asked) -> TrafficLog:
+    """The question as a row of traffic, a request in both eras: what filters are asked about."""
+    log, clock = TrafficLog(), SystemClock()
+    recorder = Recorder(log, asked.server, clock)
+    recorder.agreed(str(asked.revision))
+    question = asked.question
+    request: JSONObject = {"jsonrpc": "2.0", "id": 1, "method": question.method, "params": question.params}
+    try:
+        recorder.received([read(to_wire(request))], clock.monotonic_ns())
+    except JSONProblem as exc:
+        raise UserError(f"The question cannot be matched by rules: {exc}.") from exc
+    return log
+
+
+def _filter_problem(rule: AnswerRule) -> str:
+    try:
+        parse(rule.filter)
+    except QueryError as exc:
+        return f"The filter of the answer rule “{rule.title}” cannot be read, so it fits nothing: {exc}"
+    return ""
+
+
+# ------------------------------------------------------------------ what it answers
+
+
+def _suits_answer(answer: JSON, question: Question) -> bool:
+    """By what it looks like. What looks like no answer at all is one to anything: wrong on purpose."""
+    method = question.method
+    if not isinstance(answer, dict):
+        return method == SAMPLING
+    if "action" in answer:  # one with content is for a form, and no consent to visit a page
+        is_page = question.params.get("mode") == "url"
+        return method == ELICITATION and not (is_page and "content" in answer)
+    if "roots" in answer:
+        return method == ROOTS
+    return method == SAMPLING if {"role", "model"} & answer.keys() else True
+
+
+def _reply(rule: AnswerRule, answer: JSON) -> Reply:
+    if isinstance(answer, dict):
+        error = answer.get("error") if len(answer) == 1 else None
+        if not isinstance(error, dict):
+            return Reply(answer, rule=rule.title)
+        code = error.get("code")
+        assert isinstance(code, int)  # `answer_problem` has looked
+        return Reply(None, code, text_of(error, "message"), error.get("data"), rule=rule.title)
+    assert isinstance(answer, str)
+    return Reply(sampled(ASSISTANT, text_block(answer), CANNED_MODEL, END_TURN), rule=rule.title)
+
+
+def _sampling(asked: Asked) -> SamplingAsked:
+    try:
+        read_as = read_question(asked.question.method, asked.question.params, asked.revision)
+    except ValueError as exc:
+        raise UserError(f"The question cannot be read: {one_line(str(exc))}.") from exc
+    assert isinstance(read_as, SamplingAsked)  # `suits` has looked
+    return read_as
+
+
+def _echo(asked: SamplingAsked) -> JSONObject:
+    """What the user said last, as text."""
+    for message in reversed(asked.messages):
+        texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
+        if message.role == USER and texts:
+            return sampled(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
+    raise UserError("There is nothing to echo: no message of a user holds text.")
+
+
+def _remarks(asked: Asked, reply: Reply) -> tuple[str, ...]:
+    if reply.result is None:
+        return ()
+    try:
+        question = read_question(asked.question.method, asked.question.params, asked.revision)
+    except ValueError as exc:
+        return (f"The question cannot be read: {one_line(str(exc))}.",)
+    return problems_of(question, reply.result, asked.revision)
