@@ -39,6 +39,8 @@ COMMANDS = (
     Command("server.enable", "Server", "Enabled", is_toggle=True, begins_group=True,
             hint="A disabled server is kept but never connected"),
     Command("server.remove", "Server", "Remove", "trash", hint="Disconnect and forget this server"),
+    Command("app.secrets", "Server", "Secrets…", "key", begins_group=True,
+            hint="Where keys and tokens are kept, and which there are"),
     Command("app.quit", "Server", "Quit", key="Ctrl+Q", begins_group=True),
     Command("tool.call", "Tool", "Call", "play", "Ctrl+Return", "Call the tool with these arguments"),
     Command("tool.call_anyway", "Tool", "Call anyway", key="Ctrl+Shift+Return",

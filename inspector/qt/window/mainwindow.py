@@ -39,6 +39,8 @@ from inspector.qt.window.reaching import Reaching
 
 # The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
 if TYPE_CHECKING:
+    from inspector.config.secrets.standing import SecretsState
+    from inspector.qt.window.secretsstatus import SecretsStatus
     from inspector.qt.window.workspace import Workspace
 
 _LAYOUT_VERSION = 1
@@ -72,6 +74,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self.notices = NoticeBar(theme)
         self._capture_count = 0
+        self.secrets_status: SecretsStatus | None = None
         self.strips = Strips(theme)
         self.jobs = JobBar(theme)
         self.captures = CaptureDocks(
@@ -249,6 +252,7 @@ class MainWindow(QMainWindow):
         self._bridge.server_changed.connect(self._on_server_changed)
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
+        self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.told.connect(self._on_told)
@@ -257,6 +261,14 @@ class MainWindow(QMainWindow):
 
     def _on_told(self, words: str) -> None:
         self.strips.say("told", words, self._dismiss_told, "ok")
+
+    def _on_secrets_changed(self, state: SecretsState) -> None:
+        """Once there is something to say; from then on, the status bar follows by itself."""
+        if self.secrets_status is None:
+            from inspector.qt.window.secretsstatus import put_into_status_bar
+
+            action = self.actions_table["app.secrets"]
+            self.secrets_status = put_into_status_bar(self, self._bridge, self._theme, action, state)
 
     # -------------------------------------------------------------- servers
 

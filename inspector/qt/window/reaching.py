@@ -70,6 +70,11 @@ class Reaching(QObject):
         dialog.open_requested.connect(self.open_saved)
         dialog.show()
 
+    def open_secrets(self) -> None:
+        from inspector.qt.dialogs.secrets import SecretsDialog
+
+        SecretsDialog(self._bridge, self._theme, self._window).show()
+
     def open_palette(self) -> None:
         """Commands and servers are there at once; the rest comes as it is known."""
         from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole

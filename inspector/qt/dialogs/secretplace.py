@@ -1,0 +1,152 @@
+"""Choosing where secrets are kept: four places, what each means, and what it needs to know."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QRadioButton,
+    QWidget,
+)
+
+from inspector.config.secrets.standing import Rung
+from inspector.qt.models.secretwords import PLACES
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_6, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.labels import Muted, PlainLabel
+
+_FIELD_WIDTH = 220
+
+
+class SecretPlace(QWidget):
+    """What is chosen here counts when the button is pressed.
+
+    Signals:
+        chosen: Keep them there; carries the Rung, the passphrase, and whether unprotected is all right.
+    """
+
+    chosen = Signal(object, str, bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = Rung.KEYCHAIN
+        self._is_busy = False
+        self.buttons: dict[Rung, QRadioButton] = {}
+        self._group = QButtonGroup(self)
+        self.passphrase = _secret_field("Passphrase")
+        self.again = _secret_field("Passphrase again")
+        self.unprotected = QCheckBox("Store them unprotected")
+        self._complaint = PlainLabel(theme, tone="error", wrap=True)
+        self.apply_action = QAction("Keep them there", self)
+        self._needs: dict[Rung, QWidget] = {
+            Rung.PASSPHRASE: _in_a_row(self.passphrase, self.again),
+            Rung.PLAIN: _in_a_row(self.unprotected),
+        }
+        self._lay_out()
+        self._connect()
+        self.set_place(Rung.KEYCHAIN, is_chosen=False)
+
+    def set_place(self, rung: Rung, *, is_chosen: bool) -> None:
+        """Where they are now. What was typed for another place is forgotten."""
+        self._now = rung
+        self._is_chosen = is_chosen
+        self.buttons[rung].setChecked(True)
+        for field in (self.passphrase, self.again):
+            field.clear()
+        self.unprotected.setChecked(False)
+        self._on_changed()
+
+    def set_busy(self, is_busy: bool) -> None:
+        self._is_busy = is_busy
+        self._on_changed()
+
+    @property
+    def rung(self) -> Rung:
+        """The place whose button is on, used already or not."""
+        return next((rung for rung, button in self.buttons.items() if button.isChecked()), self._now)
+
+    # --------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(SPACE_1)
+        grid.setColumnMinimumWidth(0, SPACE_6)
+        grid.setColumnStretch(1, 1)
+        for place in PLACES:
+            button = self.buttons[place.rung] = QRadioButton(place.name)
+            button.setAccessibleDescription(place.meaning)
+            self._group.addButton(button)
+            grid.addWidget(button, grid.rowCount(), 0, 1, 2)
+            grid.addWidget(Muted(self._theme, place.meaning, wrap=True), grid.rowCount(), 1)
+            if place.rung in self._needs:
+                grid.addWidget(self._needs[place.rung], grid.rowCount(), 1)
+            grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        apply = ActionButton(self.apply_action)
+        apply.setAutoDefault(False)
+        row.addWidget(apply)
+        row.addWidget(self._complaint, 1)
+        grid.addLayout(row, grid.rowCount(), 0, 1, 2)
+
+    def _connect(self) -> None:
+        self._group.buttonToggled.connect(lambda *_: self._on_changed())
+        self.passphrase.textChanged.connect(lambda _: self._on_changed())
+        self.again.textChanged.connect(lambda _: self._on_changed())
+        self.again.returnPressed.connect(self.apply_action.trigger)
+        self.unprotected.toggled.connect(lambda _: self._on_changed())
+        self.apply_action.triggered.connect(self._on_apply)
+
+    def _on_changed(self) -> None:
+        rung = self.rung
+        for needing, widget in self._needs.items():
+            widget.setVisible(needing is rung and (needing is Rung.PASSPHRASE or not self._is_there()))
+        differs = rung is Rung.PASSPHRASE and bool(self.again.text()) and not self._are_same()
+        self._complaint.setText("The two are not the same." if differs else "")
+        is_change = rung is Rung.PASSPHRASE and self._is_there()
+        self.apply_action.setText("Change the passphrase" if is_change else "Keep them there")
+        self.apply_action.setEnabled(self._can_apply())
+
+    def _is_there(self) -> bool:
+        return self._is_chosen and self.rung is self._now
+
+    def _can_apply(self) -> bool:
+        if self._is_busy:
+            return False
+        if self.rung is Rung.PASSPHRASE:
+            return bool(self.passphrase.text()) and self._are_same()
+        if self._is_there():
+            return False
+        return self.rung is not Rung.PLAIN or self.unprotected.isChecked()
+
+    def _are_same(self) -> bool:
+        return self.passphrase.text() == self.again.text()
+
+    def _on_apply(self) -> None:
+        self.chosen.emit(self.rung, self.passphrase.text(), self.unprotected.isChecked())
+
+
+def _secret_field(name: str) -> QLineEdit:
+    field = QLineEdit(placeholderText=name)
+    field.setEchoMode(QLineEdit.EchoMode.Password)
+    field.setAccessibleName(name)
+    field.setMaximumWidth(_FIELD_WIDTH)
+    return field
+
+
+def _in_a_row(*widgets: QWidget) -> QWidget:
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(SPACE_2)
+    for widget in widgets:
+        row.addWidget(widget)
+    row.addStretch(1)
+    return holder

@@ -1,0 +1,103 @@
+"""Where secrets are kept, in words: for the status bar, the dialog, a list of names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.config.secrets.names import parts_of
+from inspector.config.secrets.standing import Rung, SecretsState, Standing
+from inspector.qt.theme import Tone
+
+_STATUS = {
+    Rung.KEYCHAIN: "Secrets: keychain",
+    Rung.PASSPHRASE: "Secrets: passphrase",
+    Rung.MEMORY: "Secrets: in memory",
+    Rung.PLAIN: "Secrets: unprotected",
+}
+_TROUBLE = {
+    Standing.LOCKED: "Secrets: locked",
+    Standing.ABSENT: "Secrets: no keychain",
+    Standing.SILENT: "Secrets: keychain does not answer",
+    Standing.FAILED: "Secrets: keychain failed",
+    Standing.KEY_LOST: "Secrets: key lost",
+    Standing.UNREADABLE: "Secrets: file cannot be used",
+}
+_KINDS = {
+    "answers": "Answer rule",
+    "env": "Environment",
+    "header": "Header",
+    "oauth": "Login",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One choice: its name, and what it means."""
+
+    rung: Rung
+    name: str
+    meaning: str
+
+
+PLACES = (
+    Place(
+        Rung.KEYCHAIN,
+        "The system's keychain",
+        "The secrets are sealed in a file; the key that opens it is in the keychain.",
+    ),
+    Place(
+        Rung.PASSPHRASE,
+        "A passphrase",
+        "The secrets are sealed in a file; the passphrase is asked for once a run. Nobody can recover it.",
+    ),
+    Place(Rung.MEMORY, "Memory only", "The secrets are gone when MCP Lens is closed."),
+    Place(
+        Rung.PLAIN,
+        "A plain file, unprotected",
+        "Every program that can read your files can read the secrets, and so can backups of them.",
+    ),
+)
+
+
+def is_worth_saying(state: SecretsState) -> bool:
+    """Nobody who never stored a secret needs to know where it would go."""
+    return state.is_chosen or state.in_memory > 0 or state.standing is Standing.UNREADABLE
+
+
+def status_words(state: SecretsState) -> str:
+    if state.rung is Rung.MEMORY:  # no keychain is then the reason for it, not one more trouble
+        return _STATUS[state.rung]
+    return _TROUBLE.get(state.standing, _STATUS[state.rung])
+
+
+def status_tone(state: SecretsState) -> Tone:
+    if state.rung is Rung.MEMORY:
+        return "muted"
+    return "warn" if state.rung is Rung.PLAIN or state.standing in _TROUBLE else "muted"
+
+
+def status_hint(state: SecretsState) -> str:
+    """For the tool tip: the place, how many there are, what is wrong."""
+    place = next(each for each in PLACES if each.rung is state.rung)
+    lines = [f"{place.name}: {counted(state)}", state.words, state.next_step]
+    return "\n".join(line for line in lines if line)
+
+
+def counted(state: SecretsState) -> str:
+    if not state.kept and not state.in_memory:
+        return "no secrets"
+    kept = plural(state.kept, "secret") if state.kept else ""
+    in_memory = f"{plural(state.in_memory, 'secret')} in memory" if state.in_memory else ""
+    return " and ".join(words for words in (kept, in_memory) if words)
+
+
+def kind_of(name: str) -> str:
+    kind = parts_of(name)[0]
+    return _KINDS.get(kind, one_line(kind))
+
+
+def rest_of(name: str) -> str:
+    """What it is for: the parts behind the kind."""
+    return one_line(" › ".join(parts_of(name)[1:]))

@@ -1,0 +1,68 @@
+"""Where secrets are kept, in the status bar: always in view once there are any."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QPalette
+from PySide6.QtWidgets import QMainWindow, QSizeGrip, QStatusBar, QToolButton, QWidget
+
+from inspector.config.secrets.standing import SecretsState
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.secretwords import is_worth_saying, status_hint, status_tone, status_words
+from inspector.qt.theme import ICON_SIZE, Theme
+from inspector.qt.widgets.labels import plain_tooltip
+
+
+class SecretsStatus(QToolButton):
+    """A click opens the dialog (`action`)."""
+
+    def __init__(self, bridge: Bridge, theme: Theme, action: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._state: SecretsState | None = None
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(action.trigger)
+        bridge.secrets_changed.connect(self.show_state)
+        theme.changed.connect(self._dress)
+
+    def show_state(self, state: SecretsState) -> None:
+        self._state = state
+        words = status_words(state)
+        self.setText(words)
+        self.setAccessibleName(words)
+        self.setToolTip(plain_tooltip(status_hint(state)))
+        self._dress()
+        self.setVisible(is_worth_saying(state))
+        self._show_bar()
+
+    def _show_bar(self) -> None:
+        """An empty bar is only in the way."""
+        bar = self.parentWidget()
+        if isinstance(bar, QStatusBar):
+            inside = bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            bar.setVisible(any(not each.isHidden() for each in inside if not isinstance(each, QSizeGrip)))
+
+    def _dress(self) -> None:
+        if self._state is None:
+            return
+        tone = status_tone(self._state)
+        self._theme.dress(self, "warning" if tone == "warn" else "key", tone)
+        colors = QPalette(self.palette())
+        colors.setColor(QPalette.ColorRole.ButtonText, self._theme.color(tone))
+        self.setPalette(colors)
+
+
+def put_into_status_bar(
+    window: QMainWindow, bridge: Bridge, theme: Theme, action: QAction, state: SecretsState
+) -> SecretsStatus | None:
+    """Made when there is something to say: a window without secrets has no status bar for them."""
+    if not is_worth_saying(state):
+        return None
+    status = SecretsStatus(bridge, theme, action)
+    bar = window.statusBar()
+    bar.setSizeGripEnabled(False)
+    bar.addPermanentWidget(status)
+    status.show_state(state)
+    return status

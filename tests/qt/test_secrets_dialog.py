@@ -1,0 +1,337 @@
+"""Secrets in the window: where they are kept, which there are, what is wrong, and the status bar."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.errors import KeyringLocked
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+
+from inspector.config.secrets import keychain as keychains
+from inspector.config.secrets.names import make_name
+from inspector.config.secrets.standing import Rung, SecretsState, Standing
+from inspector.qt.dialogs.secrets import SecretsDialog
+from inspector.qt.models.secretwords import is_worth_saying, status_hint, status_tone, status_words
+from inspector.qt.window.secretsstatus import SecretsStatus
+from tests.helpers.keychains import FailingKeychain, MemoryKeychain, WaitingKeychain
+from tests.qt.lens_driver import Lens, words_on
+
+NAME = make_name("header", "My <b>server</b>", "X-Key")
+VALUE = "s3cret-value-of-the-marker"
+PASSPHRASE = "correct horse battery"
+
+
+def use(backend: MemoryKeychain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make it the system's keychain for a test."""
+    name = f"{type(backend).__module__}.{type(backend).__qualname__}"
+    monkeypatch.setattr(keychains, "ALLOWED", {name})
+    monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+
+
+@pytest.fixture
+def keychain(monkeypatch: pytest.MonkeyPatch) -> MemoryKeychain:
+    backend = MemoryKeychain()
+    use(backend, monkeypatch)
+    return backend
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[WaitingKeychain]:
+    backend = WaitingKeychain()
+    use(backend, monkeypatch)
+    yield backend
+    backend.let_go.set()
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> FailingKeychain:
+    backend = FailingKeychain(KeyringLocked("locked"))
+    use(backend, monkeypatch)
+    return backend
+
+
+def put(lens: Lens, name: str = NAME, value: str = VALUE, *, for_this_run: bool = False) -> None:
+    lens.run(lens.app.bridge.ask_secrets(lambda each: each.put(name, value, for_this_run=for_this_run)))
+
+
+def get(lens: Lens, name: str = NAME) -> str | None:
+    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+
+
+def state(lens: Lens) -> SecretsState:
+    found = lens.app.bridge.secrets_state
+    assert found is not None
+    return found
+
+
+def open_dialog(lens: Lens) -> SecretsDialog:
+    lens.do("app.secrets")
+    dialog = lens.dialog(SecretsDialog)
+    settle(lens, dialog)
+    return dialog
+
+
+def settle(lens: Lens, dialog: SecretsDialog) -> None:
+    """Until nothing is being done, and what was done is shown."""
+    lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.bridge.secrets_state)
+    lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).kept + state(lens).in_memory)
+    lens.settle()
+
+
+def status(lens: Lens) -> SecretsStatus | None:
+    return lens.window.secrets_status
+
+
+def choose(dialog: SecretsDialog, rung: Rung) -> None:
+    dialog.place.buttons[rung].click()
+
+
+def rows(dialog: SecretsDialog) -> list[list[str]]:
+    items = [dialog.list.topLevelItem(row) for row in range(dialog.list.topLevelItemCount())]
+    return [[item.text(column) for column in range(3)] for item in items if item is not None]
+
+
+def on_disk(lens: Lens) -> str:
+    return "".join(path.read_text(errors="replace") for path in (lens.folder / "secrets").iterdir())
+
+
+# ------------------------------------------------------------------ the dialog
+
+
+def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    put(lens, "answers/endpoint/7", "other", for_this_run=True)
+    dialog = open_dialog(lens)
+    lens.until(lambda: len(rows(dialog)) == 2)
+    assert rows(dialog) == [
+        ["Answer rule", "endpoint › 7", "in memory"],
+        ["Header", "My <b>server</b> › X-Key", "in the file"],
+    ]
+    assert VALUE not in words_on(dialog)
+    assert dialog.place.rung is Rung.KEYCHAIN
+    assert not dialog.place.apply_action.isEnabled()
+    assert str(lens.folder / "secrets") in words_on(dialog)
+
+
+def test_nothing_stored_is_said_so(lens: Lens, keychain: MemoryKeychain) -> None:
+    dialog = open_dialog(lens)
+    lens.until(lambda: "No secrets yet" in words_on(dialog))
+    assert not dialog.delete_all_action.isEnabled()
+    assert not dialog.delete_action.isEnabled()
+
+
+def test_chosen_secrets_are_deleted(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    put(lens, "a/b", "other")
+    dialog = open_dialog(lens)
+    lens.until(lambda: len(rows(dialog)) == 2)
+    item = dialog.list.topLevelItem(1)
+    assert item is not None
+    item.setSelected(True)
+    lens.press("Delete", dialog)
+    lens.until(lambda: [row[0] for row in rows(dialog)] == ["a"])
+    assert get(lens) is None
+    assert get(lens, "a/b") == "other"
+
+
+def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, Rung.PASSPHRASE)
+    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
+    QTest.keyClicks(dialog.place.again, "other")
+    assert "not the same" in words_on(dialog)
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.place.again.setText(PASSPHRASE)
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is Rung.PASSPHRASE)
+    settle(lens, dialog)
+    assert keychain.entries == {}
+    assert dialog.place.passphrase.text() == ""
+    lens.press("Lock", dialog)
+    lens.until(lambda: state(lens).standing is Standing.LOCKED)
+    settle(lens, dialog)
+    assert dialog.passphrase.isVisible()
+    assert dialog.passphrase.echoMode() is QLineEdit.EchoMode.Password
+    QTest.keyClicks(dialog.passphrase, "wrong passphrase")
+    QTest.keyClick(dialog.passphrase, Qt.Key.Key_Return)
+    lens.until(lambda: "not the passphrase" in dialog.alert.text("problem"))
+    assert dialog.passphrase.text() == ""
+    QTest.keyClicks(dialog.passphrase, PASSPHRASE)
+    lens.press("Unlock", dialog)
+    lens.until(lambda: state(lens).standing is Standing.OPEN)
+    settle(lens, dialog)
+    assert not dialog.passphrase.isVisible()
+    assert dialog.alert.text("problem") == ""
+    assert get(lens) == VALUE
+    assert dialog.isVisible()
+
+
+def test_a_passphrase_that_is_too_short_is_refused_with_a_reason(
+    lens: Lens, keychain: MemoryKeychain
+) -> None:
+    dialog = open_dialog(lens)
+    choose(dialog, Rung.PASSPHRASE)
+    for field in (dialog.place.passphrase, dialog.place.again):
+        QTest.keyClicks(field, "short")
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: "too short" in dialog.alert.text("problem"))
+    assert state(lens).is_chosen is False
+
+
+def test_a_plain_file_needs_a_second_yes(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, Rung.PLAIN)
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.place.unprotected.click()
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is Rung.PLAIN)
+    settle(lens, dialog)
+    assert VALUE in on_disk(lens)
+    choose(dialog, Rung.KEYCHAIN)
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is Rung.KEYCHAIN)
+    settle(lens, dialog)
+    assert VALUE not in on_disk(lens)
+    assert get(lens) == VALUE
+
+
+def test_moving_stored_secrets_into_memory_is_asked_about(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, Rung.MEMORY)
+    lens.press("Keep them there", dialog)
+    assert "1 secret would be gone" in dialog.alert.text("ask")
+    assert state(lens).rung is Rung.KEYCHAIN
+    lens.press("Keep them in memory only", dialog)
+    lens.until(lambda: state(lens).rung is Rung.MEMORY)
+    settle(lens, dialog)
+    assert get(lens) == VALUE
+    assert rows(dialog)[0][2] == "in memory"
+
+
+def test_deleting_everything_is_asked_about_and_takes_the_key(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    lens.until(lambda: rows(dialog))
+    lens.press("Delete all…", dialog)
+    assert rows(dialog)
+    lens.press("Delete all secrets", dialog)
+    lens.until(lambda: not rows(dialog) and "No secrets yet" in words_on(dialog))
+    assert keychain.entries == {}
+    assert get(lens) is None
+
+
+# ------------------------------------------------------------------ keychains with troubles
+
+
+def test_a_locked_keychain_is_told_and_can_be_tried_again(lens: Lens, failing: FailingKeychain) -> None:
+    dialog = open_dialog(lens)
+    assert "The keychain is locked." in dialog.alert.text("state")
+    failing.error = None
+    lens.press("Try again", dialog)
+    lens.until(lambda: state(lens).standing is Standing.OPEN)
+    settle(lens, dialog)
+    assert dialog.alert.text("state") == ""
+
+
+def test_the_window_lives_while_the_keychain_waits_and_closes_all_the_same(
+    lens: Lens, waiting: WaitingKeychain
+) -> None:
+    lens.do("app.secrets")
+    dialog = lens.dialog(SecretsDialog)
+    lens.until(waiting.is_asked.is_set)
+    lens.until(lambda: "Asking the keychain…" in words_on(dialog))
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.close()
+    lens.settle()  # the window and the engine go on
+    # Closing the window is the end of the test: it would wait 30 s if it waited for the keychain.
+
+
+def test_without_a_keychain_memory_is_said_with_the_reason(lens: Lens) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
+    assert dialog.place.rung is Rung.MEMORY
+    choose(dialog, Rung.PASSPHRASE)
+    for field in (dialog.place.passphrase, dialog.place.again):
+        QTest.keyClicks(field, PASSPHRASE)
+    QTest.keyClick(dialog.place.again, Qt.Key.Key_Return)
+    lens.until(lambda: state(lens).rung is Rung.PASSPHRASE)
+    settle(lens, dialog)
+    assert dialog.alert.text("state") == ""
+    assert (state(lens).kept, state(lens).in_memory) == (1, 0)
+    assert VALUE not in on_disk(lens)
+
+
+def test_a_file_that_cannot_be_used_can_be_deleted_from_here(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    (lens.folder / "secrets" / "vault.json").write_text("{")
+    dialog = open_dialog(lens)
+    lens.until(lambda: "is damaged" in dialog.alert.text("state"))
+    lens.until(lambda: "The file of the secrets cannot be used" in words_on(dialog))
+    lens.press("Delete all…", dialog)
+    lens.until(lambda: "Delete all secrets" in words_on(dialog))
+    lens.press("Delete all secrets", dialog)
+    lens.until(lambda: state(lens).standing is not Standing.UNREADABLE)
+    put(lens, value="new")
+    assert get(lens) == "new"
+
+
+# ------------------------------------------------------------------ the status bar
+
+
+def test_the_status_bar_says_where_secrets_are_once_there_are_any(
+    lens: Lens, keychain: MemoryKeychain
+) -> None:
+    lens.settle()
+    assert status(lens) is None
+    put(lens)
+    lens.until(lambda: status(lens) is not None)
+    shown = status(lens)
+    assert shown is not None
+    assert shown.isVisible()
+    assert shown.text() == "Secrets: keychain"
+    assert "1 secret" in shown.toolTip()
+    shown.click()
+    dialog = lens.dialog(SecretsDialog)
+    settle(lens, dialog)
+    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.reset()))
+    lens.until(lambda: not shown.isVisible())
+    assert not lens.window.statusBar().isVisible()
+
+
+def test_looking_at_nothing_makes_no_status_bar(lens: Lens) -> None:
+    dialog = open_dialog(lens)
+    assert state(lens).standing is Standing.ABSENT
+    dialog.close()
+    lens.settle()
+    assert status(lens) is None
+
+
+@pytest.mark.parametrize("rung", list(Rung))
+@pytest.mark.parametrize("standing", list(Standing))
+def test_every_standing_has_words(rung: Rung, standing: Standing) -> None:
+    found = SecretsState(rung, standing, "It is so.", "Do that.", 2, 1, Path("x"), True)
+    assert is_worth_saying(found)
+    assert status_words(found).startswith("Secrets: ")
+    assert "2 secrets and 1 secret in memory" in status_hint(found)
+    assert status_tone(found) in ("muted", "warn")
+
+
+def test_the_start_of_the_window_loads_neither_keyring_nor_cryptography() -> None:
+    program = (
+        "import sys; import inspector.app.behind\n"
+        "print([name for name in ('keyring', 'cryptography', 'inspector.qt.dialogs.secrets') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
