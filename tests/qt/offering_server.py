@@ -9,6 +9,8 @@ SCRIPT is a JSON object; every member is optional: `resources`, `templates`, `pr
     do://grow    one more resource, and a notification     do://edit   another title for the first, likewise
     do://shrink  no resources any more, likewise           do://wait   no answer, ever
     do://touch   counter://it counts on, and its change is told
+    do://prompts/grow, do://prompts/edit, do://prompts/shrink, do://templates/grow and so on: the same there
+    do://refuse  from now on no list is given
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ import sys
 from typing import Any
 
 Params = dict[str, Any]
-CAPABILITIES = {"resources": {"subscribe": True, "listChanged": True}, "prompts": {}, "completions": {}}
+CAPABILITIES = {
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+}
 
 
 class Refused(Exception):
@@ -37,7 +43,10 @@ class Server:
 
     def __init__(self, script: Params) -> None:
         self.script = script
-        self.resources: list[Any] = script.get("resources", [])
+        self.lists: dict[str, list[Any]] = {
+            what: script.get(what, []) for what in ("resources", "templates", "prompts")
+        }
+        self.refuses = "refuses" in script
         self.count = 0
 
     def serve(self) -> None:
@@ -66,17 +75,21 @@ class Server:
     # -------------------------------------------------------------- resources
 
     def _resources_list(self, params: Params) -> Params:
-        if "refuses" in self.script:
-            raise Refused(-32603, "The disk is full")
+        resources = self._list("resources")
         start = int(params.get("cursor", 0))
         end = start + int(self.script.get("page", 5_000))
-        more = {"nextCursor": str(end)} if end < len(self.resources) else {}
-        return {"resources": self.resources[start:end], **more}
+        more = {"nextCursor": str(end)} if end < len(resources) else {}
+        return {"resources": resources[start:end], **more}
+
+    def _list(self, what: str) -> list[Any]:
+        if self.refuses and (what == "resources" or "refuses" not in self.script):
+            raise Refused(-32603, "The disk is full")
+        return self.lists[what]
 
     def _resources_templates_list(self, params: Params) -> Params:
         if "templates" not in self.script:
             raise Refused(-32601, "Method not found")
-        return {"resourceTemplates": self.script["templates"]}
+        return {"resourceTemplates": self._list("templates")}
 
     def _resources_read(self, params: Params) -> Params | None:
         uri = params["uri"]
@@ -94,13 +107,21 @@ class Server:
         if what == "touch":
             self.count += 1
             send(method="notifications/resources/updated", params={"uri": "counter://it"})
+        elif what == "refuse":
+            self.refuses = True
         else:
-            new = {"uri": f"x://new{len(self.resources)}", "name": "brand new"}
-            first = {**self.resources[0], "title": "Edited"}
-            changed = {"grow": [new, *self.resources], "edit": [first, *self.resources[1:]], "shrink": []}
-            self.resources = changed[what]
-            send(method="notifications/resources/list_changed")
+            kind, _, change = what.rpartition("/")
+            self._change(kind or "resources", change)
         return _text(f"do://{what}", "done")
+
+    def _change(self, kind: str, change: str) -> None:
+        listed = self.lists[kind]
+        name, member = f"new{len(listed)}", {"resources": "uri", "templates": "uriTemplate"}.get(kind, "")
+        new = {"name": name, **({member: f"x://{name}"} if member else {})}
+        edited = [{**listed[0], "title": "Edited"}, *listed[1:]] if listed else []
+        self.lists[kind] = {"grow": [new, *listed], "edit": edited, "shrink": []}[change]
+        told = kind if kind == "prompts" else "resources"
+        send(method=f"notifications/{told}/list_changed")
 
     def _resources_subscribe(self, params: Params) -> Params:
         if params["uri"] == "x://stubborn":
@@ -113,7 +134,7 @@ class Server:
     # -------------------------------------------------------------- prompts and completion
 
     def _prompts_list(self, params: Params) -> Params:
-        return {"prompts": self.script.get("prompts", [])}
+        return {"prompts": self._list("prompts")}
 
     def _prompts_get(self, params: Params) -> Params | None:
         if params["name"] == "waits":

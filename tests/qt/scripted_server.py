@@ -138,6 +138,12 @@ class Server:
         send(method="notifications/tools/list_changed")
         answer(id, "altered")
 
+    def _drops(self, id: object, arguments: Params) -> None:
+        """Without the last tool."""
+        self.tools = self.tools[:-1]
+        send(method="notifications/tools/list_changed")
+        answer(id, "dropped")
+
     def _shrinks(self, id: object, arguments: Params) -> None:
         """No tools any more."""
         self.tools = []

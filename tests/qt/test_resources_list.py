@@ -78,6 +78,43 @@ def test_tree_shows_what_fits_the_words_with_its_folders_open(lens: Lens) -> Non
     assert tree.isExpanded(model.index(0, 0))
 
 
+def test_tree_of_a_changed_list_has_the_same_folders_open_and_stays_in_its_place(lens: Lens) -> None:
+    resources = [
+        {"uri": f"file:///deep/{folder}/{number}.txt", "name": f"{number}"}
+        for folder in "abcdefgh"
+        for number in range(30)
+    ]
+    panel = open_resources(lens, offered(resources=resources))
+    go_to(panel, "file:///deep/c/7.txt")
+    lens.do("resource.tree")
+    tree, model = panel.lists.tree, panel.lists.tree_model
+
+    def folders() -> list[bool]:
+        top = next(index for beginning, index in model.folders() if beginning == "file:///deep/")
+        return [tree.isExpanded(index) for _, index in model.folders(top)]
+
+    top = model.index(0, 0)
+    tree.collapseAll()
+    tree.expand(top)
+    for row in (2, 4):
+        tree.expand(model.index(row, 0, top))
+    opened = folders()
+    assert opened == [False, False, True, False, True, False, False, False]
+    tree.verticalScrollBar().setValue(25 * 7)
+    place = tree.verticalScrollBar().value()
+    assert place
+    read_aside(lens, "do://edit")
+    lens.until(lambda: panel.news.text("resources"))
+    assert folders() == opened
+    assert tree.verticalScrollBar().value() == place
+    read_aside(lens, "do://grow")
+    lens.until(lambda: panel.lists.resources.total == 241)
+    assert folders() == opened
+    search(panel.lists.search, "d/1")
+    QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
+    assert folders() == opened, "a search opens folders only for as long as it lasts"
+
+
 def test_details_tell_what_the_server_says_of_a_resource(lens: Lens) -> None:
     annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
     resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}

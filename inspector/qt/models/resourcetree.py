@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
@@ -15,6 +16,7 @@ from inspector.qt.models.offered import Item, NoteRole, OfferedModel, ToneRole
 
 _ROOT = 2**32 - 1
 _MOST_KNOWN = 50_000
+_SLICE = 2_000
 
 
 @dataclass(eq=False, slots=True)
@@ -55,6 +57,13 @@ class ResourceTreeModel(QAbstractItemModel):
                 self._top.append(self._add(_ROOT, len(self._top), "", [place], 0, place))
         self.endResetModel()
 
+    async def learn(self, items: Sequence[Item]) -> None:
+        """Take the URIs of a long list apart in slices, before a tree is made of it."""
+        for start in range(0, len(items), _SLICE):
+            for item in items[start : start + _SLICE]:
+                self._parts_of(item)
+            await asyncio.sleep(0)
+
     def _parts_of(self, item: Item) -> list[str]:
         """Kept from one tree to the next: a search makes one with each word."""
         if not isinstance(item, Resource):
@@ -82,6 +91,13 @@ class ResourceTreeModel(QAbstractItemModel):
                 return self.createIndex(self._nodes[at].row, 0, at)
             nodes = self._children(at)
         return QModelIndex()
+
+    def folders(self, parent: Index | None = None) -> Iterator[tuple[str, QModelIndex]]:
+        """The folders in one, or at the top: the beginning of a URI that each stands for, and its row."""
+        for row, at in enumerate(self._children_of(parent)):
+            node = self._nodes[at]
+            if node.item is None:
+                yield "".join(self._parts[node.items[0]][: node.depth]), self.createIndex(row, 0, at)
 
     # -------------------------------------------------------------- Qt's questions
 

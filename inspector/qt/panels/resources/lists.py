@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
@@ -48,6 +50,8 @@ class ResourceLists(QWidget):
         self._theme = theme
         self._current: Item | None = None
         self._is_moving = False
+        self._tree_words: str | None = None  # what the tree was made for
+        self._opened: Set[str] | None = None  # folders that were open when nothing was searched for
         self.resources = OfferedModel(RESOURCES, self)
         self.templates = OfferedModel(TEMPLATES, self)
         self.tree_model = ResourceTreeModel(self.resources, self)
@@ -71,6 +75,11 @@ class ResourceLists(QWidget):
     @property
     def total(self) -> int:
         return self.resources.total + self.templates.total
+
+    async def prepare(self, listing: Listing[Resource]) -> None:
+        """What takes long of a long list, in turns."""
+        if self.shape.index() == _TREE:
+            await self.tree_model.learn(listing.items)
 
     def set_resources(self, listing: Listing[Resource]) -> None:
         self.resources.set_listing(listing)
@@ -185,7 +194,6 @@ class ResourceLists(QWidget):
 
     def _on_searched(self) -> None:
         self._count()
-        self._point_tree()
 
     def _count(self) -> None:
         for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
@@ -206,11 +214,37 @@ class ResourceLists(QWidget):
         self.choose(self._current)
 
     def _rebuild_tree(self) -> None:
+        """A list that was fetched again has the same folders open, and stays where it was scrolled to."""
+        words, place = self.resources.words, self.tree.verticalScrollBar().value()
+        if self._tree_words == "" and self.tree_model.rowCount():
+            self._opened = set(self._open_folders(QModelIndex()))
+        is_same_search, self._tree_words = self._tree_words == words, words
         self.tree_model.rebuild()
-        if self.resources.words and self.resources.rowCount() <= _MOST_OPENED:
+        if words and self.resources.rowCount() <= _MOST_OPENED:
             self.tree.expandAll()
+        elif self._opened is not None:
+            self._open_again(QModelIndex(), self._opened)
         elif self.tree_model.rowCount() <= 20:
             self.tree.expandToDepth(0)
+        self.tree.setAutoScroll(not is_same_search)
+        self._point_tree()
+        self.tree.setAutoScroll(True)
+        if is_same_search:
+            self.tree.doItemsLayout()
+            self.tree.verticalScrollBar().setValue(place)
+
+    def _open_folders(self, parent: QModelIndex) -> Iterator[str]:
+        for beginning, folder in self.tree_model.folders(parent):
+            if self.tree.isExpanded(folder):
+                yield beginning
+                yield from self._open_folders(folder)
+
+    def _open_again(self, parent: QModelIndex, wanted: Set[str]) -> None:
+        """Also what leads to a folder that was open: one that joined several may have come apart."""
+        for beginning, folder in self.tree_model.folders(parent):
+            if any(each.startswith(beginning) for each in wanted):
+                self.tree.expand(folder)
+                self._open_again(folder, wanted)
 
     def _on_list_moved(self, item: Item) -> None:
         self._current = item

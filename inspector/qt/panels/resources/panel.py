@@ -267,6 +267,8 @@ class ResourcesPanel(OfferedPanel):
         self, resources: Listing[Resource] | LensError, templates: Listing[ResourceTemplate] | LensError
     ) -> None:
         """In turns: the window must not wait for ten thousand rows and all that is said of the first."""
+        if isinstance(resources, Listing):
+            await self.lists.prepare(resources)
         self._put("resources", resources, self.lists.set_resources)
         self._put("templates", templates, self.lists.set_templates)
         await asyncio.sleep(0)
