@@ -10,14 +10,19 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable
 
 from inspector.base.errors import LensError, NotOffered
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import HttpEntry
+from inspector.engine.cards import Card, Question, Reply
 from inspector.engine.engine import Engine
+from inspector.engine.inbox import Inbox
 from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.asking import FormAsked, UrlAsked, read_question
+from inspector.protocol.replies import accepted, consented, sampled
+from inspector.protocol.revisions import Revision
 from inspector.protocol.types import Tool
-from inspector.session.route import Answerer
 
 SERVER = "conformance"
 CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
@@ -40,39 +45,46 @@ CALLS: dict[str, list[tuple[str, JSONObject]]] = {
 ONLY_LIST = ("initialize", "json-schema-ref-no-deref")
 
 
-async def elicit(params: JSONObject) -> JSONObject:
-    """What a person would do who accepts everything as it is offered."""
-    schema = params.get("requestedSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
+class Agreeable:
+    """A person who accepts everything as it is offered, card by card."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        inbox.changed.connect(self._on_changed)
+
+    def _on_changed(self, card: Card) -> None:
+        if card.is_open and card.awaits_page:
+            self._later(self._inbox.page_done, card.id)
+        elif card.is_open and card.unanswered:
+            question = card.unanswered[0]
+            self._later(self._inbox.reply, card.id, question.key, answer(question, card.revision))
+
+    def _later(self, act: Callable[..., None], *arguments: object) -> None:
+        """A person answers after the card is there, not while it is made."""
+        asyncio.get_running_loop().call_soon(act, *arguments)
+
+
+def answer(question: Question, revision: Revision) -> Reply:
+    match read_question(question.method, question.params, revision):
+        case FormAsked(schema=schema):
+            return Reply(result=accepted(_offered(schema)))
+        case UrlAsked():
+            return Reply(result=consented())
+        case _:
+            content: JSONObject = {"type": "text", "text": "four"}
+            return Reply(result=sampled("assistant", content, "by hand"))
+
+
+def _offered(schema: JSONObject) -> JSONObject:
+    """What a form holds when nothing in it was touched, with every box ticked that has no default."""
+    properties = schema.get("properties")
     content: JSONObject = {}
     for name, property in (properties if isinstance(properties, dict) else {}).items():
-        value = _offered(property)
-        if value is not None:
-            content[name] = value
-    return {"action": "accept", "content": content}
-
-
-def _offered(property: JSON) -> JSON:
-    if not isinstance(property, dict):
-        return None
-    if "default" in property:
-        return property["default"]
-    return True if property.get("type") == "boolean" else None
-
-
-async def sample(params: JSONObject) -> JSONObject:
-    return {"role": "assistant", "content": {"type": "text", "text": "four"}, "model": "by hand"}
-
-
-async def list_roots(params: JSONObject) -> JSONObject:
-    return {"roots": []}
-
-
-ANSWERERS: dict[str, Answerer] = {
-    "elicitation/create": elicit,
-    "sampling/createMessage": sample,
-    "roots/list": list_roots,
-}
+        if isinstance(property, dict) and "default" in property:
+            content[name] = property["default"]
+        elif isinstance(property, dict) and property.get("type") == "boolean":
+            content[name] = True
+    return content
 
 
 def calls_for(tools: tuple[Tool, ...]) -> list[tuple[str, JSONObject]]:
@@ -89,7 +101,9 @@ def calls_for(tools: tuple[Tool, ...]) -> list[tuple[str, JSONObject]]:
 
 
 async def run(url: str) -> int:
-    engine = Engine(answerers=ANSWERERS)
+    inbox = Inbox()
+    Agreeable(inbox)
+    engine = Engine(inbox=inbox)
     # The suite names the wire of this leg; its stateless leg is found out, as a person's client would.
     era = REVISION if REVISION < "2026" and REVISION else "auto"
     engine.add(HttpEntry(name=SERVER, url=url, era=era))
