@@ -159,6 +159,8 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     lens.until(lambda: state(lens).standing is Standing.LOCKED)
     settle(lens, dialog)
     assert dialog.passphrase.isVisible()
+    assert dialog.passphrase.hasFocus()
+    assert not dialog.place.passphrase.isVisible()
     assert dialog.passphrase.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(dialog.passphrase, "wrong passphrase")
     QTest.keyClick(dialog.passphrase, Qt.Key.Key_Return)
@@ -223,7 +225,10 @@ def test_deleting_everything_is_asked_about_and_takes_the_key(lens: Lens, keycha
     dialog = open_dialog(lens)
     lens.until(lambda: rows(dialog))
     lens.press("Delete all…", dialog)
+    lens.press("Cancel", dialog)
+    assert dialog.alert.text("ask") == ""
     assert rows(dialog)
+    lens.press("Delete all…", dialog)
     lens.press("Delete all secrets", dialog)
     lens.until(lambda: not rows(dialog) and "No secrets yet" in words_on(dialog))
     assert keychain.entries == {}

@@ -36,11 +36,11 @@ class SecretPlace(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._now = Rung.KEYCHAIN
-        self._is_busy = False
+        self._is_chosen = self._is_locked = self._is_busy = False
         self.buttons: dict[Rung, QRadioButton] = {}
         self._group = QButtonGroup(self)
-        self.passphrase = _secret_field("Passphrase")
-        self.again = _secret_field("Passphrase again")
+        self.passphrase = _secret_field("New passphrase")
+        self.again = _secret_field("The same again")
         self.unprotected = QCheckBox("Store them unprotected")
         self._complaint = PlainLabel(theme, tone="error", wrap=True)
         self.apply_action = QAction("Keep them there", self)
@@ -50,12 +50,15 @@ class SecretPlace(QWidget):
         }
         self._lay_out()
         self._connect()
-        self.set_place(Rung.KEYCHAIN, is_chosen=False)
+        self.set_place(Rung.KEYCHAIN, is_chosen=False, is_locked=False)
 
-    def set_place(self, rung: Rung, *, is_chosen: bool) -> None:
+    def set_place(self, rung: Rung, *, is_chosen: bool, is_locked: bool) -> None:
         """Where they are now. What was typed for another place is forgotten."""
-        self._now = rung
-        self._is_chosen = is_chosen
+        if (rung, is_chosen) == (self._now, self._is_chosen) and self.buttons[rung].isChecked():
+            self._is_locked = is_locked
+            self._on_changed()
+            return
+        self._now, self._is_chosen, self._is_locked = rung, is_chosen, is_locked
         self.buttons[rung].setChecked(True)
         for field in (self.passphrase, self.again):
             field.clear()
@@ -77,6 +80,7 @@ class SecretPlace(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(SPACE_1)
+        grid.setHorizontalSpacing(0)
         grid.setColumnMinimumWidth(0, SPACE_6)
         grid.setColumnStretch(1, 1)
         for place in PLACES:
@@ -107,7 +111,7 @@ class SecretPlace(QWidget):
     def _on_changed(self) -> None:
         rung = self.rung
         for needing, widget in self._needs.items():
-            widget.setVisible(needing is rung and (needing is Rung.PASSPHRASE or not self._is_there()))
+            widget.setVisible(needing is rung and not self._is_settled())
         differs = rung is Rung.PASSPHRASE and bool(self.again.text()) and not self._are_same()
         self._complaint.setText("The two are not the same." if differs else "")
         is_change = rung is Rung.PASSPHRASE and self._is_there()
@@ -117,13 +121,15 @@ class SecretPlace(QWidget):
     def _is_there(self) -> bool:
         return self._is_chosen and self.rung is self._now
 
+    def _is_settled(self) -> bool:
+        """Nothing is to be done for this place; but a passphrase can be changed."""
+        return self._is_there() and (self.rung is not Rung.PASSPHRASE or self._is_locked)
+
     def _can_apply(self) -> bool:
-        if self._is_busy:
+        if self._is_busy or self._is_settled():
             return False
         if self.rung is Rung.PASSPHRASE:
             return bool(self.passphrase.text()) and self._are_same()
-        if self._is_there():
-            return False
         return self.rung is not Rung.PLAIN or self.unprotected.isChecked()
 
     def _are_same(self) -> bool:

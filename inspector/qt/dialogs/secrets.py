@@ -26,7 +26,7 @@ from inspector.config.secrets.standing import Rung, SecretsState, Standing, Stor
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
 from inspector.qt.dialogs.secretplace import SecretPlace
-from inspector.qt.models.secretwords import counted, kind_of, rest_of
+from inspector.qt.models.secretwords import counted, is_worth_saying, kind_of, rest_of
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
@@ -68,7 +68,11 @@ class SecretsDialog(QDialog):
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
         self._move_anyway = self._action("Keep them in memory only", partial(self._keep_in, Rung.MEMORY))
         self._delete_all_anyway = self._action("Delete all secrets", self._on_delete_all)
+        self._keep_as_is = self._action("Cancel", lambda: self.alert.close_about("ask"))
         self._unlock_row = self._make_unlock_row()
+        self._lock_button = ActionButton(self.lock_action)
+        self._lock_button.setAutoDefault(False)
+        self._lock_button.hide()
         self._lay_out()
         self._connect()
         bridge.start_when_attached("secrets", self._begin())
@@ -106,9 +110,8 @@ class SecretsDialog(QDialog):
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(self._count, 1)
-        for action, kind in ((self.lock_action, "plain"), (self.delete_action, "danger")):
-            buttons.addWidget(self._button(action, danger=kind == "danger"))
-        buttons.addWidget(self._button(self.delete_all_action, danger=True))
+        for button in (self._lock_button, *map(self._danger, (self.delete_action, self.delete_all_action))):
+            buttons.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
@@ -121,8 +124,8 @@ class SecretsDialog(QDialog):
         column.addLayout(buttons)
         column.addWidget(self._file)
 
-    def _button(self, action: QAction, *, danger: bool) -> ActionButton:
-        button = ActionButton(action, "danger" if danger else "plain")
+    def _danger(self, action: QAction) -> ActionButton:
+        button = ActionButton(action, "danger")
         button.setAutoDefault(False)  # else Return in a field would press one of them
         return button
 
@@ -157,13 +160,17 @@ class SecretsDialog(QDialog):
 
     def _take(self, state: SecretsState) -> None:
         before, self._state = self._state, state
-        if before is None or (before.rung, before.is_chosen) != (state.rung, state.is_chosen):
-            self.place.set_place(state.rung, is_chosen=state.is_chosen)
+        is_locked = state.rung is Rung.PASSPHRASE and state.standing is Standing.LOCKED
+        if before is None or before != state:
+            self.place.set_place(state.rung, is_chosen=state.is_chosen, is_locked=is_locked)
         self._file.setText(one_line(str(state.path)) if state.path is not None and state.is_chosen else "")
         self._file.setVisible(bool(self._file.text()))
         self._count.setText(counted(state))
-        is_locked = state.rung is Rung.PASSPHRASE and state.standing is Standing.LOCKED
+        if is_locked and not self._unlock_row.isVisible():
+            self._unlock_row.show()
+            self.passphrase.setFocus()
         self._unlock_row.setVisible(is_locked)
+        self._lock_button.setVisible(state.rung is Rung.PASSPHRASE)
         if is_locked:
             self.alert.say("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")
         elif state.words:
@@ -202,8 +209,7 @@ class SecretsDialog(QDialog):
         self.unlock_action.setEnabled(is_free and bool(self.passphrase.text()))
         self.retry_action.setEnabled(is_free)
         self.delete_action.setEnabled(is_free and bool(self.list.selectedItems()))
-        is_broken = state is not None and state.standing is Standing.UNREADABLE
-        self.delete_all_action.setEnabled(is_free and (is_broken or self.list.topLevelItemCount() > 0))
+        self.delete_all_action.setEnabled(is_free and state is not None and is_worth_saying(state))
         self.place.set_busy(not is_free or state is None)
         self._spinner.setVisible(not is_free)
         self._busy_words.setVisible(not is_free)
@@ -251,7 +257,7 @@ class SecretsDialog(QDialog):
         kept = self._state.kept if self._state is not None else 0
         if rung is Rung.MEMORY and kept:
             words = f"{plural(kept, 'secret')} would be gone when MCP Lens is closed."
-            self.alert.say("ask", words, actions=[self._move_anyway])
+            self.alert.say("ask", words, actions=[self._keep_as_is, self._move_anyway])
             return
         self._keep_in(rung, passphrase, unprotected)
 
@@ -264,7 +270,7 @@ class SecretsDialog(QDialog):
 
     def _ask_delete_all(self) -> None:
         words = "This deletes all secrets and the key to them. It cannot be undone."
-        self.alert.say("ask", words, actions=[self._delete_all_anyway], tone="error")
+        self.alert.say("ask", words, actions=[self._keep_as_is, self._delete_all_anyway], tone="error")
 
     def _on_delete_all(self) -> None:
         self.alert.close_about("ask")

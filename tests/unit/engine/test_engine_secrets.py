@@ -1,0 +1,111 @@
+"""Secrets on the engine's loop: one at a time renews them, and closing does not wait for a keychain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.standing import Rung, SecretsUnavailable
+from inspector.config.secrets.store import SecretStore
+from inspector.engine.engine import Engine
+from inspector.engine.secrets import Secrets
+from tests.helpers.keychains import MemoryKeychain, WaitingKeychain
+from tests.helpers.secretsstage import CHEAP, NAME, PASSPHRASE, VALUE
+
+
+@pytest.fixture
+def waiting() -> Iterator[WaitingKeychain]:
+    backend = WaitingKeychain()
+    yield backend
+    backend.let_go.set()
+
+
+def secrets_in(folder: Path, backend: MemoryKeychain) -> Secrets:
+    return Secrets(SecretStore(folder, Keychain(lambda: backend), CHEAP))
+
+
+async def test_an_engine_has_secrets_and_ends_them(tmp_path: Path) -> None:
+    engine = Engine(secrets=secrets_in(tmp_path, MemoryKeychain()))
+    await engine.secrets.put(NAME, VALUE)
+    assert await engine.secrets.get(NAME) == VALUE
+    assert [secret.name for secret in await engine.secrets.stored()] == [NAME]
+    await engine.close()
+    with pytest.raises(ConfigError, match="closing"):
+        await engine.secrets.get(NAME)
+    await engine.close()
+
+
+async def test_an_engine_without_a_folder_keeps_secrets_in_memory() -> None:
+    engine = Engine()
+    await engine.secrets.put(NAME, VALUE)
+    assert await engine.secrets.get(NAME) == VALUE
+    assert await engine.secrets.delete(NAME) is True
+    assert engine.secrets.state.rung is Rung.MEMORY
+    await engine.close()
+
+
+async def test_places_change_on_the_thread_of_the_secrets(tmp_path: Path) -> None:
+    secrets = secrets_in(tmp_path, MemoryKeychain())
+    await secrets.put(NAME, VALUE)
+    await secrets.keep_in(Rung.PASSPHRASE, PASSPHRASE)
+    await secrets.lock()
+    assert await secrets.get(NAME) is None
+    await secrets.unlock(PASSPHRASE)
+    assert await secrets.get(NAME) == VALUE
+    assert await secrets.delete_below("header") == 1
+    await secrets.reset()
+    assert (await secrets.look()).is_chosen is False
+    await secrets.end()
+
+
+async def test_ending_does_not_wait_for_a_keychain_that_waits(
+    tmp_path: Path, waiting: WaitingKeychain
+) -> None:
+    secrets = secrets_in(tmp_path, waiting)
+    put = asyncio.create_task(secrets.put(NAME, VALUE))
+    behind = asyncio.create_task(secrets.put("a/b", VALUE))
+    await asyncio.to_thread(waiting.is_asked.wait)
+    async with asyncio.timeout(5):
+        await secrets.end()
+    for task in (put, behind):
+        with pytest.raises(SecretsUnavailable):
+            await task
+
+
+async def test_a_secret_is_renewed_by_one_at_a_time(tmp_path: Path) -> None:
+    secrets = secrets_in(tmp_path, MemoryKeychain())
+    await secrets.put(NAME, "old")
+    grants = 0
+
+    async def renew() -> str | None:
+        nonlocal grants
+        async with secrets.claim(NAME):
+            if await secrets.get(NAME) == "old":
+                grants += 1
+                await secrets.put(NAME, "new")
+            return await secrets.get(NAME)
+
+    assert await asyncio.gather(*(renew() for _ in range(5))) == ["new"] * 5
+    assert grants == 1
+    await secrets.end()
+
+
+async def test_a_claim_is_waited_for_only_so_long_and_freed_by_an_error(tmp_path: Path) -> None:
+    secrets = secrets_in(tmp_path, MemoryKeychain())
+
+    async def fail_inside() -> None:
+        async with secrets.claim(NAME):
+            with pytest.raises(ConfigError, match="busy with this secret"):
+                await secrets.claim(NAME, patience=0).__aenter__()
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        await fail_inside()
+    async with secrets.claim(NAME, patience=0):
+        pass
+    await secrets.end()
