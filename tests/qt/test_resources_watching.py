@@ -96,6 +96,17 @@ def test_watch_that_is_stopped_before_it_began_has_an_end(lens: Lens) -> None:
     assert not lens.sent("resources/read")
 
 
+def test_look_that_gets_no_answer_is_given_up_with_the_watch(lens: Lens) -> None:
+    panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
+    go_to(panel, "do://wait")
+    panel.watching.start(WatchPlan(1))
+    lens.until(lambda: lens.sent("resources/read"))
+    panel.watching.stop()
+    lens.until(lambda: lens.sent("notifications/cancelled"))
+    assert panel.watching.strip.words() == "Stopped."
+    assert len(lens.sent("resources/read")) == 1
+
+
 def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
     text = "\n".join(f"| {row} | x |" for row in range(500))
     long = {"uri": "x://long", "mimeType": "text/markdown", "text": text}

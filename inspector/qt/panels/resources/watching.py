@@ -49,6 +49,7 @@ class ResourceWatch(QWidget):
         self._target = ""
         self._watched = ""
         self._changes = 0
+        self._reason = ""  # why the watch ended by itself
         self._ended_as: OutcomeKind | None = None  # the look before
         self._task: asyncio.Task[None] | None = None
         self.strip = WatchStrip(theme)
@@ -110,10 +111,11 @@ class ResourceWatch(QWidget):
             if shiboken6.isValid(self) and self.uri == uri:
                 self._bridge.start(f"look at {uri}", self._take_in(uri, sighting), self)
 
+        self._reason = ""
         try:
-            self.strip.show_end(await self._bridge.watch_resource(self._server, uri, plan, on_sight))
+            self._reason = await self._bridge.watch_resource(self._server, uri, plan, on_sight)
         except UserError as exc:
-            self.strip.show_end(str(exc))
+            self._reason = str(exc)
 
     async def _take_in(self, uri: str, sighting: Sighting) -> None:
         outcome = sighting.outcome
@@ -130,13 +132,12 @@ class ResourceWatch(QWidget):
             self.change_seen.emit(uri)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
-        """Also one that was cancelled before it began has to be told."""
+        """Also one that was cancelled before it began has to be told. From now on no look counts any more."""
         if not shiboken6.isValid(self):
             return
         self._task = None
         self.strip.set_watching(False)
-        if task.cancelled():
-            self.strip.show_end("Stopped.")
+        self.strip.show_end("Stopped." if task.cancelled() else self._reason)
         self._show_which()
 
     def _show_which(self) -> None:
