@@ -39,10 +39,9 @@ async def compose_answer(
 async def _compose(
     request: Message, id: RequestId, asking: Asking, connection: Connection, desk: Desk, declared: JSONObject
 ) -> Message | None:
-    fault = _fault_of_frame(request)
-    if request.method == "ping" and fault is None:
+    if request.method == "ping" and _fault_of_frame(request) is None:
         return connection.answer(id, {})
-    if fault := fault or _fault_of(asking, declared):
+    if fault := fault_of(request, asking, declared):
         desk.refuse(asking, fault.message)
         return connection.refuse(id, fault.code, fault.message)
     try:
@@ -56,6 +55,11 @@ async def _compose(
     except Exception:
         _log.exception("could not answer %s", request.method)
         return connection.refuse(id, INTERNAL_ERROR, "Internal error")
+
+
+def fault_of(request: Message, asking: Asking, declared: JSONObject) -> RpcError | None:
+    """Why a request is not to be asked; None when it is. `declared` is what we said we can."""
+    return _fault_of_frame(request) or _fault_of(asking, declared)
 
 
 def _fault_of_frame(request: Message) -> RpcError | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -31,6 +33,7 @@ from inspector.protocol.connection import (
 )
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, items_of
 from inspector.protocol.listen import LISTEN, Filter, listen_params
+from inspector.protocol.ourtasks import OurTasks
 from inspector.protocol.tasks import related_task
 from inspector.protocol.types import InputRequest
 from inspector.session.answering import asked_by, compose_answer
@@ -38,6 +41,7 @@ from inspector.session.asking import OWN, Asking, Responder
 from inspector.session.desk import Desk
 from inspector.session.frames import read_frame, sizes_of
 from inspector.session.hearing import Hearing
+from inspector.session.ourtasks import AskedTasks
 from inspector.session.waiting import (
     NO_LIMIT,
     Exchange,
@@ -87,6 +91,8 @@ class Conversation:
         self._on_notified = on_notified
         self._notices = TaskScope()
         self._hearing = Hearing(recorder)
+        books = OurTasks(time.time_ns, lambda: str(uuid.uuid4()))
+        self._asked_tasks = AskedTasks(self.connection, self.desk, declared, books, tasks, self.send_quietly)
 
     @property
     def wire(self) -> Transport:
@@ -272,7 +278,10 @@ class Conversation:
         question = asked_by(request)
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
         asking = replace(asking, task_id=related_task(question.params.get("_meta")))
-        answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
+        if self._asked_tasks.takes(asking):
+            answer = await self._asked_tasks.answer(request, asking)
+        else:
+            answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
         if answer is not None:
             await self.send_quietly(answer)
 
