@@ -18,22 +18,23 @@ from inspector.config.settings import Settings
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
+from inspector.engine.inbox import Inbox
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
-from inspector.engine.views import CallOutcome, RawOutcome, ServerView
+from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
+from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
 from inspector.session.rawsend import RawReply
-from inspector.session.rounds import Concluded
 from inspector.session.route import Answerer
-from inspector.session.waiting import OnProgress
+from inspector.session.waiting import HumanTime, OnProgress
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Headers
 from inspector.transport.orphanguard import OrphanGuard
@@ -50,6 +51,9 @@ _LIST_CHANGES = {
 
 class Engine:
     """Owns the servers, their traffic and the worker process. `answerers` answer what servers ask.
+
+    With an `inbox` a person answers the rest, and everything that servers may ask is declared; without one
+    only what is answered is.
 
     Signals:
         server_changed: A server was added or stands differently; carries its ServerView.
@@ -69,6 +73,7 @@ class Engine:
         captures: Captures | None = None,
         calls: Calls | None = None,
         secrets: Secrets | None = None,
+        inbox: Inbox | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
@@ -78,12 +83,16 @@ class Engine:
         self.clock = clock or SystemClock()
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
+        self.tasks = TaskBook(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
         self.problem_found: Signal[str] = Signal()
         self._catalogue = catalogue
         self._settings = settings or Settings()
         self._answerers = answerers or {}
+        self.inbox = inbox or Inbox(self.clock)
+        self._is_attended = inbox is not None
+        self.server_changed.connect(self._on_server_changed)
         self._servers: dict[str, Server] = {}
         self._guard = OrphanGuard()
         self._worker = Worker()
@@ -129,6 +138,7 @@ class Engine:
             is_kept=keep,
             on_change=self.server_changed.emit,
             answerers=self._answerers,
+            inbox=self.inbox if self._is_attended else None,
         )
 
     def _admit(self, server: Server) -> ServerView:
@@ -184,6 +194,7 @@ class Engine:
         """Disconnect everything and end every process that we started."""
         try:
             await self._tasks.close()
+            await self.tasks.close()
             await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
             await self._worker.close()
             await self._checker.close()
@@ -213,11 +224,13 @@ class Engine:
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way in which that can end is an outcome, as with a call."""
-        return await self._conclude(self._server(name).client.ask_resource(uri))
+        human = HumanTime()
+        return await conclude(self._server(name).client.ask_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
         """Get a prompt, likewise."""
-        return await self._conclude(self._server(name).client.ask_prompt(prompt, arguments))
+        human, client = HumanTime(), self._server(name).client
+        return await conclude(client.ask_prompt(prompt, arguments, human), self.clock, human)
 
     async def complete(
         self, name: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
@@ -244,9 +257,6 @@ class Engine:
         `by_hand` has more: variables, `_meta`, tasks, calling many times, watching.
         """
         return await self.by_hand.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
-
-    async def _conclude(self, asking: Coroutine[Any, Any, Concluded]) -> CallOutcome:
-        return await conclude(asking, self.clock)
 
     async def send_raw(
         self,
@@ -318,11 +328,17 @@ class Engine:
         changed = _LIST_CHANGES.get(notification.method)
         if changed is not None:
             self.list_changed.emit(server, changed)
+        elif notification.method in TASK_NOTIFICATIONS:
+            self.tasks.hear(server, notification)
         elif notification.method == "notifications/resources/updated":
-            with contextlib.suppress(JSONProblem):
-                uri = notification.params.get("uri")
-                if isinstance(uri, str):
-                    self.resource_changed.emit(server, uri)
+            if uri := _text(notification, "uri"):
+                self.resource_changed.emit(server, uri)
+        elif notification.method == "notifications/elicitation/complete":
+            self.inbox.completed(server, _text(notification, "elicitationId"))
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        if view.status is not ServerStatus.CONNECTED:
+            self.inbox.server_gone(view.name, view.reason)
 
     def _on_missed(self, server: str, filter: Filter) -> None:
         """Nothing is told twice: whatever may have changed is taken to have."""
@@ -338,3 +354,11 @@ class Engine:
 
     def _since(self, started: int) -> int:
         return self.clock.monotonic_ns() - started
+
+
+def _text(notification: Message, member: str) -> str:
+    """A member of its params; "" for what is no text, or cannot be read."""
+    with contextlib.suppress(JSONProblem):
+        value = notification.params.get(member)
+        return value if isinstance(value, str) else ""
+    return ""
