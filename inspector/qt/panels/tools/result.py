@@ -32,6 +32,7 @@ _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RPC_ERROR: "error",
     OutcomeKind.FAILED: "error",
     OutcomeKind.CANCELLED: "muted",
+    OutcomeKind.LEFT: "wait",
 }
 _WORDS = ("Content", "Structured", "Changes", "Message")
 
@@ -98,6 +99,9 @@ class ResultView(QWidget):
         elif outcome.kind is OutcomeKind.CANCELLED:
             sentence = outcome.summary or "The server was told. An answer that still comes is in Traffic."
             self.message.show_empty("stop", "Cancelled", sentence)
+            self._pages.setCurrentWidget(self.message)
+        elif outcome.kind is OutcomeKind.LEFT:
+            self.message.show_empty("tasks", "Left running", f"{outcome.summary} {outcome.next_step}")
             self._pages.setCurrentWidget(self.message)
         else:
             result = await self._read(outcome)
