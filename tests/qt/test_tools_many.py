@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspector.engine.repeating import RepeatPlan
 from inspector.engine.watching import WatchPlan
-from inspector.qt.panels.tools.result import ResultView
+from inspector.qt.forms.resultview import ResultView
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.demo.everything.media import as_base64, png
 from inspector.engine.outputcheck import OutputCheck, OutputState
-from inspector.qt.panels.tools.result import ResultView
+from inspector.qt.forms.resultview import ResultView
 from inspector.qt.widgets.contentview import Form
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
 

@@ -24,12 +24,12 @@ from inspector.protocol.types import Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.forms.resultview import ResultView
 from inspector.qt.panels.tools.calling import Calling
 from inspector.qt.panels.tools.drawer import Drawer
 from inspector.qt.panels.tools.editors import Editors
 from inspector.qt.panels.tools.head import ToolHead
 from inspector.qt.panels.tools.pickers import CallPickers
-from inspector.qt.panels.tools.result import ResultView
 from inspector.qt.panels.tools.running import RunningStrip
 from inspector.qt.panels.tools.saving import Saving
 from inspector.qt.panels.tools.variablesline import VariablesLine

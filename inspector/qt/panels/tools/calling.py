@@ -20,9 +20,9 @@ from inspector.protocol.connection import Progressed
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
+from inspector.qt.forms.resultview import ResultView
 from inspector.qt.panels.tools.consent import Consent
 from inspector.qt.panels.tools.drawer import Drawer
-from inspector.qt.panels.tools.result import ResultView
 from inspector.qt.panels.tools.running import RunningStrip
 from inspector.qt.widgets.alert import Alert
 

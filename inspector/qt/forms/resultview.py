@@ -14,8 +14,8 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.changestable import ChangesTable
-from inspector.qt.panels.tools.checkwords import check_badge, check_sentence
-from inspector.qt.panels.tools.parts import PartsView
+from inspector.qt.forms.checkwords import check_badge, check_sentence
+from inspector.qt.forms.partsview import PartsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.badge import Badge
