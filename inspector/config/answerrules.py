@@ -193,7 +193,8 @@ def write_rule(rule: AnswerRule) -> JSONObject:
         "loop": rule.loops,
         "endpoint": {**before, **_written_endpoint(rule.endpoint, before)},
     }
-    members = {name: value for name, value in now.items() if value or name in rule.source}
+    empty: JSONObject = {"answer": "", "script": "", "loop": False, "endpoint": {}}
+    members = {name: value for name, value in now.items() if value != empty[name] or name in rule.source}
     head: JSONObject = {"id": rule.id, "name": rule.name, "on": rule.is_on, "filter": rule.filter}
     return {**rule.source, **head, "kind": rule.kind.value, **members}
 

@@ -1,0 +1,315 @@
+"""Which rule answers a question, and what: the filter language asked about the question itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
+from inspector.engine.answerrules import CANNED_MODEL, ECHO_MODEL, AnswerRules
+from inspector.engine.cards import Question, Reply
+from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
+from inspector.protocol.revisions import R4, R5, Revision
+from tests.helpers.httpfaults import FaultServer
+from tests.unit.engine.endpoint_talk import COMPLETION, says
+from tests.unit.protocol.asked_things import form, message, page, sampling, text
+
+ECHO = AnswerRule("e", "Parrot", RuleKind.ECHO, is_on=True)
+DECLINE: JSONObject = {"action": "decline"}
+
+
+def canned(answer: JSON, filter: str = "", name: str = "Canned", **more: Any) -> AnswerRule:
+    return AnswerRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "answer": answer, **more})
+
+
+def question(method: str = SAMPLING, params: JSONObject | None = None) -> Question:
+    return Question("", method, sampling() if params is None else params)
+
+
+FORM = question(ELICITATION, form(name={"type": "string"}))
+
+
+async def with_rules(*rules: AnswerRule, path: Path | None = None) -> AnswerRules:
+    answers = AnswerRules(path)
+    await answers.save(rules)
+    return answers
+
+
+async def replied(answers: AnswerRules, asked: Question, revision: Revision = R4) -> Reply | None:
+    return await answers.reply("demo", asked, revision)
+
+
+async def test_without_rules_everything_is_left_to_the_person() -> None:
+    assert await replied(AnswerRules(), question()) is None
+
+
+async def test_a_rule_that_is_off_answers_nothing() -> None:
+    assert await replied(await with_rules(replace(ECHO, is_on=False)), question()) is None
+
+
+async def test_the_first_rule_that_is_on_and_fits_answers_and_is_named() -> None:
+    answers = await with_rules(
+        canned("off", name="Off", is_on=False),
+        canned("other", "server:elsewhere", name="Other"),
+        canned("first", "server:demo", name="First"),
+        canned("second", name="Second"),
+    )
+    reply = await replied(answers, question())
+    assert reply == Reply(
+        {"role": "assistant", "content": text("first"), "model": CANNED_MODEL, "stopReason": "endTurn"},
+        rule="First",
+    )
+
+
+@pytest.mark.parametrize("revision", [R4, R5])
+@pytest.mark.parametrize(
+    ("filter", "is_fitting"),
+    [
+        ("server:demo", True),
+        ("server:other", False),
+        (f"method:{SAMPLING}", True),
+        ("method:elicitation/create", False),
+        ("kind:request dir:in", True),
+        ("kind:result", False),
+        ("params.maxTokens>50", True),
+        ("params.maxTokens>500", False),
+        ("weather", True),
+        ("snow", False),
+        ("not weather", False),
+    ],
+)
+async def test_a_filter_is_asked_about_the_question_alike_in_both_eras(
+    revision: Revision, filter: str, is_fitting: bool
+) -> None:
+    asked = question(params=sampling(message("user", text("How is the weather?"))))
+    reply = await replied(await with_rules(canned("x", filter)), asked, revision)
+    assert (reply is not None) == is_fitting
+
+
+async def test_a_filter_can_tell_revisions_apart() -> None:
+    answers = await with_rules(canned("x", "rev:2025-11-25"))
+    assert await replied(answers, question(), R4) is not None
+    assert await replied(answers, question(), R5) is None
+
+
+async def test_a_filter_that_cannot_be_read_fits_nothing_and_the_next_rule_answers() -> None:
+    answers = await with_rules(canned("bad", "dur>>", name="Bad"), ECHO)
+    reply = await replied(answers, question())
+    assert reply is not None
+    assert reply.rule == "Parrot"
+
+
+@pytest.mark.parametrize(
+    ("answer", "suited"),
+    [
+        ("a text", SAMPLING),
+        ({"role": "assistant", "content": {}, "model": "m"}, SAMPLING),
+        (DECLINE, ELICITATION),
+        ({"roots": []}, ROOTS),
+    ],
+)
+async def test_an_answer_is_given_only_to_what_it_answers(answer: JSON, suited: str) -> None:
+    answers = await with_rules(canned(answer))
+    for asked in (question(), FORM, question(ROOTS, {})):
+        assert (await replied(answers, asked) is not None) == (asked.method == suited)
+
+
+async def test_what_looks_like_no_answer_is_sent_as_it_is_to_anything() -> None:
+    answers = await with_rules(canned({"odd": 1}))
+    for asked in (question(), FORM):
+        assert await replied(answers, asked) == Reply({"odd": 1}, rule="Canned")
+
+
+async def test_a_filled_in_form_is_no_consent_to_visit_a_page() -> None:
+    filled: JSONObject = {"action": "accept", "content": {"name": "Ada"}}
+    visit = question(ELICITATION, page())
+    assert await replied(await with_rules(canned(filled)), visit) is None
+    assert await replied(await with_rules(canned({"action": "accept"})), visit) is not None
+    assert await replied(await with_rules(canned(filled)), FORM) == Reply(filled, rule="Canned")
+
+
+async def test_a_canned_error_refuses() -> None:
+    reply = await replied(await with_rules(canned({"error": {"code": -1, "message": "No"}})), question())
+    assert reply == Reply(code=-1, message="No", rule="Canned")
+    assert reply.is_error
+
+
+async def test_echo_says_what_the_user_said_last() -> None:
+    asked = sampling(
+        message("user", text("First")),
+        message("user", [text("Last"), {"type": "image", "data": "", "mimeType": "image/png"}, text("word")]),
+        message("assistant", text("Yes?")),
+    )
+    reply = await replied(await with_rules(ECHO), question(params=asked))
+    assert reply is not None
+    assert reply.result == {
+        "role": "assistant",
+        "content": text("Last\nword"),
+        "model": ECHO_MODEL,
+        "stopReason": "endTurn",
+    }
+
+
+async def test_nothing_to_echo_is_a_reason_that_names_the_rule() -> None:
+    asked = sampling(message("assistant", text()))
+    with pytest.raises(UserError, match="Rule “Parrot”: There is nothing to echo"):
+        await replied(await with_rules(ECHO), question(params=asked))
+
+
+# ------------------------------------------------------------------ scripts
+
+
+def script(path: Path, *answers: JSON, **more: Any) -> AnswerRule:
+    path.write_text("\n".join(map(json.dumps, answers)))
+    return AnswerRule("s", "Book", RuleKind.SCRIPT, **{"is_on": True, "script": str(path), **more})
+
+
+def said(reply: Reply | None) -> str:
+    assert reply is not None
+    assert reply.result is not None
+    content = reply.result["content"]
+    assert isinstance(content, dict)
+    return str(content["text"])
+
+
+async def test_a_script_answers_in_order_and_then_the_person_is_asked(tmp_path: Path) -> None:
+    rule = script(tmp_path / "s.jsonl", "one", "two")
+    answers = await with_rules(rule)
+    assert [said(await replied(answers, question())) for _ in range(2)] == ["one", "two"]
+    with pytest.raises(UserError, match="Rule “Book”: Its script has given all of its 2 answers"):
+        await replied(answers, question())
+    assert (await answers.script_place(rule)).given == 2
+    await answers.start_over(rule)
+    assert said(await replied(answers, question())) == "one"
+
+
+async def test_a_script_can_begin_again_by_itself(tmp_path: Path) -> None:
+    answers = await with_rules(script(tmp_path / "s.jsonl", "one", "two", loops=True))
+    assert [said(await replied(answers, question())) for _ in range(5)] == ["one", "two", "one", "two", "one"]
+
+
+async def test_questions_at_the_same_time_get_each_an_answer_of_their_own(tmp_path: Path) -> None:
+    words = [f"{n}" for n in range(20)]
+    answers = await with_rules(script(tmp_path / "s.jsonl", *words))
+    found = await asyncio.gather(*(replied(answers, question()) for _ in words))
+    assert sorted(map(said, found), key=int) == words
+
+
+async def test_an_answer_of_a_script_that_does_not_suit_is_kept_for_later(tmp_path: Path) -> None:
+    answers = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
+    with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
+        await replied(answers, FORM)
+    assert said(await replied(answers, question())) == "a text"
+    assert await replied(answers, FORM) == Reply(DECLINE, rule="Book")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "It has no script"),
+        ("/nowhere/at/all", "cannot be read"),
+        ("a\0b", "cannot be"),
+        ("~nobody/x", ""),
+    ],
+)
+async def test_a_script_that_is_not_there_is_a_reason(path: str, words: str) -> None:
+    rule = AnswerRule("s", "Book", RuleKind.SCRIPT, is_on=True, script=path)
+    with pytest.raises(UserError, match=f"Rule “Book”: .*{words}"):
+        await replied(await with_rules(rule), question())
+
+
+async def test_a_path_of_a_script_begins_where_the_rules_are(tmp_path: Path) -> None:
+    rule = replace(script(tmp_path / "s.jsonl", "one"), script="s.jsonl")
+    answers = await with_rules(rule, path=tmp_path / "answers.json")
+    assert said(await replied(answers, question())) == "one"
+
+
+# ------------------------------------------------------------------ endpoints
+
+
+async def test_an_endpoint_is_asked_with_its_key_from_the_store() -> None:
+    names: list[str] = []
+
+    async def secret(name: str) -> str | None:
+        names.append(name)
+        return "the key"
+
+    async with FaultServer() as server:
+        server.order("answer", says(COMPLETION))
+        rule = AnswerRule(
+            "m",
+            "Model",
+            RuleKind.ENDPOINT,
+            is_on=True,
+            endpoint=Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20),
+        )
+        answers = AnswerRules(secret=secret)
+        await answers.save([rule])
+        assert said(await replied(answers, question())) == "Hello"
+        assert await replied(answers, FORM) is None, "a model fills in no forms"
+        assert server.calls[0].headers["authorization"] == "Bearer the key"
+    assert names == ["answers/endpoint/m"]
+
+
+async def test_an_endpoint_whose_key_is_gone_is_not_asked() -> None:
+    async with FaultServer() as server:
+        endpoint = Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20)
+        rule = AnswerRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
+            await replied(await with_rules(rule), question())
+        assert server.calls == []
+
+
+# ------------------------------------------------------------------ trying, and the file
+
+
+async def test_a_rule_can_be_tried_on_the_question_that_came_last(tmp_path: Path) -> None:
+    answers = AnswerRules()
+    with pytest.raises(UserError, match="No server has asked anything yet"):
+        await answers.attempt(ECHO)
+    await replied(answers, FORM)
+    assert (await answers.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
+    filled = await answers.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
+    assert filled.asked.server == "demo"
+    assert filled.reply is not None
+    assert filled.remarks == ("Not asked for: “nome”.",)
+    assert (
+        await answers.attempt(canned(DECLINE, "server:x"))
+    ).reason == "The filter does not fit this question."
+    unreadable = await answers.attempt(canned(DECLINE, "dur>>"))
+    assert unreadable.reply is None
+    assert unreadable.reason
+    book = script(tmp_path / "s.jsonl", DECLINE)
+    await answers.attempt(book)
+    assert (await answers.script_place(book)).given == 0
+
+
+async def test_rules_that_are_edited_by_hand_are_in_force_with_the_next_question(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    answers = AnswerRules(path)
+    problems: list[str] = []
+    answers.problem_found.connect(problems.append)
+    assert await replied(answers, question()) is None
+    path.write_text(json.dumps({"rules": [{"kind": "canned", "on": True, "answer": "by hand"}]}))
+    assert said(await replied(answers, question())) == "by hand"
+    path.write_text(
+        json.dumps({"rules": [{"kind": "nothing"}, {"kind": "echo", "on": True, "filter": "a>>"}]})
+    )
+    assert await replied(answers, question()) is None
+    await replied(answers, question())
+    assert len(problems) == 2, "told once"
+    assert "rule 1" in problems[0]
+    assert "cannot be read, so it fits nothing" in problems[1]
+
+
+async def test_saved_rules_are_there_for_the_next_run(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    await with_rules(ECHO, path=path)
+    assert await AnswerRules(path).rules() == (ECHO,)
