@@ -31,7 +31,7 @@ PASSPHRASE = "correct horse battery"
 def use(backend: MemoryKeychain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make it the system's keychain for a test."""
     name = f"{type(backend).__module__}.{type(backend).__qualname__}"
-    monkeypatch.setattr(keychains, "ALLOWED", {name})
+    monkeypatch.setattr(keychains, "ALLOWED", (name,))
     monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
 
 

@@ -6,6 +6,8 @@ and we wait for a limited time. An answer that comes later is there for the next
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import sys
 import threading
 import time
@@ -25,22 +27,23 @@ SERVICE = "mcp-lens"
 _PATIENCE = 30.0  # seconds: long enough to type a password into the keychain's own window
 # A variable of the environment or a file can make keyring use any class, plain files included. Only these
 # are what the person takes for a keychain.
-ALLOWED = {
+ALLOWED = (
     "keyring.backends.macOS.Keyring",
     "keyring.backends.Windows.WinVaultKeyring",
     "keyring.backends.SecretService.Keyring",
     "keyring.backends.libsecret.Keyring",
     "keyring.backends.kwallet.DBusKeyring",
     "keyring.backends.kwallet.DBusKeyringKWallet4",
-}
+)
 _START = {"linux": "Start one, such as GNOME Keyring or KWallet."}
-_WITHOUT = "Choose a passphrase under Secrets, or keep them in memory."
+_WITHOUT = "Without one, secrets can be kept under a passphrase, or in memory."
 
 
 def find_backend() -> KeyringBackend:
     """The keychain that keyring would use, if it is one. Raises SecretsUnavailable."""
     try:
         import keyring
+        from keyring.backends import fail
         from keyring.backends.chainer import ChainerBackend
         from keyring.errors import KeyringError
     except ImportError as exc:
@@ -50,6 +53,8 @@ def find_backend() -> KeyringBackend:
     try:
         found = keyring.get_keyring()
         candidates = list(found.backends) if isinstance(found, ChainerBackend) else [found]
+        if isinstance(found, fail.Keyring):
+            candidates += _started_since()
     except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
         raise SecretsUnavailable(
             Standing.ABSENT, f"The keychain that keyring is set to use is not there: {_said(exc)}.", _WITHOUT
@@ -158,6 +163,18 @@ class _Call:
             self.error = exc
         self.is_done = True
         self.is_over.set()
+
+
+def _started_since() -> list[KeyringBackend]:
+    """keyring looks for keychains once in a process; one may have been started since."""
+    found: list[KeyringBackend] = []
+    for name in ALLOWED:
+        module, _, class_name = name.rpartition(".")
+        with contextlib.suppress(Exception):  # each says in a way of its own that it is not there
+            backend_class = getattr(importlib.import_module(module), class_name)
+            if backend_class.priority > 0:
+                found.append(backend_class())
+    return found
 
 
 def _prepared(backend: KeyringBackend) -> KeyringBackend:

@@ -36,6 +36,7 @@ from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 from inspector.qt.widgets.spinner import Spinner
 
 _NAME = Qt.ItemDataRole.UserRole
+_LEAST_LIST = 120  # the rest is needed whole: a list can be scrolled
 
 
 class SecretsDialog(QDialog):
@@ -49,7 +50,7 @@ class SecretsDialog(QDialog):
         self._running = 0
         self.setWindowTitle("Secrets")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(640, 640)
+        self.resize(660, 720)
         self.alert = Alert(theme)
         self.place = SecretPlace(theme)
         self.passphrase = QLineEdit(placeholderText="Passphrase")
@@ -57,6 +58,7 @@ class SecretsDialog(QDialog):
         self.passphrase.setAccessibleName("Passphrase that opens the secrets")
         self.list = QTreeWidget()
         self._gate = Gate(theme, self._dressed_list())
+        self._gate.setMinimumHeight(_LEAST_LIST)
         self._count = Muted(theme)
         self._file = PlainLabel(theme, tone="muted", selectable=True, wrap=True)
         self._spinner = Spinner(theme)

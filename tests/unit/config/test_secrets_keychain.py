@@ -151,7 +151,7 @@ def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKe
 
 def test_a_keychain_of_the_system_is_taken(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = MemoryKeychain()
-    monkeypatch.setattr(keychains, "ALLOWED", {"tests.helpers.keychains.MemoryKeychain"})
+    monkeypatch.setattr(keychains, "ALLOWED", ("tests.helpers.keychains.MemoryKeychain",))
     keyring.set_keyring(backend)
     assert find_backend() is backend
     key = new_key()
@@ -162,13 +162,20 @@ def test_a_keychain_of_the_system_is_taken(chosen: None, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("backend", [MemoryKeychain, null.Keyring, fail.Keyring])
 def test_anything_else_that_keyring_is_set_to_is_no_keychain(
-    chosen: None, backend: type[keyring.backend.KeyringBackend], tmp_path: Path
+    chosen: None, monkeypatch: pytest.MonkeyPatch, backend: type[keyring.backend.KeyringBackend]
 ) -> None:
+    monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "keyring.backends.fail.Nothing"))
     keyring.set_keyring(backend())
     with pytest.raises(SecretsUnavailable) as caught:
         find_backend()
     assert caught.value.standing is Standing.ABSENT
     assert ("fail" not in backend.__module__) == (backend.__module__ in str(caught.value))
+
+
+def test_a_keychain_that_was_started_since_is_found(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "tests.helpers.keychains.MemoryKeychain"))
+    keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]
+    assert isinstance(find_backend(), MemoryKeychain)
 
 
 def test_no_keychain_at_all_is_absent(tmp_path: Path) -> None:
