@@ -58,10 +58,11 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a prompt."""
+    """One message of a prompt. `about` says what it is, where its content alone would not."""
 
     role: str
     content: Content
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

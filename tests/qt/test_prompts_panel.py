@@ -14,7 +14,7 @@ from inspector.config.entries import StdioEntry
 from inspector.demo.everything.media import png
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.forms.namedvalues import MOST_ROWS
-from inspector.qt.panels.prompts.messages import AT_ONCE
+from inspector.qt.widgets.messages import AT_ONCE
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.widgets.contentview import Form
 from tests.qt.lens_driver import PATIENCE, Lens, words_on

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.qt.forms.argumentsbar import ArgumentsBar
@@ -14,6 +14,7 @@ from inspector.qt.forms.checking import Checking, Validate
 from inspector.qt.forms.form import SchemaForm, on_submit_keys
 from inspector.qt.forms.jsontextview import JsonTextView
 from inspector.qt.forms.look import MUTED, Look
+from inspector.qt.forms.pages import Pages, Place
 from inspector.qt.theme import Theme
 from inspector.schema.build import build_form
 from inspector.schema.check import MISSING, check
@@ -26,6 +27,7 @@ from inspector.schema.values import FieldError, FormError
 
 NEXT_PROBLEM_KEY = "F8"
 _FORM, _JSON = 0, 1
+_FITTED_HEIGHT = 220
 
 
 class ArgumentsEditor(QWidget):
@@ -35,6 +37,7 @@ class ArgumentsEditor(QWidget):
     back as it was written when the form changed nothing. What cannot be read stays where it was written.
     Without `submit_keys` Ctrl+Return is left to the window, whose command it may be. With `validate`, what
     is written is checked in full when the typing pauses, beside what the fields themselves tell at once.
+    With `fits` it is as tall as what is in it, for a page that scrolls as a whole.
 
     Signals:
         value_changed: The person changed something in either view.
@@ -53,6 +56,7 @@ class ArgumentsEditor(QWidget):
         *,
         submit_keys: bool = True,
         validate: Validate | None = None,
+        fits: bool = False,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -66,12 +70,10 @@ class ArgumentsEditor(QWidget):
         self.bar = ArgumentsBar(look)
         self.switch = self.bar.switch
         self.json_view = JsonTextView(look)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._views = QStackedWidget()
-        self._views.addWidget(self._scroll)
-        self._views.addWidget(self.json_view)
+        self._place = Place() if fits else _scrolling()
+        if fits:
+            self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
+        self._views = Pages((self._place, self.json_view))
         self._written: JSONObject | None = None  # what the JSON view's text stands for, once read
         self._checking = Checking(self)
         self._checking.set_validate(validate, self._value_or_none)
@@ -213,7 +215,7 @@ class ArgumentsEditor(QWidget):
     # -------------------------------------------------------------- the views
 
     def is_json_shown(self) -> bool:
-        return self._views.currentIndex() == _JSON
+        return self._views.index() == _JSON
 
     def show_json(self) -> bool:
         """Go to the JSON view; False (and still in the form, with the reason) when an entry is not JSON."""
@@ -252,7 +254,7 @@ class ArgumentsEditor(QWidget):
             self.show_form()
 
     def _show_view(self, view: int) -> None:
-        self._views.setCurrentIndex(view)
+        self._views.choose(view)
         self.switch.choose(view)
         self.bar.say("")
 
@@ -265,7 +267,7 @@ class ArgumentsEditor(QWidget):
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
-        self._scroll.setWidget(form)  # deletes the one before
+        self._place.setWidget(form)  # deletes the one before
         return form
 
     def _on_form_edited(self) -> None:
@@ -299,3 +301,10 @@ class ArgumentsEditor(QWidget):
         column.setSpacing(0)
         column.addWidget(self.bar)
         column.addWidget(self._views, 1)
+
+
+def _scrolling() -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area

@@ -14,11 +14,11 @@ from inspector.engine.contents import Content, PromptDigest, digest_prompt
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.answerview import AnswerView
-from inspector.qt.panels.prompts.messages import MessagesView, as_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.contentview import ContentView
 from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.messages import MessagesView, as_text
 
 _MESSAGES = 0
 

@@ -1,4 +1,4 @@
-"""The messages of a prompt, one below the other: who says it, and what."""
+"""Messages, as a prompt has them or a model is asked with: one below the other, who says it, and what."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class MessageCard(QWidget):
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(Badge(theme, role, _TONES.get(role, "warn")))
-        head.addWidget(Muted(theme, _facts(message.content)), 1)
+        head.addWidget(Muted(theme, message.about or _facts(message.content)), 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
         column.setSpacing(SPACE_1)
