@@ -210,9 +210,7 @@ class Inbox:
         if self.rules is None:
             self._show(waiting)
             return await waiting.answers
-        asking = asyncio.gather(
-            *(self._ask_rules(self.rules, waiting, question) for question in waiting.card.unanswered)
-        )
+        asking = asyncio.get_running_loop().create_task(self._ask_all_rules(self.rules, waiting))
         either: set[asyncio.Future[Any]] = {asking, waiting.answers}
         try:
             await asyncio.wait(either, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
@@ -221,6 +219,11 @@ class Inbox:
             return await waiting.answers
         finally:
             asking.cancel()
+
+    async def _ask_all_rules(self, rules: Rules, waiting: OpenCard) -> None:
+        async with asyncio.TaskGroup() as group:
+            for question in waiting.card.unanswered:
+                group.create_task(self._ask_rules(rules, waiting, question))
 
     async def _ask_rules(self, rules: Rules, waiting: OpenCard, question: Question) -> None:
         try:

@@ -21,6 +21,7 @@ from inspector.base.errors import (
 )
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.settings import Settings
+from inspector.protocol.asking import QUESTIONS
 from inspector.protocol.connection import (
     Answered,
     Asked,
@@ -260,7 +261,7 @@ class Conversation:
             case Progressed():
                 self.waiting.progressed(event)
             case Asked(request):
-                self._tasks.spawn(f"answer {request.method}", self._answer(request, row))
+                self._take_request(request, row)
             case Withdrawn(id, reason):
                 self.desk.withdraw(id, reason)
             case _:
@@ -274,14 +275,23 @@ class Conversation:
                 self.waiting.ended(ended.id, RequestCancelled("The server ended the stream."))
         self._on_notified(notification)
 
-    async def _answer(self, request: Message, row: int) -> None:
+    def _take_request(self, request: Message, row: int) -> None:
+        assert request.id is not None
         question = asked_by(request)
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
         asking = replace(asking, task_id=related_task(question.params.get("_meta")))
-        if self._asked_tasks.takes(asking):
-            answer = await self._asked_tasks.answer(request, asking)
-        else:
-            answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
+        if question.method in QUESTIONS:
+            self.desk.take(request.id, asking)
+        self._tasks.spawn(f"answer {request.method}", self._answer(request, request.id, asking))
+
+    async def _answer(self, request: Message, id: RequestId, asking: Asking) -> None:
+        try:
+            if self._asked_tasks.takes(asking):
+                answer = await self._asked_tasks.answer(request, asking)
+            else:
+                answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
+        finally:
+            self.desk.leave(id, asking)
         if answer is not None:
             await self.send_quietly(answer)
 

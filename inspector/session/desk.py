@@ -45,22 +45,31 @@ class Desk:
             if human is not None:
                 human.seconds += loop.time() - started
 
+    def take(self, id: RequestId, asking: Asking) -> None:
+        """A request of the server's own came. It may be taken back before anybody was asked."""
+        self._own[id] = asking
+
+    def leave(self, id: RequestId, asking: Asking) -> None:
+        """It has its answer, or needs none."""
+        self._over.pop(asking, None)
+        if self._own.get(id) is asking:
+            del self._own[id]
+
     async def ask_own(self, asking: Asking, id: RequestId) -> Answers:
         """The answer to a request of the server's own.
 
         Raises likewise, and RequestCancelled when the server took it back, or the person has answered.
         """
-        self._own[id] = asking
+        self.take(id, asking)
         try:
             with self._paused(asking):
                 return await self._ask(asking)
         finally:
-            if self._own.get(id) is asking:
-                del self._own[id]
+            self.leave(id, asking)
 
     async def _ask(self, asking: Asking) -> Answers:
-        if self._lost is not None:
-            raise self._lost
+        if error := self._over.pop(asking, None) or self._lost:
+            raise error
         # A task of its own: it can be ended while whoever waits for it goes on.
         task = asyncio.get_running_loop().create_task(self._respond(asking), name="ask")
         self._open[asking] = task
@@ -105,7 +114,8 @@ class Desk:
 
     def refuse(self, asking: Asking, why: str) -> None:
         """It cannot be asked: the person is only shown that it was, and why it was not answered."""
-        self._responder.ended(asking, AskingEnd.REFUSED, why)
+        if asking not in self._over:
+            self._responder.ended(asking, AskingEnd.REFUSED, why)
 
     def withdraw(self, id: RequestId, reason: str) -> None:
         """The server took back what it asked."""
@@ -125,8 +135,9 @@ class Desk:
 
     def _end(self, asking: Asking | None, end: AskingEnd, why: str, error: UserError) -> None:
         task = self._open.get(asking) if asking is not None else None
-        if asking is None or task is None or task.done() or asking in self._over:
+        if asking is None or asking in self._over or (task is not None and task.done()):
             return
         self._over[asking] = error
         self._responder.ended(asking, end, why)
-        task.cancel()
+        if task is not None:
+            task.cancel()
