@@ -39,6 +39,9 @@ def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
     search(panel, "_24")
     assert len(names(panel)) == 10
     assert "10 of 250" in words_on(panel)
+    assert "Nothing fits." not in words_on(panel)
+    search(panel, "no such tool")
+    assert "Nothing fits." in words_on(panel)
 
 
 def test_first_tool_is_chosen_and_described(lens: Lens) -> None:
@@ -121,6 +124,7 @@ def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.call("shrinks")
     lens.until(lambda: "No tools" in words_on(panel))
+    assert lens.actions["tool.refresh"].text() in words_on(panel).splitlines()
     lens.until(lambda: not lens.actions["tool.call"].isEnabled())
 
 

@@ -102,7 +102,8 @@ class OfferedPanel(QWidget):
         if self.total:
             self._gate.open()
         else:
-            self._gate.explain("empty", self.kind, f"No {self._what}", when_empty)
+            again = self._actions[f"{self.kind}.refresh"]
+            self._gate.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
 
     def _show_failure(self, error: LensError) -> None:
         """A list that is there already stays."""

@@ -16,7 +16,8 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.offeredlist import OfferedList, counted
 from inspector.qt.forms.offeredpanel import OfferedPanel, column_in
 from inspector.qt.models.offered import Item, OfferedModel
-from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.labels import Muted
 from inspector.qt.widgets.searchfield import SearchField
 from inspector.qt.widgets.toolbar import PanelHeader
 
@@ -40,10 +41,13 @@ class OneListPanel(OfferedPanel):
         self._offered = model
         self.search = SearchField(theme, f"Search {self._what}")
         self.list = OfferedList(theme, model, self._what.capitalize())
+        self._nothing = Muted(theme, "Nothing fits.", wrap=True)
+        self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._nothing.hide()
         self._header = PanelHeader(theme, self._what.capitalize())
         self._header.add_action(actions[f"{self.kind}.refresh"])
         self.search.text_settled.connect(lambda words: model.set_words(words.strip()))
-        model.searched.connect(lambda: self._header.set_detail(counted(model)))
+        model.searched.connect(self._on_searched)
         self.list.chosen.connect(self._go_to)
 
     @property
@@ -90,6 +94,7 @@ class OneListPanel(OfferedPanel):
         boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
         boxed.addWidget(self.search)
         column.addLayout(boxed)
+        column.addWidget(self._nothing)
         column.addWidget(self.list, 1)
         self._lay_out(left, page, [width, 1140 - width])
 
@@ -135,6 +140,10 @@ class OneListPanel(OfferedPanel):
         self._current = item
         self._offered.see(item)
         self._show_item(item)
+
+    def _on_searched(self) -> None:
+        self._header.set_detail(counted(self._offered))
+        self._nothing.setVisible(bool(self._offered.words) and not self._offered.rowCount())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
