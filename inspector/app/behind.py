@@ -20,9 +20,11 @@ from inspector.config.catalogue import Catalogue
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
 from inspector.config.secrets.store import SecretStore
+from inspector.engine.answerrules import AnswerRules
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
+from inspector.engine.inbox import Inbox
 from inspector.engine.secrets import Secrets
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
@@ -59,7 +61,16 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     captures = Captures(log, files.captures, preferences)
     calls = Calls(files.history, files.calls, files.preferences)
     secrets = Secrets(SecretStore(files.secrets))
-    engine = Engine(catalogue, log=log, captures=captures, calls=calls, secrets=secrets)
+    answers = AnswerRules(files.answers, secrets.get)
+    engine = Engine(
+        catalogue,
+        log=log,
+        captures=captures,
+        calls=calls,
+        secrets=secrets,
+        inbox=Inbox(rules=answers),
+        answers=answers,
+    )
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:

@@ -16,6 +16,7 @@ from inspector.app.crash import report_task_errors, report_uncaught
 from inspector.app.front import Front, make_front
 from inspector.config.paths import (
     Files,
+    answers_path,
     calls_path,
     captures_path,
     catalogue_path,
@@ -51,7 +52,13 @@ def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -
 
 def _own_files(catalogue: Path | None) -> Files:
     return Files(
-        catalogue, preferences_path(), captures_path(), history_path(), calls_path(), secrets=secrets_path()
+        catalogue,
+        preferences_path(),
+        captures_path(),
+        history_path(),
+        calls_path(),
+        secrets_path(),
+        answers_path(),
     )
 
 

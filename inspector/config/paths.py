@@ -18,6 +18,7 @@ class Files:
     history: Path | None = None  # a folder: what was called, a file a tool
     calls: Path | None = None  # a folder: saved calls and variables
     secrets: Path | None = None  # a folder: what is sealed under the keychain's key
+    answers: Path | None = None
 
 
 def catalogue_path() -> Path:
@@ -32,6 +33,13 @@ def preferences_path() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "preferences.json"
+
+
+def answers_path() -> Path:
+    """The person's answer rules."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_APP) / "answers.json"
 
 
 def captures_path() -> Path:

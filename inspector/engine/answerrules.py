@@ -22,7 +22,6 @@ from inspector.base.signals import Signal
 from inspector.base.units import plural
 from inspector.config.answerrules import AnswerRule, AnswerRulesFile, LoadedRules, RuleKind, read_script
 from inspector.engine.cards import Question, Reply
-from inspector.engine.chatendpoint import ask_endpoint
 from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING, SamplingAsked, read_question
 from inspector.protocol.blocks import kind_of
 from inspector.protocol.jsonrpc import read
@@ -31,10 +30,9 @@ from inspector.protocol.replies import END_TURN, problems_of, sampled, text_bloc
 from inspector.protocol.revisions import Revision
 from inspector.protocol.sampling import ASSISTANT, USER
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.query.errors import QueryError
-from inspector.traffic.query.grammar import parse
-from inspector.traffic.query.matcher import compile
 from inspector.traffic.recorder import Recorder
+
+# The filter language and the endpoint are imported when a question comes: no command waits for them.
 
 Secret: TypeAlias = Callable[[str], Awaitable[str | None]]
 
@@ -195,6 +193,8 @@ class AnswerRules:
                 raise UserError(
                     "The key of its endpoint cannot be had.", "Store it again, or look under Secrets."
                 )
+        from inspector.engine.chatendpoint import ask_endpoint
+
         return await ask_endpoint(rule.endpoint, key, asked)
 
 
@@ -221,20 +221,23 @@ def suits(rule: AnswerRule, question: Question) -> bool:
 
 
 def fits(rule: AnswerRule, asked: Asked) -> bool:
-    """Does its filter fit? Raises QueryError."""
+    """Does its filter fit? Raises UserError when it cannot be read."""
     return _matches(rule.filter, _log_of(asked))
 
 
 def _first_that_fits(rules: Sequence[AnswerRule], asked: Asked) -> AnswerRule | None:
     log = _log_of(asked)
     for rule in rules:
-        with contextlib.suppress(QueryError):  # told when it was read
+        with contextlib.suppress(UserError):  # told when it was read
             if _matches(rule.filter, log):
                 return rule
     return None
 
 
 def _matches(filter: str, log: TrafficLog) -> bool:
+    from inspector.traffic.query.grammar import parse
+    from inspector.traffic.query.matcher import compile
+
     return compile(parse(filter), log, now_ns=time.time_ns()).matches(0)
 
 
@@ -253,9 +256,11 @@ def _log_of(asked: Asked) -> TrafficLog:
 
 
 def _filter_problem(rule: AnswerRule) -> str:
+    from inspector.traffic.query.grammar import parse
+
     try:
         parse(rule.filter)
-    except QueryError as exc:
+    except UserError as exc:
         return f"The filter of the answer rule “{rule.title}” cannot be read, so it fits nothing: {exc}"
     return ""
 

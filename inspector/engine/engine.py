@@ -15,6 +15,7 @@ from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
 from inspector.config.settings import Settings
+from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
@@ -74,11 +75,13 @@ class Engine:
         calls: Calls | None = None,
         secrets: Secrets | None = None,
         inbox: Inbox | None = None,
+        answers: AnswerRules | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
         self.calls = calls or Calls()
         self.secrets = secrets or Secrets()
+        self.answers = answers or AnswerRules()
         self.by_hand = ByHand(self)
         self.clock = clock or SystemClock()
         self.server_changed: Signal[ServerView] = Signal()

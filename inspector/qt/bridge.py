@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from inspector.config.entries import Entry
     from inspector.config.secrets.standing import SecretsState
+    from inspector.engine.answerrules import AnswerRules
     from inspector.engine.byhand import ToolCall
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from inspector.engine.prettytext import PrettyText
     from inspector.engine.repeating import RepeatPlan, RepeatReport
     from inspector.engine.secrets import Secrets
+    from inspector.engine.taskbook import TaskBook
+    from inspector.engine.taskviews import TaskView
     from inspector.engine.thread import EngineThread
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
     from inspector.engine.watching import Sighting, WatchPlan
@@ -72,6 +75,8 @@ class Bridge(QObject):
         recording_changed: The recording stands differently; carries a RecordingState.
         secrets_changed: How secrets are kept stands differently; carries a SecretsState.
         card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
+        task_changed: A task is new, or stands differently; carries its TaskView.
+        task_removed: A task is kept no longer; carries its server and its id.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -83,6 +88,8 @@ class Bridge(QObject):
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
     card_changed = Signal(object)
+    task_changed = Signal(object)
+    task_removed = Signal(str, str)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -96,6 +103,7 @@ class Bridge(QObject):
         self._early: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._changed: deque[tuple[str, str]] = deque()
+        self._tasks_changed: deque[tuple[str, str, TaskView | None]] = deque()
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
@@ -267,6 +275,10 @@ class Bridge(QObject):
         """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
         return await self._call(ask(self._engine.secrets))
 
+    async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
+        """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
+        return await self._call(ask(self._engine.answers))
+
     @property
     def secrets_state(self) -> SecretsState | None:
         """How secrets are kept, as it was found last; None while there is no engine."""
@@ -275,6 +287,17 @@ class Bridge(QObject):
     async def cards(self) -> tuple[Card, ...]:
         """Those of the Inbox that wait, the oldest first; `card_changed` tells of the others."""
         return await self.ask_inbox(lambda inbox: inbox.cards())
+
+    async def tasks(self, server: str) -> tuple[TaskView, ...]:
+        """Those that are known of a server; `task_changed` tells of the others."""
+        return await self._call(_soon(partial(self._engine.tasks.views, server)))
+
+    async def ask_tasks(self, ask: Callable[[TaskBook], Coroutine[Any, Any, T]]) -> T:
+        """Poll, cancel, forget: `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
+
+        Raises LensError.
+        """
+        return await self._call(ask(self._engine.tasks))
 
     async def ask_inbox(self, ask: Callable[[Inbox], T]) -> T:
         """Answer a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
@@ -374,14 +397,35 @@ class Bridge(QObject):
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
         engine.resource_changed.connect(self._on_resource_changed)
         engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.tasks.changed.connect(lambda view: self._on_task_changed(view.server, view.id, view))
+        engine.tasks.removed.connect(lambda server, id: self._on_task_changed(server, id, None))
         engine.inbox.changed.connect(lambda card: self._post(partial(self.card_changed.emit, card)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.calls.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        engine.answers.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.secrets.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
+
+    def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
+        """A task that moves quickly is told of as it stands in the end."""
+        self._tasks_changed.append((server, id, view))
+        if len(self._tasks_changed) == 1:
+            self._post(self._deliver_tasks)
+
+    def _deliver_tasks(self) -> None:
+        latest: dict[tuple[str, str], TaskView | None] = {}
+        while self._tasks_changed:
+            server, id, view = self._tasks_changed.popleft()
+            latest.pop((server, id), None)
+            latest[server, id] = view
+        for (server, id), view in latest.items():
+            if view is None:
+                self.task_removed.emit(server, id)
+            else:
+                self.task_changed.emit(view)
 
     def _on_resource_changed(self, server: str, uri: str) -> None:
         """However often they change between two ticks, it is told once."""

@@ -77,6 +77,7 @@ class Lens:
             folder / "history",
             folder / "calls",
             folder / "secrets",
+            folder / "answers.json",
         )
         self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()

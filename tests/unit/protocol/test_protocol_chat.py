@@ -223,7 +223,12 @@ def test_an_answer_that_is_no_chat_completion_says_why(body: JSON, words: str) -
 
 @given(body=any_json)
 def test_no_answer_of_a_service_is_more_than_unusable(body: JSON) -> None:
-    for value in (body, {"choices": [{"message": body}]}, {"choices": [{"message": {"tool_calls": [body]}}]}):
+    values: list[Any] = [
+        body,
+        {"choices": [{"message": body}]},
+        {"choices": [{"message": {"tool_calls": [body]}}]},
+    ]
+    for value in values:
         try:
             result = read_chat_answer(value)
         except ValueError:
