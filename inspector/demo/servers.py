@@ -86,7 +86,7 @@ SERVERS: dict[str, DemoServer] = {
             "everything",
             "Everything",
             "Every feature of the protocol: all kinds of arguments and results, progress, logs, sampling, "
-            "elicitation, roots, resources that change, prompts, completion.",
+            "elicitation, roots, questions in rounds, tasks, resources that change, prompts, completion.",
             _build_everything,
         ),
         DemoServer(

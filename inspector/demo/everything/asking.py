@@ -1,72 +1,35 @@
-"""Tools that ask the client back: sampling, elicitation by form and by URL, roots.
-
-In the handshake era the question is a request from the server while the call is open. In the stateless era
-(2026-07-28) it is an `input_required` result, and the client calls again with the answer.
-"""
+"""Tools that ask for what the client has: its model (sampling), also with tools to use, and its roots."""
 
 from __future__ import annotations
 
 import json
-import uuid
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import mcp_types as types
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from inspector.demo.everything.arguments import STRING
-from inspector.demo.toolbox import Call, DemoTool, Outcome, Run, Schema, failure, schema, text, tool
+from inspector.demo.everything.places import CITIES
+from inspector.demo.everything.questions import (
+    ask,
+    asking_tool,
+    declared,
+    is_stateless,
+    send,
+    undeclared,
+)
+from inspector.demo.everything.sealing import seal, unseal
+from inspector.demo.toolbox import Call, DemoTool, Outcome, failure, schema, text
 
-Answer = TypeVar("Answer", types.CreateMessageResult, types.ElicitResult, types.ListRootsResult)
+_MOST_TURNS = 5
+_KEY = "model"
 
-_KEY = "question"
-
-_OPEN_WORLD = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
-
-# 2025-11-25, Elicitation: only flat objects with primitive properties.
-_PROFILE: Schema = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "title": "Name", "minLength": 1},
-        "email": {"type": "string", "title": "E-mail", "format": "email"},
-        "age": {"type": "integer", "title": "Age", "minimum": 0, "maximum": 150},
-        "plan": {
-            "type": "string",
-            "title": "Plan",
-            "oneOf": [{"const": "free", "title": "Free"}, {"const": "pro", "title": "Professional"}],
-            "default": "free",
-        },
-        "topics": {
-            "type": "array",
-            "title": "Topics",
-            "items": {"type": "string", "enum": ["news", "releases", "security"]},
-        },
-        "subscribe": {"type": "boolean", "title": "Keep me informed", "default": False},
-    },
-    "required": ["name"],
-}
-
-
-async def _ask(
-    call: Call, request: types.InputRequest, answer_type: type[Answer]
-) -> Answer | types.InputRequiredResult:
-    if call.context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        answer = (call.params.input_responses or {}).get(_KEY)
-        if isinstance(answer, answer_type):
-            return answer
-        return types.InputRequiredResult(input_requests={_KEY: request})
-    related = ServerMessageMetadata(related_request_id=call.context.request_id)
-    return await call.session.send_request(request, answer_type, metadata=related)
-
-
-def _undeclared(capability: str) -> types.CallToolResult:
-    return failure(f"This client did not declare the {capability} capability, so there is nobody to ask.")
+_SampledAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools
 
 
 async def _sampling(call: Call) -> Outcome:
-    if _declared(call).sampling is None:
-        return _undeclared("sampling")
+    if declared(call).sampling is None:
+        return undeclared("sampling")
     prompt = types.TextContent(text=call.arguments["prompt"])
     params = types.CreateMessageRequestParams(
         messages=[types.SamplingMessage(role="user", content=prompt)],
@@ -77,95 +40,144 @@ async def _sampling(call: Call) -> Outcome:
             hints=[types.ModelHint(name="small")], speed_priority=0.9, intelligence_priority=0.3
         ),
     )
-    answer = await _ask(call, types.CreateMessageRequest(params=params), types.CreateMessageResult)
+    answer = await ask(call, types.CreateMessageRequest(params=params), types.CreateMessageResult)
     if isinstance(answer, types.InputRequiredResult):
         return answer
-    content = answer.content
-    words = content.text if isinstance(content, types.TextContent) else f"({content.type})"
-    return text(f"{answer.model} said: {words}")
+    return _said(answer.model, [answer.content])
 
 
-async def _elicit_form(call: Call) -> Outcome:
-    declared = _declared(call).elicitation
-    # An empty object declares form mode: it was the only one before 2025-11-25.
-    if declared is None or (declared.form is None and declared.url is not None):
-        return _undeclared("elicitation (form)")
-    params = types.ElicitRequestFormParams(message=call.arguments["message"], requested_schema=_PROFILE)
-    answer = await _ask(call, types.ElicitRequest(params=params), types.ElicitResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    if answer.action != "accept":
-        return text(f"The form was not filled in: {answer.action}.")
-    return text("Received:\n" + json.dumps(answer.content, ensure_ascii=False, indent=2))
+def _said(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
+    words = [block.text if isinstance(block, types.TextContent) else f"({block.type})" for block in blocks]
+    return text(f"{model} said: {' '.join(words)}")
 
 
-async def _elicit_url(call: Call) -> Outcome:
-    declared = _declared(call).elicitation
-    if declared is None or declared.url is None:
-        return _undeclared("elicitation (url)")
-    modern = call.context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    number = None if modern else str(uuid.uuid4())
-    params = types.ElicitRequestURLParams(
-        message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=number
+# ------------------------------------------------------------------ with tools in the question
+
+
+async def _sampling_tools(call: Call) -> Outcome:
+    """The model may call `weather`: then it is run here, and the model is asked again with what it gave."""
+    sampling = declared(call).sampling
+    if sampling is None or sampling.tools is None:
+        return undeclared("sampling (tools)")
+    return await (_turn_by_rounds(call) if is_stateless(call) else _turns_by_requests(call))
+
+
+async def _turns_by_requests(call: Call) -> Outcome:
+    messages = [_question(call)]
+    for _ in range(_MOST_TURNS):
+        answer = await send(call, _with_tools(messages), types.CreateMessageResultWithTools)
+        wishes = _tool_uses(answer)
+        if not wishes:
+            return _said(answer.model, answer.content_as_list)
+        messages += _replies(answer, wishes)
+    return _too_often()
+
+
+async def _turn_by_rounds(call: Call) -> Outcome:
+    """The conversation so far travels in the requestState."""
+    messages = [_question(call)]
+    answer = (call.params.input_responses or {}).get(_KEY)
+    if isinstance(answer, _SampledAnswer):
+        try:
+            messages = [
+                types.SamplingMessage.model_validate(one) for one in unseal(call.params.request_state)
+            ]
+        except ValueError as problem:
+            return failure(str(problem))
+        wishes = _tool_uses(answer)
+        if not wishes:
+            return _said(answer.model, _blocks(answer))
+        messages += _replies(answer, wishes)
+    if len(messages) > 2 * _MOST_TURNS:
+        return _too_often()
+    state = seal([message.model_dump(by_alias=True, mode="json", exclude_none=True) for message in messages])
+    return types.InputRequiredResult(input_requests={_KEY: _with_tools(messages)}, request_state=state)
+
+
+def _question(call: Call) -> types.SamplingMessage:
+    return types.SamplingMessage(role="user", content=types.TextContent(text=call.arguments["prompt"]))
+
+
+def _with_tools(messages: list[types.SamplingMessage]) -> types.CreateMessageRequest:
+    city = {"type": "string", "enum": sorted(CITIES)}
+    weather = types.Tool(
+        name="weather",
+        description="The temperature in a city, in degrees Celsius.",
+        input_schema={"type": "object", "properties": {"city": city}, "required": ["city"]},
     )
-    answer = await _ask(call, types.ElicitRequest(params=params), types.ElicitResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    if answer.action == "accept" and number is not None:
-        await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
-    return text(f"The page was answered with: {answer.action}.")
+    return types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=messages,
+            max_tokens=500,
+            system_prompt="You look things up with the tools that you are given.",
+            tools=[weather],
+            tool_choice=types.ToolChoice(mode="auto"),
+        )
+    )
+
+
+def _blocks(answer: _SampledAnswer) -> list[Any]:
+    return answer.content if isinstance(answer.content, list) else [answer.content]
+
+
+def _tool_uses(answer: _SampledAnswer) -> list[types.ToolUseContent]:
+    return [block for block in _blocks(answer) if isinstance(block, types.ToolUseContent)]
+
+
+def _replies(answer: _SampledAnswer, wishes: list[types.ToolUseContent]) -> list[types.SamplingMessage]:
+    """What the model said, and a message with what its tools gave and nothing else, as the rules want."""
+    return [
+        types.SamplingMessage(role="assistant", content=_blocks(answer)),
+        types.SamplingMessage(role="user", content=[_run(wish) for wish in wishes]),
+    ]
+
+
+def _run(wish: types.ToolUseContent) -> types.ToolResultContent:
+    city = str(wish.input.get("city"))
+    if wish.name == "weather" and city in CITIES:
+        words = json.dumps({"city": city, "temperature": CITIES[city]["temperature"]}, ensure_ascii=False)
+        return types.ToolResultContent(tool_use_id=wish.id, content=[types.TextContent(text=words)])
+    words = f"There is no tool {wish.name!r}." if wish.name != "weather" else f"No weather for {city!r}."
+    return types.ToolResultContent(
+        tool_use_id=wish.id, content=[types.TextContent(text=words)], is_error=True
+    )
+
+
+def _too_often() -> types.CallToolResult:
+    return failure(f"The model called tools {_MOST_TURNS} times and has not answered yet.")
+
+
+# ------------------------------------------------------------------ roots
 
 
 async def _list_roots(call: Call) -> Outcome:
-    if _declared(call).roots is None:
-        return _undeclared("roots")
-    answer = await _ask(call, types.ListRootsRequest(), types.ListRootsResult)
+    if declared(call).roots is None:
+        return undeclared("roots")
+    answer = await ask(call, types.ListRootsRequest(), types.ListRootsResult)
     if isinstance(answer, types.InputRequiredResult):
         return answer
     lines = [f"{root.uri}  {root.name or ''}".rstrip() for root in answer.roots]
     return text("\n".join(lines) or "The client has no roots.")
 
 
-def _declared(call: Call) -> types.ClientCapabilities:
-    return call.session.client_capabilities or types.ClientCapabilities()
-
-
 def tools() -> list[DemoTool]:
     prompt = {**STRING, "default": "Name a colour.", "description": "What the model is asked."}
+    weather = {**prompt, "default": "Is it warmer in Lima or in Oslo?"}
     limit = {"type": "integer", "default": 200, "minimum": 1, "maximum": 100_000}
-    message = {**STRING, "default": "Please tell us about yourself.", "description": "Shown above the form."}
-    url = {**STRING, "format": "uri", "default": "https://example.com/confirm"}
-    rows = (
-        (
+    return [
+        asking_tool(
             "sampling",
             "Sampling",
             "Asks the client's model.",
             _sampling,
             schema(prompt=prompt, max_tokens=limit),
         ),
-        (
-            "elicit_form",
-            "Elicit by form",
-            "Asks the user to fill in a form.",
-            _elicit_form,
-            schema(message=message),
+        asking_tool(
+            "sampling_tools",
+            "Sampling with tools",
+            "Asks the client's model, which may call a tool to find the answer.",
+            _sampling_tools,
+            schema(prompt=weather),
         ),
-        ("elicit_url", "Elicit by URL", "Asks the user to open a page.", _elicit_url, schema(url=url)),
-        ("list_roots", "List roots", "Asks the client for its roots.", _list_roots, schema()),
-    )
-    return [
-        tool(name, title, description, _refusals_as_text(run), arguments, annotations=_OPEN_WORLD)
-        for name, title, description, run, arguments in rows
+        asking_tool("list_roots", "List roots", "Asks the client for its roots.", _list_roots),
     ]
-
-
-def _refusals_as_text(run: Run) -> Run:
-    """A client may answer the question with an error: news for the caller, not a protocol failure."""
-
-    async def guarded(call: Call) -> Outcome:
-        try:
-            return await run(call)
-        except MCPError as refusal:
-            return failure(f"The client answered with error {refusal.code}: {refusal.message}")
-
-    return guarded

@@ -1,0 +1,204 @@
+"""Pages that the user is asked to open (URL elicitation), and a tool that does not run before they are done.
+
+2025-11-25 refuses such a call with error -32042, tells by a notification when a page is done with, and the
+client calls again. 2026-07-28 asks by an `input_required` result like for anything else.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import anyio
+import mcp_types as types
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import UrlElicitationRequiredError
+
+from inspector.demo.everything.arguments import STRING
+from inspector.demo.everything.background import Background
+from inspector.demo.everything.behaviour import CHANGES
+from inspector.demo.everything.questions import (
+    OPEN_WORLD,
+    answer_in,
+    ask,
+    asking_tool,
+    is_stateless,
+    takes_pages,
+    undeclared,
+)
+from inspector.demo.everything.sealing import seal, unseal
+from inspector.demo.toolbox import Call, DemoTool, Outcome, failure, schema, text, tool
+
+_SIGN_IN = "https://example.com/sign-in?page="
+
+
+async def _elicit_url(call: Call) -> Outcome:
+    if not takes_pages(call):
+        return undeclared("elicitation (url)")
+    number = None if is_stateless(call) else str(uuid.uuid4())
+    params = types.ElicitRequestURLParams(
+        message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=number
+    )
+    answer = await ask(call, types.ElicitRequest(params=params), types.ElicitResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    if answer.action == "accept" and number is not None:
+        await anyio.sleep(call.arguments["seconds"])
+        await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
+    return text(f"The page was answered with: {answer.action}.")
+
+
+# ------------------------------------------------------------------ pages that a call waits for
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A page that somebody was sent to; `session` is where to say that it is done with."""
+
+    id: str
+    session: ServerSession
+    is_stateless: bool
+    done: anyio.Event
+
+
+class Pages:
+    """The pages that are open, of all calls."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._pages: dict[str, _Page] = {}
+
+    def open(self, call: Call, count: int) -> list[str]:
+        ids = [str(uuid.uuid4()) for _ in range(count)]
+        for id in ids:
+            page = _Page(id, call.session, is_stateless(call), anyio.Event())
+            self._pages[id] = page
+            if call.arguments["seconds"] > 0:
+                self._background.start(self._finish_later, page, call.arguments["seconds"])
+        return ids
+
+    async def finish_all(self) -> int:
+        """Mark every open page as done with, and say so; gives how many there were."""
+        pages = [page for page in self._pages.values() if not page.done.is_set()]
+        for page in pages:
+            await self._finish(page)
+        return len(pages)
+
+    async def wait(self, ids: Iterable[str]) -> None:
+        for page in self._known(ids):
+            await page.done.wait()
+
+    def are_done(self, ids: Iterable[str]) -> bool:
+        """A page that nobody knows any more was done with."""
+        return all(page.done.is_set() for page in self._known(ids))
+
+    def forget(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            self._pages.pop(id, None)
+
+    def _known(self, ids: Iterable[str]) -> list[_Page]:
+        return [self._pages[id] for id in ids if id in self._pages]
+
+    async def _finish_later(self, page: _Page, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        await self._finish(page)
+
+    async def _finish(self, page: _Page) -> None:
+        if not page.done.is_set():
+            page.done.set()
+            if not page.is_stateless:  # 2026-07-28 has no such notification: the call is simply repeated
+                await page.session.send_elicit_complete(page.id)
+
+
+def tools(background: Background) -> list[DemoTool]:
+    pages = Pages(background)
+    wanted: dict[str, list[str]] = {}
+    """Handshake era: the pages that a call with these arguments was refused for. It comes again as it was."""
+
+    async def url_required(call: Call) -> Outcome:
+        if not takes_pages(call):
+            return undeclared("elicitation (url)")
+        return await _ask_in_rounds(call, pages) if is_stateless(call) else _refuse(call, pages, wanted)
+
+    async def finish_pages(call: Call) -> Outcome:
+        return text(f"Done with {await pages.finish_all()} pages.")
+
+    url = {**STRING, "format": "uri", "default": "https://example.com/confirm"}
+    seconds = {
+        "type": "number",
+        "default": 2,
+        "minimum": 0,
+        "maximum": 3600,
+        "description": "How long the page takes.",
+    }
+    later = {**seconds, "description": "How long the pages take; 0 waits for the tool finish_pages."}
+    count = {"type": "integer", "default": 1, "minimum": 1, "maximum": 5, "description": "How many pages."}
+    return [
+        asking_tool(
+            "elicit_url",
+            "Elicit by URL",
+            "Asks the user to open a page.",
+            _elicit_url,
+            schema(url=url, seconds={**seconds, "default": 0}),
+        ),
+        # Not an asking_tool: the error that it is answered with is meant for the client.
+        tool(
+            "url_required",
+            "URL required",
+            "Runs only after the user was on a page; before that the call is refused or asks for it.",
+            url_required,
+            schema(pages=count, seconds=later),
+            annotations=OPEN_WORLD,
+        ),
+        tool(
+            "finish_pages",
+            "Finish pages",
+            "Is done with the pages that url_required waits for.",
+            finish_pages,
+            annotations=CHANGES,
+        ),
+    ]
+
+
+def _refuse(call: Call, pages: Pages, wanted: dict[str, list[str]]) -> Outcome:
+    subject = repr(sorted(call.arguments.items()))
+    ids = wanted.get(subject)
+    if ids is not None and pages.are_done(ids):
+        pages.forget(wanted.pop(subject))
+        return _welcome(len(ids))
+    if ids is None:
+        ids = wanted[subject] = pages.open(call, call.arguments["pages"])
+    raise UrlElicitationRequiredError([_sign_in(number, id) for number, id in enumerate(ids, 1)])
+
+
+async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
+    ids: list[str] = []
+    if call.params.request_state is not None:
+        try:
+            ids = unseal(call.params.request_state)
+        except ValueError as problem:
+            return failure(str(problem))
+        answers = [answer_in(call, id, types.ElicitResult) for id in ids]
+        refused = next((answer.action for answer in answers if answer and answer.action != "accept"), None)
+        if refused is not None:
+            pages.forget(ids)
+            return text(f"The page was answered with: {refused}.")
+        if call.arguments["seconds"] > 0:
+            await pages.wait(ids)
+        if pages.are_done(ids):
+            pages.forget(ids)
+            return _welcome(len(ids))
+    ids = ids or pages.open(call, call.arguments["pages"])
+    requests = {id: types.ElicitRequest(params=_sign_in(number)) for number, id in enumerate(ids, 1)}
+    return types.InputRequiredResult(input_requests={**requests}, request_state=seal(ids))
+
+
+def _sign_in(number: int, id: str | None = None) -> types.ElicitRequestURLParams:
+    return types.ElicitRequestURLParams(
+        message=f"Please sign in on page {number}.", url=f"{_SIGN_IN}{number}", elicitation_id=id
+    )
+
+
+def _welcome(count: int) -> types.CallToolResult:
+    return text(f"Welcome: {count} of {count} pages done.")

@@ -1,0 +1,211 @@
+"""Tools that ask more than once: two questions at the same time, three one after the other, without end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from inspector.demo.everything.places import CITIES
+from inspector.demo.everything.questions import (
+    answer_in,
+    asking_tool,
+    declared,
+    form,
+    is_stateless,
+    send,
+    takes_forms,
+    undeclared,
+)
+from inspector.demo.everything.sealing import seal, unseal
+from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
+
+_MOST_QUESTIONS = 1000
+
+
+def _object(**properties: Schema) -> Schema:
+    """Only what the revisions know: no `additionalProperties`."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+# ------------------------------------------------------------------ two at once
+
+
+async def _ask_twice(call: Call) -> Outcome:
+    """Both questions are open at the same time; they may be answered in either order."""
+    second = call.arguments["second"]
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    if second != "form" and getattr(declared(call), second) is None:
+        return undeclared(second)
+    name = form("What is your name?", _object(name={"type": "string", "title": "Name", "minLength": 1}))
+    requests = {"name": name, "second": _SECOND[second]}
+    if is_stateless(call):
+        given = call.params.input_responses or {}
+        if given.keys() != requests.keys():
+            return types.InputRequiredResult(input_requests=requests)
+        return text(*(f"{key}: {_shown(given[key])}" for key in requests))
+    answers: dict[str, str] = {}
+    async with anyio.create_task_group() as group:
+        for key, request in requests.items():
+            group.start_soon(_collect, call, key, request, answers)
+    return text(*(f"{key}: {answers[key]}" for key in requests))
+
+
+_SECOND: Mapping[str, types.InputRequest] = {
+    "form": form("Which colour?", _object(colour={"type": "string", "enum": ["red", "blue"]})),
+    "sampling": types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=[types.SamplingMessage(role="user", content=types.TextContent(text="Name a colour."))],
+            max_tokens=100,
+        )
+    ),
+    "roots": types.ListRootsRequest(),
+}
+_ANSWER_TYPES: Mapping[str, type[types.Result]] = {
+    "elicitation/create": types.ElicitResult,
+    "sampling/createMessage": types.CreateMessageResult,
+    "roots/list": types.ListRootsResult,
+}
+
+
+async def _collect(call: Call, key: str, request: types.InputRequest, answers: dict[str, str]) -> None:
+    try:
+        answers[key] = _shown(await send(call, request, _ANSWER_TYPES[request.method]))
+    except MCPError as refusal:  # the other question is still open
+        answers[key] = f"error {refusal.code}: {refusal.message}"
+
+
+def _shown(answer: types.Result) -> str:
+    members = answer.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+    return json.dumps(members, ensure_ascii=False)
+
+
+# ------------------------------------------------------------------ one after the other
+
+_STEPS: tuple[tuple[str, str, Schema], ...] = (
+    ("city", "Where do you want to go?", {"type": "string", "title": "City", "enum": sorted(CITIES)}),
+    ("day", "When do you want to go?", {"type": "string", "title": "Day", "format": "date"}),
+    ("seats", "For how many people?", {"type": "integer", "title": "Seats", "minimum": 1, "maximum": 9}),
+)
+
+
+async def _book_trip(call: Call) -> Outcome:
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    return _book_by_rounds(call) if is_stateless(call) else await _book_by_requests(call)
+
+
+async def _book_by_requests(call: Call) -> Outcome:
+    booking: dict[str, Any] = {}
+    for step, (name, message, field) in enumerate(_STEPS):
+        asked = form(_step(step, message), _object(**{name: field}))
+        answer = await send(call, asked, types.ElicitResult)
+        if answer.action != "accept":
+            return _not_booked(answer.action, step)
+        booking |= answer.content or {}
+    return _booked(booking)
+
+
+def _book_by_rounds(call: Call) -> Outcome:
+    """What was answered so far travels in the requestState: this server remembers nothing."""
+    booking: dict[str, Any] = {}
+    if call.params.input_responses is not None or call.params.request_state is not None:
+        try:
+            booking = unseal(call.params.request_state)
+        except ValueError as problem:
+            return failure(str(problem))
+        step = len(booking)
+        answer = answer_in(call, _STEPS[step][0], types.ElicitResult)
+        if answer is not None and answer.action != "accept":
+            return _not_booked(answer.action, step)
+        if answer is not None:
+            name = _STEPS[step][0]
+            booking[name] = (answer.content or {}).get(name)
+    if len(booking) == len(_STEPS):
+        return _booked(booking)
+    name, message, field = _STEPS[len(booking)]
+    asked = form(_step(len(booking), message), _object(**{name: field}))
+    return types.InputRequiredResult(input_requests={name: asked}, request_state=seal(booking))
+
+
+def _step(step: int, message: str) -> str:
+    return f"Step {step + 1} of {len(_STEPS)}: {message}"
+
+
+def _booked(booking: Mapping[str, Any]) -> types.CallToolResult:
+    return text("Booked:\n" + json.dumps(booking, ensure_ascii=False, indent=2))
+
+
+def _not_booked(action: str, step: int) -> types.CallToolResult:
+    return text(f"Nothing was booked: {action} at step {step + 1}.")
+
+
+# ------------------------------------------------------------------ without end
+
+
+async def _ask_forever(call: Call) -> Outcome:
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    if is_stateless(call):
+        return _next_round(call)
+    for number in range(1, _MOST_QUESTIONS + 1):
+        answer = await send(call, _again(number), types.ElicitResult)
+        if answer.action != "accept":
+            return _enough(answer.action, number)
+    return failure(f"I asked {_MOST_QUESTIONS} times. Even I have enough now.")
+
+
+def _next_round(call: Call) -> Outcome:
+    number = 1
+    if call.params.request_state is not None:
+        try:
+            number = unseal(call.params.request_state) + 1
+        except ValueError as problem:
+            return failure(str(problem))
+    answer = answer_in(call, "again", types.ElicitResult)
+    if answer is not None and answer.action != "accept":
+        return _enough(answer.action, number - 1)
+    return types.InputRequiredResult(input_requests={"again": _again(number)}, request_state=seal(number))
+
+
+def _again(number: int) -> types.ElicitRequest:
+    return form(f"Question {number}: may I ask another one?", {"type": "object", "properties": {}})
+
+
+def _enough(action: str, number: int) -> types.CallToolResult:
+    return text(f"I was told to stop ({action}) at question {number}.")
+
+
+def tools() -> list[DemoTool]:
+    second = {
+        "type": "string",
+        "enum": list(_SECOND),
+        "default": "sampling",
+        "description": "What is asked besides a form.",
+    }
+    return [
+        asking_tool(
+            "ask_twice",
+            "Ask two questions",
+            "Asks two questions at the same time.",
+            _ask_twice,
+            schema(second=second),
+        ),
+        asking_tool(
+            "book_trip",
+            "Book a trip",
+            "Asks three questions, each after the answer to the one before.",
+            _book_trip,
+        ),
+        asking_tool(
+            "ask_forever",
+            "Ask for ever",
+            "Asks one question after the other until you decline or something stops it.",
+            _ask_forever,
+        ),
+    ]
