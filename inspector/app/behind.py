@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from functools import partial
 
 # qasync takes whichever Qt binding is imported first; ours is the only one there may be.
 os.environ.setdefault("QT_API", "pyside6")
@@ -19,13 +20,12 @@ from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
-from inspector.config.secrets.store import SecretStore
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.inbox import Inbox
-from inspector.engine.secrets import Secrets
+from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
 from inspector.qt.window.mainwindow import MainWindow
@@ -60,7 +60,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     preferences = Preferences(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
     calls = Calls(files.history, files.calls, files.preferences)
-    secrets = Secrets(SecretStore(files.secrets))
+    secrets = Secrets(partial(make_store, files.secrets))
     answers = AnswerRules(files.answers, secrets.get)
     engine = Engine(
         catalogue,

@@ -1,6 +1,7 @@
 """Secrets as the application asks for them: the store, on a thread of its own beside the engine's loop.
 
-One thread, so that a keychain which waits for the person holds up nothing else.
+One thread, so that a keychain which waits for the person holds up nothing else. The store is loaded there
+too, when it is first asked: no start has to wait for it.
 """
 
 from __future__ import annotations
@@ -9,79 +10,76 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
-from inspector.config.secrets.claims import Claim
-from inspector.config.secrets.filelock import POLL_S
-from inspector.config.secrets.standing import Rung, SecretsState, StoredSecret
-from inspector.config.secrets.store import SecretStore
+
+if TYPE_CHECKING:
+    from inspector.config.secrets.claims import Claim
+    from inspector.config.secrets.standing import Rung, SecretsState, StoredSecret
+    from inspector.config.secrets.store import SecretStore
 
 T = TypeVar("T")
 
 _CLAIM_PATIENCE = 30.0
+_CLAIM_POLL = 0.02  # seconds between two tries: systems tell nobody that a lock is free
 
 
 class Secrets:
-    """What each method does and raises is said in `SecretStore`. Without a store they are in memory only.
+    """What each method does and raises is said in `SecretStore`, which `make` makes; else they are in memory.
 
     Signals:
         changed: How they are kept stands differently; carries a SecretsState. On any thread.
         problem_found: A secret cannot be used; carries a sentence. On any thread.
     """
 
-    def __init__(self, store: SecretStore | None = None) -> None:
-        self._store = store or SecretStore()
+    def __init__(self, make: Callable[[], SecretStore] | None = None) -> None:
+        self.changed: Signal[SecretsState] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self._make = make or make_store
+        self._store: SecretStore | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._is_over = False
 
     @property
-    def changed(self) -> Signal[SecretsState]:
-        return self._store.changed
-
-    @property
-    def problem_found(self) -> Signal[str]:
-        return self._store.problem_found
-
-    @property
-    def state(self) -> SecretsState:
-        """As it was found last. From any thread."""
-        return self._store.state
+    def state(self) -> SecretsState | None:
+        """As it was found last; None if nobody has asked for anything yet. From any thread."""
+        return self._store.state if self._store is not None else None
 
     async def get(self, name: str) -> str | None:
-        return await self._run(partial(self._store.get, name))
+        return await self._run(lambda store: store.get(name))
 
     async def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
-        await self._run(partial(self._store.put, name, value, for_this_run=for_this_run))
+        await self._run(lambda store: store.put(name, value, for_this_run=for_this_run))
 
     async def delete(self, name: str) -> bool:
-        return await self._run(partial(self._store.delete, name))
+        return await self._run(lambda store: store.delete(name))
 
     async def delete_below(self, prefix: str) -> int:
-        return await self._run(partial(self._store.delete_below, prefix))
+        return await self._run(lambda store: store.delete_below(prefix))
 
     async def stored(self) -> tuple[StoredSecret, ...]:
-        return await self._run(self._store.stored)
+        return await self._run(lambda store: store.stored())
 
     async def look(self) -> SecretsState:
-        return await self._run(self._store.look)
+        return await self._run(lambda store: store.look())
 
     async def open(self) -> SecretsState:
-        return await self._run(self._store.open)
+        return await self._run(lambda store: store.open())
 
     async def unlock(self, passphrase: str) -> None:
-        await self._run(partial(self._store.unlock, passphrase))
+        await self._run(lambda store: store.unlock(passphrase))
 
     async def lock(self) -> None:
-        await self._run(self._store.lock)
+        await self._run(lambda store: store.lock())
 
     async def keep_in(self, rung: Rung, passphrase: str = "", *, unprotected: bool = False) -> None:
-        await self._run(partial(self._store.keep_in, rung, passphrase, unprotected=unprotected))
+        await self._run(lambda store: store.keep_in(rung, passphrase, unprotected=unprotected))
 
     async def reset(self) -> None:
-        await self._run(self._store.reset)
+        await self._run(lambda store: store.reset())
 
     @asynccontextmanager
     async def claim(self, name: str, patience: float = _CLAIM_PATIENCE) -> AsyncIterator[None]:
@@ -98,21 +96,42 @@ class Secrets:
     async def end(self) -> None:
         """Nobody waits for the keychain any more, and the thread is over."""
         self._is_over = True
-        self._store.close()
+        if self._store is not None:
+            self._store.close()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.shutdown)
 
     async def _wait_for_claim(self, name: str, patience: float) -> Claim:
+        store = await self._run(lambda store: store)
         deadline = asyncio.get_running_loop().time() + patience
-        while (claim := self._store.try_claim(name)) is None:
+        # Tried here and not on the thread: were we cancelled meanwhile, nobody would release it.
+        while (claim := store.try_claim(name)) is None:
             if asyncio.get_running_loop().time() >= deadline:
                 raise ConfigError("Another MCP Lens is busy with this secret.", "Try again when it is done.")
-            await asyncio.sleep(POLL_S)
+            await asyncio.sleep(_CLAIM_POLL)
         return claim
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[SecretStore], T]) -> T:
         if self._is_over:
             raise ConfigError("Secrets cannot be used any more: MCP Lens is closing.")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "secrets")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._made()))
+
+    def _made(self) -> SecretStore:
+        """On the thread."""
+        if self._store is None:
+            store = self._make()
+            store.changed.connect(self.changed.emit)
+            store.problem_found.connect(self.problem_found.emit)
+            self._store = store
+        if self._is_over:
+            self._store.close()
+        return self._store
+
+
+def make_store(folder: Path | None = None) -> SecretStore:
+    """The one of a folder; without a folder, in memory."""
+    from inspector.config.secrets.store import SecretStore
+
+    return SecretStore(folder)

@@ -281,7 +281,7 @@ class Bridge(QObject):
 
     @property
     def secrets_state(self) -> SecretsState | None:
-        """How secrets are kept, as it was found last; None while there is no engine."""
+        """How secrets are kept, as it was found last; None if nobody has looked yet."""
         return self._engine.secrets.state if self.is_attached else None
 
     async def cards(self) -> tuple[Card, ...]:

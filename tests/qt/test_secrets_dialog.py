@@ -335,7 +335,7 @@ def test_every_standing_has_words(rung: Rung, standing: Standing) -> None:
 def test_the_start_of_the_window_loads_neither_keyring_nor_cryptography() -> None:
     program = (
         "import sys; import inspector.app.behind\n"
-        "print([name for name in ('keyring', 'cryptography', 'inspector.qt.dialogs.secrets') "
+        "print([name for name in ('keyring', 'cryptography', 'inspector.config.secrets.store') "
         "if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -20,7 +20,7 @@ else:
 
 
 # Between two tries: the systems have no wait with a limit in common.
-POLL_S = 0.02
+_POLL_S = 0.02
 
 
 class FileLock:
@@ -48,7 +48,7 @@ class FileLock:
         while not self.try_take():
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(POLL_S)
+            time.sleep(_POLL_S)
         return True
 
     def release(self) -> None:

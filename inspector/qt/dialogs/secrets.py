@@ -291,7 +291,7 @@ def _line(secret: StoredSecret) -> QTreeWidgetItem:
 
 
 async def _state(secrets: Secrets) -> SecretsState:
-    return secrets.state
+    return secrets.state or await secrets.look()
 
 
 def _stored(secrets: Secrets) -> Coroutine[Any, Any, tuple[StoredSecret, ...]]:

@@ -26,7 +26,7 @@ def waiting() -> Iterator[WaitingKeychain]:
 
 
 def secrets_in(folder: Path, backend: MemoryKeychain) -> Secrets:
-    return Secrets(SecretStore(folder, Keychain(lambda: backend), CHEAP))
+    return Secrets(lambda: SecretStore(folder, Keychain(lambda: backend), CHEAP))
 
 
 async def test_an_engine_has_secrets_and_ends_them(tmp_path: Path) -> None:
@@ -45,7 +45,17 @@ async def test_an_engine_without_a_folder_keeps_secrets_in_memory() -> None:
     await engine.secrets.put(NAME, VALUE)
     assert await engine.secrets.get(NAME) == VALUE
     assert await engine.secrets.delete(NAME) is True
+    assert engine.secrets.state is not None
     assert engine.secrets.state.rung is Rung.MEMORY
+    await engine.close()
+
+
+async def test_nothing_is_loaded_before_somebody_asks() -> None:
+    def make() -> SecretStore:
+        raise AssertionError("asked")
+
+    engine = Engine(secrets=Secrets(make))
+    assert engine.secrets.state is None
     await engine.close()
 
 
