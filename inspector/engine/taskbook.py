@@ -115,6 +115,10 @@ class TaskBook:
         one.follow()
         return one.view
 
+    async def find(self, server: str, id: str) -> TaskView:
+        """One that is known. Raises ConfigError."""
+        return self._one(server, id).view
+
     async def poll(self, server: str, id: str) -> None:
         """Ask after it now; what was not answered is asked again."""
         self._one(server, id).follow(now=True)

@@ -170,6 +170,7 @@ class Commands(QObject):
             "view.tools": lambda: window.show_tab("tools"),
             "view.resources": lambda: window.show_tab("resources"),
             "view.prompts": lambda: window.show_tab("prompts"),
+            "view.tasks": lambda: window.show_tab("tasks"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,

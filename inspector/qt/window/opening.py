@@ -58,6 +58,7 @@ class Opening(QObject):
 
     def watch_workspace(self, workspace: Workspace) -> None:
         workspace.raw.row_requested.connect(self.show_in_traffic)
+        workspace.row_requested.connect(self.show_in_traffic)
 
     # -------------------------------------------------------------- raw messages
 

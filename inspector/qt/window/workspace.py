@@ -24,8 +24,9 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 if TYPE_CHECKING:
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
+    from inspector.qt.panels.tasks.panel import TasksPanel
 
-TABS = ("overview", "tools", "resources", "prompts", "raw", "console")
+TABS = ("overview", "tools", "resources", "prompts", "tasks", "raw", "console")
 
 
 class Workspace(QWidget):
@@ -34,10 +35,12 @@ class Workspace(QWidget):
     Signals:
         tab_changed: The person went to another tab.
         readiness_changed: What can be done with a resource or a prompt may be another now.
+        row_requested: The person wants to see a row in the traffic; carries its number.
     """
 
     tab_changed = Signal()
     readiness_changed = Signal()
+    row_requested = Signal(int)
 
     def __init__(
         self, bridge: Bridge, view: ServerView, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -49,7 +52,8 @@ class Workspace(QWidget):
         self._bridge, self._actions, self._theme = bridge, actions, theme
         self._resources: ResourcesPanel | None = None
         self._prompts: PromptsPanel | None = None
-        self._places = {name: QWidget() for name in ("resources", "prompts")}
+        self._tasks: TasksPanel | None = None
+        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks")}
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
@@ -81,6 +85,8 @@ class Workspace(QWidget):
             self._resources.set_view(view)
         if self._prompts is not None:
             self._prompts.set_view(view)
+        if self._tasks is not None:
+            self._tasks.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
@@ -111,6 +117,19 @@ class Workspace(QWidget):
             self._put("prompts", panel)
             panel.set_view(self.view)
         return self._prompts
+
+    @property
+    def tasks(self) -> TasksPanel:
+        if self._tasks is None:
+            from inspector.qt.panels.tasks.panel import TasksPanel
+
+            panel = TasksPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._tasks = panel
+            panel.row_requested.connect(self.row_requested)
+            panel.detail.result.uri_requested.connect(self.open_uri)
+            self._put("tasks", panel)
+            panel.set_view(self.view)
+        return self._tasks
 
     def made_resources(self) -> ResourcesPanel | None:
         """The panel, if somebody looked at it already."""

@@ -1,0 +1,241 @@
+"""The tasks of one server as a table, the newest on top."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import TypeAlias
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QIcon
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.engine.taskviews import Standing, TaskView
+from inspector.protocol.tasks import TaskStatus
+from inspector.qt.models.tips import plain_tip
+from inspector.qt.theme import Theme, Tone
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+_TOP = QModelIndex()
+_LONGEST = 300
+
+
+class Column(IntEnum):
+    STATUS = 0
+    TOOL = 1
+    ID = 2
+    NEWS = 3
+    AGE = 4
+    LEFT = 5
+    POLL = 6
+
+
+HEADS = ("Status", "Tool", "Id", "How far", "Age", "Time to live", "Next poll")
+_TIMES = (Column.AGE, Column.LEFT, Column.POLL)
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+_TONES: dict[TaskStatus, Tone] = {
+    TaskStatus.WORKING: "wait",
+    TaskStatus.INPUT_REQUIRED: "warn",
+    TaskStatus.COMPLETED: "ok",
+    TaskStatus.FAILED: "error",
+    TaskStatus.CANCELLED: "muted",
+}
+
+
+class TasksModel(QAbstractTableModel):
+    """`mark` gives the icon of a task; `tick` brings the times up to date."""
+
+    def __init__(
+        self, theme: Theme, mark: Callable[[TaskView], QIcon], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._mark = mark
+        self._views: list[TaskView] = []  # the newest last
+        self._places: dict[str, int] = {}
+        theme.changed.connect(self._on_theme_changed)
+
+    # -------------------------------------------------------------- what others ask
+
+    def set_all(self, views: Iterable[TaskView]) -> None:
+        self.beginResetModel()
+        self._views = list(views)
+        self._number()
+        self.endResetModel()
+
+    def put(self, view: TaskView) -> None:
+        """One that is new, or stands differently."""
+        place = self._places.get(view.id)
+        if place is None:
+            self.beginInsertRows(_TOP, 0, 0)
+            self._places[view.id] = len(self._views)
+            self._views.append(view)
+            self.endInsertRows()
+            return
+        self._views[place] = view
+        row = self._row(place)
+        self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
+
+    def remove(self, id: str) -> None:
+        place = self._places.get(id)
+        if place is not None:
+            row = self._row(place)
+            self.beginRemoveRows(_TOP, row, row)
+            del self._views[place]
+            self._number()
+            self.endRemoveRows()
+
+    def view(self, row: int) -> TaskView:
+        return self._views[self._row(row)]
+
+    def find(self, id: str) -> TaskView | None:
+        place = self._places.get(id)
+        return None if place is None else self._views[place]
+
+    def row_of(self, id: str) -> int:
+        """-1 for none."""
+        place = self._places.get(id)
+        return -1 if place is None else self._row(place)
+
+    def count_running(self) -> int:
+        return sum(not view.is_terminal and view.standing is not Standing.UNKNOWN for view in self._views)
+
+    def tick(self) -> None:
+        if self._views:
+            self.dataChanged.emit(self.index(0, Column.AGE), self.index(len(self._views) - 1, Column.POLL))
+
+    # -------------------------------------------------------------- Qt's questions
+
+    def rowCount(self, parent: Index = _TOP) -> int:
+        return 0 if parent.isValid() else len(self._views)
+
+    def columnCount(self, parent: Index = _TOP) -> int:
+        return len(Column)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return HEADS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section in _TIMES else _LEFT
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        view, column = self.view(index.row()), Column(index.column())
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return cell(view, column, time.monotonic_ns())
+            case Qt.ItemDataRole.DecorationRole if column is Column.STATUS:
+                return self._mark(view)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _RIGHT if column in _TIMES else _LEFT
+            case Qt.ItemDataRole.ForegroundRole if column in _TIMES or view.is_terminal:
+                return self._theme.color("text" if column is Column.TOOL else "muted")
+            case Qt.ItemDataRole.FontRole if column is Column.ID:
+                return self._theme.mono_font(0.95)
+            case Qt.ItemDataRole.ToolTipRole if column in (Column.NEWS, Column.ID, Column.TOOL):
+                return plain_tip(cell(view, column, time.monotonic_ns()))
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{HEADS[column]}: {cell(view, column, time.monotonic_ns())}"
+        return None
+
+    # --------------------------------------------------------------
+
+    def _row(self, place: int) -> int:
+        """From a place in the list to a row, and back."""
+        return len(self._views) - 1 - place
+
+    def _number(self) -> None:
+        self._places = {view.id: place for place, view in enumerate(self._views)}
+
+    def _on_theme_changed(self) -> None:
+        if self._views:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._views) - 1, len(Column) - 1))
+
+
+# ------------------------------------------------------------------ words
+
+
+def tone_of(view: TaskView) -> Tone:
+    is_lost = view.standing in (Standing.UNKNOWN, Standing.WAITING)
+    return "muted" if is_lost else _TONES[view.task.status]
+
+
+def status_words(view: TaskView) -> str:
+    status = view.task.status.value.replace("_", " ")
+    if view.wants_cancel and not view.is_terminal:
+        return f"{status}, cancel asked for"
+    return status
+
+
+def news_words(view: TaskView) -> str:
+    """What is to be known first: what stands in its way, what it asks, how far it is, the server's words."""
+    if view.standing is Standing.WAITING:
+        return "Waits for the connection"
+    if view.note:
+        return view.note
+    if view.open_questions:
+        return "Asks you: the Inbox has the question"
+    latest = "" if view.is_terminal else view.progress_message
+    words = [progress_words(view), latest or view.task.message]
+    return "  ".join(word for word in words if word)
+
+
+def progress_words(view: TaskView) -> str:
+    if view.progress is None or view.is_terminal:
+        return ""
+    return f"{view.progress:g} of {view.total:g}" if view.total is not None else f"{view.progress:g}"
+
+
+def cell(view: TaskView, column: Column, now: int) -> str:
+    match column:
+        case Column.STATUS:
+            return status_words(view)
+        case Column.TOOL:
+            return one_line(shorten(view.tool, _LONGEST))
+        case Column.NEWS:
+            return one_line(shorten(news_words(view), _LONGEST))
+        case Column.AGE:
+            return about(now - view.created_ns)
+        case Column.LEFT:
+            return left_words(view, now)
+        case Column.POLL:
+            return poll_words(view, now)
+        case Column.ID:
+            return one_line(shorten(view.id, _LONGEST))
+
+
+def left_words(view: TaskView, now: int) -> str:
+    """How long the server keeps it."""
+    if view.expires_ns is None:
+        return "no limit"
+    return about(view.expires_ns - now) if view.expires_ns > now else "over"
+
+
+def poll_words(view: TaskView, now: int) -> str:
+    if view.is_polling:
+        return "now"
+    if view.next_poll_ns is None:
+        return ""
+    return f"in {about(max(view.next_poll_ns - now, 0) + 499_999_999)}"  # it is never "in 0 s"
+
+
+def about(nanoseconds: int) -> str:
+    """12 s, 3 min 05 s, 2 h 10 min, 4 d: to be read while it changes."""
+    seconds = round(nanoseconds / 1e9)
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24:,} d"

@@ -1,0 +1,1 @@
+"""The tasks of a server: how each stands, and what came of it."""

@@ -1,0 +1,181 @@
+"""One task whole: how it stands, what can be done with it, what came of it."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration
+from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.engine.views import CallOutcome
+from inspector.protocol.tasks import TaskStatus
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.resultview import ResultView
+from inspector.qt.models.tasks import about, left_words, news_words, poll_words, status_words, tone_of
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_FETCHABLE = (Standing.FOLLOWED, Standing.STOPPED, Standing.ENDED)
+
+
+class TaskDetail(QWidget):
+    """Shows one TaskView at a time.
+
+    Signals:
+        row_requested: The person wants to see the call in the traffic; carries its row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._view: TaskView | None = None
+        self._outcome: CallOutcome | None = None
+        self.fetches_result = False  # has the revision a request for that?
+        self.is_connected = False
+        self.may_cancel = False
+        self._title = Heading(theme)
+        self.badge = Badge(theme)
+        self.id = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+        self.news = PlainLabel(theme, wrap=True, selectable=True)
+        self.facts = Muted(theme, wrap=True)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(4)
+        self.bar.setAccessibleName("Progress of the task")
+        self.alert = Alert(theme)
+        self.result = ResultView(bridge, theme)
+        self.poll = self._action("Poll now", "Ask the server how it stands, without waiting")
+        self.fetch = self._action("Get result", "Wait for its outcome; the server may ask you meanwhile")
+        self.cancel = self._action("Cancel task", "Ask the server to end it")
+        self.forget = self._action("Forget", "Take it off this list; the server is not told")
+        self.show_call = self._action("Show call in traffic", "Go to the call that became this task")
+        self._fetch_button = ActionButton(self.fetch)
+        self._call_button = ActionButton(self.show_call, "quiet")
+        self.show_call.triggered.connect(self._on_show_call)
+        self._lay_out()
+
+    def _action(self, text: str, hint: str) -> QAction:
+        action = QAction(text, self)
+        action.setToolTip(hint)
+        return action
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(self._title)
+        head.addWidget(self.badge)
+        head.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_1)
+        for button in (ActionButton(self.poll), self._fetch_button, ActionButton(self.cancel)):
+            buttons.addWidget(button)
+        buttons.addWidget(self._call_button)
+        buttons.addWidget(ActionButton(self.forget, "quiet"))
+        buttons.addStretch(1)
+        about_it = QVBoxLayout()
+        about_it.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        about_it.setSpacing(SPACE_1)
+        about_it.addLayout(head)
+        for label in (self.id, self.news, self.facts, self.bar, self.alert):
+            about_it.addWidget(label)
+        about_it.addSpacing(SPACE_1)
+        about_it.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(about_it)
+        column.addWidget(self.result, 1)
+
+    # --------------------------------------------------------------
+
+    @property
+    def view(self) -> TaskView | None:
+        return self._view
+
+    def show_view(self, view: TaskView) -> None:
+        """Another task, or the same one as it stands now."""
+        is_other = self._view is None or self._view.id != view.id
+        self._view = view
+        self._title.setText(one_line(view.tool) or "Task")
+        self.badge.set_text(status_words(view), tone_of(view))
+        self.id.setText(view.id)
+        self._show_news(view)
+        self._show_problems(view)
+        self._set_actions(view)
+        self.tick()
+        if is_other or view.outcome is not self._outcome:
+            self._show_outcome(view)
+
+    def tick(self) -> None:
+        """The times go on by themselves."""
+        view, now = self._view, time.monotonic_ns()
+        if view is None:
+            return
+        lives = left_words(view, now)
+        facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
+        facts.append("lives without limit" if view.expires_ns is None else f"time to live {lives}")
+        if view.standing is Standing.FOLLOWED and not view.is_terminal:
+            every = duration(view.task.next_poll_ms * 1_000_000)
+            facts.append(f"polled every {every}, {poll_words(view, now)}".rstrip(", "))
+        elif not view.is_terminal:
+            facts.append(view.standing.value)
+        self.facts.setText(" · ".join(facts))
+
+    def update_actions(self) -> None:
+        if self._view is not None:
+            self._set_actions(self._view)
+
+    # --------------------------------------------------------------
+
+    def _show_news(self, view: TaskView) -> None:
+        words = "" if view.note else news_words(view)
+        self.news.setText(words)
+        self.news.setVisible(bool(words))
+        share = view.progress / view.total if view.progress is not None and view.total else None
+        self.bar.setVisible(share is not None and not view.is_terminal)
+        if share is not None:
+            self.bar.setRange(0, 1000)
+            self.bar.setValue(round(1000 * min(max(share, 0), 1)))
+
+    def _show_problems(self, view: TaskView) -> None:
+        self.alert.close_all()
+        if view.note:
+            self.alert.say("note", view.note)
+        for number, problem in enumerate(view.problems):
+            self.alert.say(f"problem {number}", problem)
+
+    def _set_actions(self, view: TaskView) -> None:
+        is_open = not view.is_terminal
+        self.poll.setEnabled(self.is_connected and is_open and not view.is_polling)
+        self._fetch_button.setVisible(self.fetches_result)
+        has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
+        may_fetch = self.is_connected and not has_result and not view.is_fetching
+        self.fetch.setEnabled(self.fetches_result and may_fetch and view.standing in _FETCHABLE)
+        self.cancel.setEnabled(self.is_connected and is_open and self.may_cancel)
+        self.show_call.setEnabled(view.row is not None)
+        self._call_button.setVisible(view.origin is Origin.CALLED)
+
+    def _show_outcome(self, view: TaskView) -> None:
+        self._outcome = view.outcome
+        if view.outcome is not None:
+            self._bridge.start(f"show task {view.id}", self.result.show_outcome(view.outcome), self)
+            return
+        self.result.show_nothing()
+        if view.is_terminal:
+            sentence = "It was not fetched." if self.fetches_result else "The server gave none."
+        else:
+            sentence = "It is shown here when the task has ended."
+        self.result.message.show_empty("tasks", "No outcome yet", sentence)
+
+    def _on_show_call(self) -> None:
+        if self._view is not None and self._view.row is not None:
+            self.row_requested.emit(self._view.row)

@@ -1,0 +1,295 @@
+"""The Tasks panel: all that are known of one server in a table, and the chosen one whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QHideEvent, QIcon, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLineEdit, QSplitter, QTableView, QVBoxLayout, QWidget
+
+from inspector.base.errors import LensError, RpcError, UserError
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.engine.taskviews import Standing, TaskView
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.methods import missing_capability
+from inspector.protocol.tasks import TaskStatus, tasks_of
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import standing_of
+from inspector.qt.models.tasks import Column, TasksModel, tone_of
+from inspector.qt.panels.tasks.detail import TaskDetail
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.badge import DotShape, dot_icon
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.labels import Muted
+
+if TYPE_CHECKING:
+    from inspector.engine.taskbook import TaskBook
+
+_WIDTHS = {
+    Column.STATUS: 130,
+    Column.TOOL: 150,
+    Column.ID: 190,
+    Column.AGE: 90,
+    Column.LEFT: 100,
+    Column.POLL: 90,
+}
+_TICK_MS = 1_000
+_SHAPES = {
+    TaskStatus.WORKING: DotShape.RING,
+    TaskStatus.INPUT_REQUIRED: DotShape.TRIANGLE,
+    TaskStatus.COMPLETED: DotShape.FILLED,
+    TaskStatus.FAILED: DotShape.CROSS,
+    TaskStatus.CANCELLED: DotShape.DASH,
+}
+
+
+class TasksPanel(QWidget):
+    """Tasks stay here over a lost connection, until they are forgotten.
+
+    Signals:
+        row_requested: The person wants to see a call in the traffic; carries its row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._view: ServerView | None = None
+        self._lists = False
+        self._theme = theme
+        self.model = TasksModel(theme, self._mark)
+        self.table = QTableView()
+        self.detail = TaskDetail(bridge, theme)
+        self.id_line = QLineEdit(placeholderText="Id of a task", clearButtonEnabled=True)
+        self.id_line.setAccessibleName("Id of a task to be added")
+        self.add = QAction("Add", self)
+        self.refresh = QAction("List", self)
+        self.refresh.setToolTip("Ask the server for its tasks")
+        self._list_button = ActionButton(self.refresh)
+        self.forget_ended = QAction("Forget ended", self)
+        self.forget_ended.setToolTip("Take those off this list that have ended; the server is not told")
+        self.count = Muted(theme)
+        self.alert = Alert(theme)
+        self.gate = Gate(theme, self._make_split(theme))
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._lay_out()
+        self._connect()
+        bridge.start_when_attached(f"tasks of {server}", self._load())
+
+    def _make_split(self, theme: Theme) -> QSplitter:
+        self.table.setAccessibleName(f"Tasks of {one_line(self._server)}")
+        self.table.setModel(self.model)
+        dress_table(self.table, theme)
+        header = self.table.horizontalHeader()
+        for column, width in _WIDTHS.items():
+            self.table.setColumnWidth(column, width)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(Column.NEWS, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(60)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.table)
+        split.addWidget(self.detail)
+        split.setSizes([170, 280])
+        split.setStretchFactor(1, 1)
+        return split
+
+    def _lay_out(self) -> None:
+        self.id_line.setMaximumWidth(320)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
+        bar.setSpacing(SPACE_2)
+        bar.addWidget(self.count, 1)
+        bar.addWidget(self.id_line, 1)
+        for button in (ActionButton(self.add), self._list_button, ActionButton(self.forget_ended)):
+            bar.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(self.alert)
+        column.addWidget(self.gate, 1)
+
+    def _connect(self) -> None:
+        self._bridge.task_changed.connect(self._on_changed)
+        self._bridge.task_removed.connect(self._on_removed)
+        self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        self._timer.timeout.connect(self._on_tick)
+        self.id_line.textChanged.connect(self._update)
+        self.id_line.returnPressed.connect(self.add.trigger)
+        self.add.triggered.connect(self._on_add)
+        self.refresh.triggered.connect(self.list_tasks)
+        self.forget_ended.triggered.connect(lambda: self._ask(lambda book: book.forget_ended(self._server)))
+        self.detail.poll.triggered.connect(lambda: self._ask_about(lambda book, *task: book.poll(*task)))
+        self.detail.fetch.triggered.connect(lambda: self._ask_about(lambda book, *task: book.fetch(*task)))
+        self.detail.cancel.triggered.connect(lambda: self._ask_about(lambda book, *task: book.cancel(*task)))
+        self.detail.forget.triggered.connect(lambda: self._ask_about(lambda book, *task: book.forget(*task)))
+        self.detail.row_requested.connect(self.row_requested)
+
+    async def _load(self) -> None:
+        self.model.set_all(await self._bridge.tasks(self._server))
+        self._choose_first()
+        self._update()
+
+    # -------------------------------------------------------------- what others ask
+
+    def set_view(self, view: ServerView) -> None:
+        was_connected = self._is_connected
+        self._view = view
+        agreement = view.agreement if self._is_connected else None
+        if agreement is not None:
+            design = tasks_of(agreement.revision)
+            offered = agreement.capabilities, agreement.revision
+            self._lists = (
+                design is not None
+                and design.list(agreement.capabilities) is not None
+                and not missing_capability("tasks/list", *offered)
+            )
+            self.detail.fetches_result = design is not None and design.outcome("") is not None
+            self.detail.may_cancel = design is not None and not missing_capability("tasks/cancel", *offered)
+        self.detail.is_connected = self._is_connected
+        self.detail.update_actions()
+        self._update()
+        if self._is_connected and not was_connected and self._lists:
+            self.list_tasks()
+
+    def list_tasks(self) -> None:
+        """Ask the server for its tasks, where it has a list."""
+        self._ask(lambda book: book.refresh(self._server))
+
+    def show_task(self, id: str) -> None:
+        """Bring one to the front."""
+        row = self.model.row_of(id)
+        if row >= 0:
+            self.table.selectRow(row)
+            self.table.scrollTo(self.model.index(row, 0))
+
+    # -------------------------------------------------------------- what the person does
+
+    def _on_add(self) -> None:
+        id = self.id_line.text().strip()
+        if id and self.add.isEnabled():
+            self._bridge.start(f"add task {id}", self._add(id), self)
+
+    async def _add(self, id: str) -> None:
+        if await self._asked(lambda book: book.add(self._server, id)):
+            self.id_line.clear()
+            self._on_changed(await self._bridge.ask_tasks(lambda book: book.find(self._server, id)))
+            self.show_task(id)
+
+    def _ask_about(self, ask: Callable[[TaskBook, str, str], Coroutine[Any, Any, object]]) -> None:
+        view = self.detail.view
+        if view is not None:
+            self._ask(lambda book: ask(book, self._server, view.id))
+
+    def _ask(self, ask: Callable[[TaskBook], Coroutine[Any, Any, object]]) -> None:
+        self._bridge.start(f"tasks of {self._server}", self._asked(ask), self)
+
+    async def _asked(self, ask: Callable[[TaskBook], Coroutine[Any, Any, object]]) -> bool:
+        """What does not work is said here."""
+        try:
+            await self._bridge.ask_tasks(ask)
+        except RpcError as exc:
+            words = f"The server refused: {one_line(exc.message)} ({exc.code})."
+            self.alert.say("asked", words, "The Traffic view has the exchange.")
+        except LensError as exc:
+            summary = exc.summary if isinstance(exc, UserError) else f"{exc}."
+            self.alert.say("asked", summary, exc.next_step if isinstance(exc, UserError) else "")
+        else:
+            self.alert.close_about("asked")
+            return True
+        return False
+
+    # -------------------------------------------------------------- what happens
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._view is not None and self._view.status is ServerStatus.CONNECTED
+
+    def _on_changed(self, view: TaskView) -> None:
+        if view.server != self._server:
+            return
+        self.model.put(view)
+        if self.detail.view is not None and self.detail.view.id == view.id:
+            self.detail.show_view(view)
+        self._choose_first()
+        self._update()
+
+    def _on_removed(self, server: str, id: str) -> None:
+        if server == self._server:
+            self.model.remove(id)
+            self._update()
+
+    def _choose_first(self) -> None:
+        if not self.table.currentIndex().isValid() and self.model.rowCount():
+            self.table.selectRow(0)
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid():
+            self.detail.show_view(self.model.view(current.row()))
+
+    def _update(self) -> None:
+        total, running = self.model.rowCount(), self.model.count_running()
+        self.count.setText(f"{plural(total, 'task')}, {running:,} running" if total else "")
+        self.add.setEnabled(self._is_connected and bool(self.id_line.text().strip()))
+        self._list_button.setVisible(self._lists)
+        self.refresh.setEnabled(self._is_connected)
+        self.forget_ended.setEnabled(total > running)
+        self._set_ticking()
+        if total:
+            self.gate.open()
+        elif self._view is not None:
+            self._explain(self._view)
+
+    def _explain(self, view: ServerView) -> None:
+        standing = standing_of(view)
+        if standing is not None:
+            words = (standing.title, standing.sentence, standing.next_step)
+            self.gate.explain(standing.look, "tasks", *words, self._actions[standing.command])
+            return
+        agreement = view.agreement
+        design = tasks_of(agreement.revision) if agreement is not None else None
+        if agreement is None or design is None:
+            revision = agreement.revision if agreement is not None else ""
+            sentence = f"Revision {revision} has no tasks: they came with 2025-11-25."
+        elif missing_capability("tasks/get", agreement.capabilities, agreement.revision):
+            sentence = "This server does not offer tasks: it did not declare the capability."
+        else:
+            sentence = "Call a tool as a task (Options of the call), or add a task by its id."
+        self.gate.explain("empty", "tasks", "No tasks", sentence)
+
+    def _mark(self, view: TaskView) -> QIcon:
+        shape = DotShape.CROSS if view.standing is Standing.UNKNOWN else _SHAPES[view.task.status]
+        return dot_icon(self._theme, shape, tone_of(view))
+
+    # -------------------------------------------------------------- time
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._set_ticking()
+        self._on_tick()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def _set_ticking(self) -> None:
+        is_wanted = self.isVisible() and self.model.rowCount() > 0
+        if is_wanted != self._timer.isActive():
+            self._timer.start() if is_wanted else self._timer.stop()
+
+    def _on_tick(self) -> None:
+        self.model.tick()
+        self.detail.tick()
