@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from inspector.config.entries import Entry
-    from inspector.config.secrets.standing import SecretsState
     from inspector.engine.answerrules import AnswerRules
     from inspector.engine.byhand import ToolCall
     from inspector.engine.calls import Calls
@@ -278,11 +277,6 @@ class Bridge(QObject):
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
         """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
         return await self._call(ask(self._engine.answers))
-
-    @property
-    def secrets_state(self) -> SecretsState | None:
-        """How secrets are kept, as it was found last; None if nobody has looked yet."""
-        return self._engine.secrets.state if self.is_attached else None
 
     async def cards(self) -> tuple[Card, ...]:
         """Those of the Inbox that wait, the oldest first; `card_changed` tells of the others."""

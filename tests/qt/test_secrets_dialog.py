@@ -66,7 +66,7 @@ def get(lens: Lens, name: str = NAME) -> str | None:
 
 
 def state(lens: Lens) -> SecretsState:
-    found = lens.app.bridge.secrets_state
+    found = lens.app.thread.engine.secrets.state
     assert found is not None
     return found
 
@@ -80,7 +80,7 @@ def open_dialog(lens: Lens) -> SecretsDialog:
 
 def settle(lens: Lens, dialog: SecretsDialog) -> None:
     """Until nothing is being done, and what was done is shown."""
-    lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.bridge.secrets_state)
+    lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.thread.engine.secrets.state)
     lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).kept + state(lens).in_memory)
     lens.settle()
 
