@@ -61,8 +61,8 @@ def _answer_before_deadline(call: Call, asked: types.ElicitRequest, seconds: flo
 _OBJECT: Schema = {"type": "object", "properties": {}}
 
 _MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
-    "no message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
     "no schema": ("elicitation/create", {"mode": "form", "message": "A form without fields?"}),
+    "no message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
     "schema is a text": (
         "elicitation/create",
         {"mode": "form", "message": "What is this?", "requestedSchema": "a name, please"},
@@ -105,7 +105,7 @@ def tools() -> list[DemoTool]:
     fault = {
         "type": "string",
         "enum": list(_MALFORMED),
-        "default": "no message",
+        "default": "no schema",
         "description": "What is wrong with the question.",
     }
     return [

@@ -28,8 +28,10 @@ from inspector.demo.everything.questions import (
     undeclared,
 )
 from inspector.demo.everything.sealing import seal, unseal
+from inspector.demo.everything.state import connection_of
 from inspector.demo.toolbox import Call, DemoTool, Outcome, failure, schema, text, tool
 
+_PATIENCE = 5.0  # seconds, before a user who is not done yet is sent to the page again
 _SIGN_IN = "https://example.com/sign-in?page="
 
 
@@ -114,7 +116,7 @@ class Pages:
 def tools(background: Background) -> list[DemoTool]:
     pages = Pages(background)
     wanted: dict[str, list[str]] = {}
-    """Handshake era: the pages that a call with these arguments was refused for. It comes again as it was."""
+    """Handshake era: the pages that a call was refused for, by connection and arguments: it comes again."""
 
     async def url_required(call: Call) -> Outcome:
         if not takes_pages(call):
@@ -148,7 +150,7 @@ def tools(background: Background) -> list[DemoTool]:
             "URL required",
             "Runs only after the user was on a page; before that the call is refused or asks for it.",
             url_required,
-            schema(pages=count, seconds=later),
+            schema(count=count, seconds=later),
             annotations=OPEN_WORLD,
         ),
         tool(
@@ -162,13 +164,13 @@ def tools(background: Background) -> list[DemoTool]:
 
 
 def _refuse(call: Call, pages: Pages, wanted: dict[str, list[str]]) -> Outcome:
-    subject = repr(sorted(call.arguments.items()))
+    subject = repr((connection_of(call.context), sorted(call.arguments.items())))
     ids = wanted.get(subject)
     if ids is not None and pages.are_done(ids):
         pages.forget(wanted.pop(subject))
         return _welcome(len(ids))
     if ids is None:
-        ids = wanted[subject] = pages.open(call, call.arguments["pages"])
+        ids = wanted[subject] = pages.open(call, call.arguments["count"])
     raise UrlElicitationRequiredError([_sign_in(number, id) for number, id in enumerate(ids, 1)])
 
 
@@ -184,12 +186,12 @@ async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
         if refused is not None:
             pages.forget(ids)
             return text(f"The page was answered with: {refused}.")
-        if call.arguments["seconds"] > 0:
+        with anyio.move_on_after(_PATIENCE + call.arguments["seconds"]):
             await pages.wait(ids)
         if pages.are_done(ids):
             pages.forget(ids)
             return _welcome(len(ids))
-    ids = ids or pages.open(call, call.arguments["pages"])
+    ids = ids or pages.open(call, call.arguments["count"])
     requests = {id: types.ElicitRequest(params=_sign_in(number)) for number, id in enumerate(ids, 1)}
     return types.InputRequiredResult(input_requests={**requests}, request_state=seal(ids))
 

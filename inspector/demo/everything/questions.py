@@ -41,8 +41,10 @@ def takes_forms(call: Call) -> bool:
 
 
 def takes_pages(call: Call) -> bool:
+    """URL mode came with 2025-11-25, whatever a client of an older revision declares."""
     elicitation = declared(call).elicitation
-    return elicitation is not None and elicitation.url is not None
+    is_known = call.context.protocol_version >= "2025-11-25"
+    return is_known and elicitation is not None and elicitation.url is not None
 
 
 def undeclared(capability: str) -> types.CallToolResult:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.session import ServerSession
 from mcp.shared.message import ServerMessageMetadata
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from inspector.demo.toolbox import Context
 
@@ -30,8 +30,12 @@ async def let_raw_results_out(ctx: Context, call_next: CallNext) -> HandlerResul
         return raw.result
 
 
-class _Request(types.Request[dict[str, Any] | None, str]):
-    pass
+class _Request(BaseModel):
+    """Goes out under its real name, while the SDK, which looks up `method`, finds no shape for the answer."""
+
+    method: ClassVar[str] = ""
+    name: str = Field(serialization_alias="method")
+    params: dict[str, Any] | None = None
 
 
 class _Answer(types.Result):
@@ -46,7 +50,7 @@ async def request_raw(
     session: ServerSession, method: str, params: dict[str, Any] | None, related: types.RequestId | None = None
 ) -> dict[str, Any]:
     """Send a request of any shape, and give its result; raises MCPError when it is refused."""
-    request = cast(types.ServerRequest, _Request(method=method, params=params))
+    request = cast(types.ServerRequest, _Request(name=method, params=params))
     metadata = ServerMessageMetadata(related_request_id=related)
     answer = await session.send_request(request, _Answer, metadata=metadata)
     return answer.model_dump(by_alias=True, mode="json", exclude_none=True)

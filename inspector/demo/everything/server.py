@@ -14,6 +14,7 @@ from inspector.demo.everything import (
     arguments,
     asking,
     behaviour,
+    clienttasks,
     forms,
     logs,
     oddquestions,
@@ -110,6 +111,7 @@ def _toolbox(state: State, wire: Wire | None, background: Background, desk: Task
             *pages.tools(background),
             *rounds.tools(),
             *oddquestions.tools(),
+            *clienttasks.tools(),
             *desk.tools(),
         ]
     )

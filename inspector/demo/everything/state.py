@@ -28,17 +28,17 @@ class State:
         self._levels: dict[str, types.LoggingLevel] = {}
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        self._subscribers[_connection(context), params.uri] = context.session
+        self._subscribers[connection_of(context), params.uri] = context.session
         return types.EmptyResult()
 
     async def unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribers.pop((_connection(context), params.uri), None)
+        self._subscribers.pop((connection_of(context), params.uri), None)
         return types.EmptyResult()
 
     async def set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        self._levels[_connection(context)] = params.level
+        self._levels[connection_of(context)] = params.level
         return types.EmptyResult()
 
     def wants(self, context: Context, level: types.LoggingLevel) -> bool:
@@ -48,7 +48,7 @@ class State:
         """
         least: object = (context.meta or {}).get(_LOG_LEVEL_KEY)
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-            least = self._levels.get(_connection(context), LEVELS[0])
+            least = self._levels.get(connection_of(context), LEVELS[0])
         return least in LEVELS[: LEVELS.index(level) + 1]
 
     async def announce_update(self, uri: str) -> None:
@@ -64,6 +64,6 @@ class State:
         await self.bus.publish(ToolsListChanged())
 
 
-def _connection(context: Context) -> str:
+def connection_of(context: Context) -> str:
     """What tells one connection from another: the HTTP session id; stdio has only one connection."""
     return "" if context.request is None else context.request.headers.get("mcp-session-id", "")

@@ -31,6 +31,7 @@ class DemoProcess:
         )
         self._pending = b""
         self._last_id = 0
+        self._meta: Message | None = None
         self.answers: dict[str, Callable[[Message], Message]] = {}
         """How to answer the server's own requests, by method: params in, result out."""
         self.received: list[Message] = []
@@ -88,7 +89,10 @@ class DemoProcess:
     def start(self, method: str, params: Mapping[str, Any] | None = None) -> int:
         """Send a request and return its id, without waiting for the answer."""
         self._last_id += 1
-        self.send({"id": self._last_id, "method": method, "params": dict(params or {})})
+        params = dict(params or {})
+        if self._meta is not None:
+            params["_meta"] = self._meta
+        self.send({"id": self._last_id, "method": method, "params": params})
         return self._last_id
 
     def finish(self, request_id: int) -> Message:
@@ -120,15 +124,37 @@ class DemoProcess:
         error: Message = response["error"]
         return error
 
-    def initialize(self, capabilities: Mapping[str, Any] | None = None) -> Message:
+    def initialize(
+        self, capabilities: Mapping[str, Any] | None = None, *, revision: str = "2025-11-25"
+    ) -> Message:
         params = {
-            "protocolVersion": "2025-11-25",
+            "protocolVersion": revision,
             "capabilities": dict(capabilities or {}),
             "clientInfo": {"name": "test", "version": "1"},
         }
         result = self.request("initialize", params)
         self.send({"method": "notifications/initialized"})
         return result
+
+    def speak_stateless(self, capabilities: Mapping[str, Any] | None = None) -> None:
+        """Put into each request from now on what 2026-07-28 wants there."""
+        self._meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": dict(capabilities or {}),
+        }
+
+    def rounds(self, tool: str, *answers: Callable[[Message], Message], **arguments: Any) -> list[Message]:
+        """Every result of a call in the stateless era: `answers` each give the answers to one round."""
+        params: Message = {"name": tool, "arguments": arguments}
+        results = [self.request("tools/call", params)]
+        for answer in answers:
+            asked = results[-1]
+            assert asked["resultType"] == "input_required", asked
+            responses = {key: answer(request) for key, request in asked.get("inputRequests", {}).items()}
+            state = {"requestState": asked["requestState"]} if "requestState" in asked else {}
+            results.append(self.request("tools/call", {**params, "inputResponses": responses, **state}))
+        return results
 
     def call(self, tool: str, **arguments: Any) -> Message:
         return self.request("tools/call", {"name": tool, "arguments": arguments})

@@ -47,7 +47,7 @@ def tool_table(server: DemoProcess) -> dict[str, Message]:
 
 def test_tools_have_titles_descriptions_annotations_and_object_schemas(everything: DemoProcess) -> None:
     tools = tool_table(everything)
-    assert len(tools) == 47
+    assert len(tools) == 48
     for tool in tools.values():
         assert tool["title"]
         assert tool["description"]

@@ -105,7 +105,7 @@ class Run:
 
     def complete(self, result: types.CallToolResult) -> None:
         self.result = result
-        self._stand("completed", "Done")
+        self._stand("completed", "The tool reported an error" if result.is_error else "Done")
 
     def fail(self, error: MCPError) -> None:
         self.error = error

@@ -1,0 +1,293 @@
+"""Tools that ask more than once, or in a way that a client has to cope with; on the wire of both eras."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.unit.demo.demo_client import DemoProcess, Message
+
+CAPABILITIES: Message = {
+    "sampling": {"tools": {}},
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {},
+}
+WISH: Message = {
+    "role": "assistant",
+    "model": "toy",
+    "stopReason": "toolUse",
+    "content": [
+        {"type": "tool_use", "id": "a", "name": "weather", "input": {"city": "Lima"}},
+        {"type": "tool_use", "id": "b", "name": "nothing", "input": {}},
+    ],
+}
+SAID: Message = {"role": "assistant", "model": "toy", "content": {"type": "text", "text": "In Lima."}}
+TRIP = ({"city": "Oslo"}, {"day": "2026-11-16"}, {"seats": 2})
+
+
+@pytest.fixture(scope="module")
+def shared_handshake() -> Iterator[DemoProcess]:
+    with DemoProcess("everything") as server:
+        server.initialize(CAPABILITIES)
+        yield server
+
+
+@pytest.fixture
+def handshake(shared_handshake: DemoProcess) -> DemoProcess:
+    shared_handshake.answers.clear()
+    shared_handshake.received.clear()
+    return shared_handshake
+
+
+@pytest.fixture(scope="module")
+def stateless() -> Iterator[DemoProcess]:
+    with DemoProcess("everything") as server:
+        server.speak_stateless(CAPABILITIES)
+        yield server
+
+
+def accepting(content: Message | None = None) -> Callable[[Message], Message]:
+    return lambda asked: {"action": "accept", "content": content or {}}
+
+
+def declining(asked: Message) -> Message:
+    return {"action": "decline"}
+
+
+def words(result: Message) -> str:
+    return str(result["content"][0]["text"])
+
+
+# ------------------------------------------------------------------ two at once
+
+
+@pytest.mark.parametrize(
+    ("second", "method", "answer"),
+    [
+        ("sampling", "sampling/createMessage", SAID),
+        ("form", "elicitation/create", {"action": "decline"}),
+        ("roots", "roots/list", {"roots": [{"uri": "file:///a"}]}),
+    ],
+)
+def test_two_questions_are_open_at_the_same_time_and_answered_in_either_order(
+    handshake: DemoProcess, second: str, method: str, answer: Message
+) -> None:
+    call = handshake.start("tools/call", {"name": "ask_twice", "arguments": {"second": second}})
+    first, other = sorted((handshake.read(), handshake.read()), key=lambda asked: asked["id"])
+    assert (first["method"], other["method"]) == ("elicitation/create", method)
+    handshake.send({"id": other["id"], "result": answer})
+    handshake.send({"id": first["id"], "error": {"code": -1, "message": "No"}})
+    blocks = handshake.finish(call)["result"]["content"]
+    assert blocks[0]["text"] == "name: error -1: No"
+    assert json.loads(blocks[1]["text"].removeprefix("second: ")) == answer
+
+
+def test_two_questions_are_in_one_result(stateless: DemoProcess) -> None:
+    answers: dict[str, Message] = {
+        "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},
+        "roots/list": {"roots": []},
+    }
+    asked, result = stateless.rounds("ask_twice", lambda one: answers[one["method"]], second="roots")
+    assert set(asked["inputRequests"]) == {"name", "second"}
+    assert json.loads(words(result).removeprefix("name: ")) == answers["elicitation/create"]
+
+
+# ------------------------------------------------------------------ one after the other
+
+
+def test_trip_is_booked_by_three_requests(handshake: DemoProcess) -> None:
+    given = iter(TRIP)
+    handshake.answers["elicitation/create"] = lambda params: {"action": "accept", "content": next(given)}
+    assert json.loads(handshake.call_text("book_trip").removeprefix("Booked:\n")) == {
+        "city": "Oslo",
+        "day": "2026-11-16",
+        "seats": 2,
+    }
+    assert [asked["params"]["message"][:11] for asked in handshake.received] == [
+        "Step 1 of 3",
+        "Step 2 of 3",
+        "Step 3 of 3",
+    ]
+
+
+def test_trip_is_booked_in_three_rounds_whose_state_the_client_carries(stateless: DemoProcess) -> None:
+    *asked, result = stateless.rounds("book_trip", *(accepting(content) for content in TRIP))
+    assert [list(one["inputRequests"]) for one in asked] == [["city"], ["day"], ["seats"]]
+    assert len({one["requestState"] for one in asked}) == 3
+    assert '"seats": 2' in words(result)
+
+
+def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> None:
+    *_, result = stateless.rounds("book_trip", accepting(TRIP[0]), declining)
+    assert words(result) == "Nothing was booked: decline at step 2."
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (str.strip, "did not come back exactly"),
+        (lambda state: state.replace("{}", '{"city": "Oslo"}'), "did not come back exactly"),
+        (lambda state: state.replace("ü", "u\u0308"), "did not come back exactly"),
+        (lambda state: None, "did not come back."),
+    ],
+    ids=["trimmed", "forged", "normalised", "dropped"],
+)
+def test_state_that_comes_back_changed_is_found_out(
+    stateless: DemoProcess, change: Callable[[str], str | None], complaint: str
+) -> None:
+    (asked,) = stateless.rounds("book_trip")
+    state = change(asked["requestState"])
+    assert state != asked["requestState"]
+    answers = {"city": {"action": "accept", "content": {"city": "Oslo"}}}
+    params = {"name": "book_trip", "arguments": {}, "inputResponses": answers}
+    result = stateless.request("tools/call", params if state is None else {**params, "requestState": state})
+    assert result["isError"] is True
+    assert complaint in words(result)
+
+
+# ------------------------------------------------------------------ without end
+
+
+def test_asking_for_ever_ends_when_it_is_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
+    given = iter(["accept"] * 12 + ["decline"])
+    handshake.answers["elicitation/create"] = lambda params: {"action": next(given)}
+    assert handshake.call_text("ask_forever") == "I was told to stop (decline) at question 13."
+    *_, result = stateless.rounds("ask_forever", *[accepting()] * 12, declining)
+    assert words(result) == "I was told to stop (decline) at question 13."
+
+
+# ------------------------------------------------------------------ sampling with tools
+
+
+def check_conversation(messages: list[Message]) -> None:
+    """A message with tool results holds nothing else, and answers each use by its id."""
+    question, use, results = messages
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert [block["type"] for block in use["content"]] == ["tool_use", "tool_use"]
+    good, bad = results["content"]
+    assert [block["toolUseId"] for block in results["content"]] == ["a", "b"]
+    assert json.loads(good["content"][0]["text"]) == {"city": "Lima", "temperature": 19.5}
+    assert bad["isError"] is True
+    assert question["content"]["text"] == "Where is it warm?"
+
+
+def test_model_uses_a_tool_and_is_asked_again_with_what_it_gave(
+    handshake: DemoProcess, stateless: DemoProcess
+) -> None:
+    given = iter([WISH, SAID])
+    handshake.answers["sampling/createMessage"] = lambda params: next(given)
+    assert handshake.call_text("sampling_tools", prompt="Where is it warm?") == "toy said: In Lima."
+    first, again = [asked["params"] for asked in handshake.received]
+    assert (first["tools"][0]["name"], first["toolChoice"]) == ("weather", {"mode": "auto"})
+    check_conversation(again["messages"])
+
+    *asked, result = stateless.rounds(
+        "sampling_tools", lambda one: WISH, lambda one: SAID, prompt="Where is it warm?"
+    )
+    assert words(result) == "toy said: In Lima."
+    check_conversation(asked[1]["inputRequests"]["model"]["params"]["messages"])
+
+
+def test_model_that_only_uses_tools_is_given_up(handshake: DemoProcess, stateless: DemoProcess) -> None:
+    handshake.answers["sampling/createMessage"] = lambda params: WISH
+    result = handshake.call("sampling_tools")
+    assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
+    *_, result = stateless.rounds("sampling_tools", *[lambda one: WISH] * 5)
+    assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
+
+
+# ------------------------------------------------------------------ taken back, malformed
+
+
+def test_question_is_taken_back_after_a_moment(handshake: DemoProcess) -> None:
+    call = handshake.start("tools/call", {"name": "ask_and_withdraw", "arguments": {"seconds": 0.05}})
+    asked, cancelled = handshake.read(), handshake.read()
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == asked["id"]
+    assert words(handshake.finish(call)["result"]) == "The question was taken back after 0.05 s."
+
+
+def test_question_that_is_answered_at_once_is_not_taken_back(handshake: DemoProcess) -> None:
+    handshake.answers["elicitation/create"] = lambda params: {"action": "cancel"}
+    assert handshake.call_text("ask_and_withdraw", seconds=60) == "Answered in time: cancel."
+    assert len(handshake.received) == 1
+
+
+def test_answer_in_a_later_round_may_come_too_late(stateless: DemoProcess) -> None:
+    *_, result = stateless.rounds("ask_and_withdraw", accepting(), seconds=60)
+    assert words(result) == "Answered in time: accept."
+
+    def late(asked: Message) -> Message:
+        stateless.call("slow", seconds=0.05, steps=1)
+        return {"action": "accept"}
+
+    *_, result = stateless.rounds("ask_and_withdraw", late, seconds=0.01)
+    assert words(result) == "The answer came too late: the question was open for 0.01 s."
+
+
+def test_malformed_questions_go_out_as_they_are(handshake: DemoProcess, stateless: DemoProcess) -> None:
+    listed = {tool["name"]: tool for tool in handshake.request("tools/list")["tools"]}
+    faults = listed["ask_malformed"]["inputSchema"]["properties"]["fault"]["enum"]
+    assert len(faults) == 7
+    for fault in faults:
+        call = handshake.start("tools/call", {"name": "ask_malformed", "arguments": {"fault": fault}})
+        asked = handshake.read()
+        (interim,) = stateless.rounds("ask_malformed", fault=fault)
+        assert interim["inputRequests"]["odd"] == {"method": asked["method"], "params": asked["params"]}
+        handshake.send({"id": asked["id"], "error": {"code": -32602, "message": "What?"}})
+        result = handshake.finish(call)["result"]
+        assert words(result) == "The client answered with error -32602: What?"
+
+
+def test_answer_to_a_malformed_question_is_shown(handshake: DemoProcess) -> None:
+    handshake.answers["elicitation/create"] = lambda params: {"any": ["thing"]}
+    assert handshake.call_text("ask_malformed") == 'The client answered all the same:\n{"any": ["thing"]}'
+
+
+# ------------------------------------------------------------------ forms
+
+
+def fields(asked: Message) -> Message:
+    properties: Message = asked["requestedSchema"]["properties"]
+    return properties
+
+
+def test_every_kind_of_field_is_asked_for(handshake: DemoProcess, stateless: DemoProcess) -> None:
+    handshake.answers["elicitation/create"] = accepting({"text": "x"})
+    handshake.call_text("elicit_all_fields")
+    asked = fields(handshake.received[0]["params"])
+    (interim,) = stateless.rounds("elicit_all_fields")
+    assert fields(interim["inputRequests"]["question"]["params"]) == asked
+    assert {field.get("format") for field in asked.values()} >= {"email", "uri", "date", "date-time"}
+    assert {field["type"] for field in asked.values()} == {
+        "string",
+        "number",
+        "integer",
+        "boolean",
+        "array",
+    }
+    assert {"enum", "enumNames", "oneOf", "minLength", "maxLength"} <= {
+        key for field in asked.values() for key in field
+    }
+    assert {key for field in asked.values() for key in field.get("items", {})} >= {"enum", "anyOf"}
+    kinds = [field["type"] for field in asked.values() if "default" in field]
+    assert set(kinds) == {"string", "number", "integer", "boolean", "array"}
+
+
+def test_older_revision_is_asked_only_for_the_fields_that_it_has() -> None:
+    with DemoProcess("everything") as server:
+        server.initialize({"elicitation": {"url": {}, "form": {}}}, revision="2025-06-18")
+        server.answers["elicitation/create"] = accepting()
+        server.call_text("elicit_all_fields")
+        asked = fields(server.received[0]["params"])
+        assert "array" not in {field["type"] for field in asked.values()}
+        assert [name for name, field in asked.items() if "default" in field] == ["boolean_default"]
+        assert "did not declare the elicitation (url)" in words(server.call("url_required"))
+
+
+def test_password_that_was_told_is_not_repeated(handshake: DemoProcess) -> None:
+    handshake.answers["elicitation/create"] = accepting({"user": "ada", "password": "hunter2"})
+    assert "hunter2" not in handshake.call_text("elicit_password")
+    assert "password" in fields(handshake.received[0]["params"])
