@@ -1,0 +1,210 @@
+"""Tasks with real peers: server-everything (2025-11-25), and a server written by hand in both designs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import RpcError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.entries import StdioEntry
+from inspector.engine.byhand import ToolCall
+from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import Progressed
+from inspector.protocol.tasks import TaskStatus
+from tests.peers.visit import Visit, visiting
+
+pytestmark = pytest.mark.timeout(240)  # the first run installs the peers
+
+SERVER = Path(__file__).parent.parent / "helpers" / "taskserver.py"
+DESIGNS = ("core", "extension")
+
+
+async def elicit(params: JSONObject) -> JSONObject:
+    schema = params["requestedSchema"]
+    assert isinstance(schema, dict)
+    asked = schema["properties"]
+    assert isinstance(asked, dict)
+    content: JSONObject = {"name": "Ann"} if "name" in asked else {"interpretation": "snake"}
+    return {"action": "accept", "content": content}
+
+
+ANSWERERS = {"elicitation/create": elicit}
+
+
+def entry(design: str, file: Path | None = None) -> StdioEntry:
+    args = ("-I", "-S", str(SERVER), design, *((str(file),) if file else ()))
+    return StdioEntry(name="tasks", command=sys.executable, args=args)
+
+
+class TaskVisit:
+    """A visit that looks at tasks."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.book = visit.engine.tasks
+        self.seen: list[TaskView] = []
+        self.progress: list[Progressed] = []
+        self._changed = asyncio.Event()
+        self.book.changed.connect(self._on_changed)
+
+    def _on_changed(self, view: TaskView) -> None:
+        self.seen.append(view)
+        self._changed.set()
+
+    def start(self, tool: str, **arguments: JSON) -> asyncio.Task[CallOutcome]:
+        work = self.visit.engine.by_hand.call(
+            self.visit.name, ToolCall(tool, arguments, as_task=True), on_progress=self.progress.append
+        )
+        return asyncio.get_running_loop().create_task(work)
+
+    async def until(self, is_so: Callable[[TaskView], bool]) -> TaskView:
+        """The first task that is like this, now or later."""
+        while True:
+            for view in self.book.views(self.visit.name):
+                if is_so(view):
+                    return view
+            self._changed.clear()
+            await self._changed.wait()
+
+    def statuses(self) -> list[str]:
+        """Each once, in the order in which they came."""
+        return list(dict.fromkeys(view.task.status.value for view in self.seen))
+
+
+@asynccontextmanager
+async def tasks_of(entry: StdioEntry) -> AsyncIterator[TaskVisit]:
+    async with visiting(entry, ANSWERERS) as visit:
+        yield TaskVisit(visit)
+
+
+@pytest.fixture(params=DESIGNS)
+async def by_hand(request: pytest.FixtureRequest) -> AsyncIterator[TaskVisit]:
+    async with tasks_of(entry(request.param)) as visit:
+        yield visit
+
+
+# ------------------------------------------------------------------ written by hand, both designs
+
+
+async def test_a_task_is_followed_to_its_outcome(by_hand: TaskVisit) -> None:
+    outcome = await by_hand.start("count", polls=3)
+    assert (outcome.kind, b"Counted to 3" in outcome.answer) == (OutcomeKind.RESULT, True)
+    view = await by_hand.until(lambda view: view.standing is Standing.ENDED)
+    assert (view.tool, view.origin, view.outcome) == ("count", Origin.CALLED, outcome)
+    assert by_hand.statuses() == ["working", "completed"]
+    is_core = by_hand.visit.agreement.revision.date == "2025-11-25"
+    assert [step.progress for step in by_hand.progress] == ([1, 2, 3] if is_core else [])
+    assert by_hand.visit.complaints() == []
+
+
+async def test_what_a_task_asks_is_answered_and_it_goes_on(by_hand: TaskVisit) -> None:
+    outcome = await by_hand.start("ask")
+    assert b"Hello Ann" in outcome.answer
+    await by_hand.until(lambda view: view.standing is Standing.ENDED)
+    assert by_hand.statuses() == ["working", "input_required", "completed"]
+    assert by_hand.visit.complaints() == []
+
+
+async def test_a_failed_task_gives_its_error(by_hand: TaskVisit) -> None:
+    outcome = await by_hand.start("fail")
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
+
+
+async def test_a_task_goes_on_when_its_call_is_left_and_can_be_cancelled(by_hand: TaskVisit) -> None:
+    calling = by_hand.start("stay")
+    view = await by_hand.until(lambda view: view.task.message == "Step 2")
+    await by_hand.book.leave(view.server, view.id)
+    assert (await calling).kind is OutcomeKind.LEFT
+    await by_hand.until(lambda view: view.task.message == "Step 3")
+    await by_hand.book.cancel(view.server, view.id)
+    view = await by_hand.until(lambda view: view.standing is Standing.ENDED)
+    assert view.task.status is TaskStatus.CANCELLED
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_task_that_outlives_the_process_is_found_again(design: str, tmp_path: Path) -> None:
+    async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
+        calling = visit.start("count", polls=100)
+        view = await visit.until(lambda view: view.task.message == "Step 2")
+        await visit.visit.engine.disconnect("tasks")
+        assert (await calling).is_lost
+        waiting = await visit.until(lambda view: view.standing is Standing.WAITING)
+        assert waiting.id == view.id
+        await visit.visit.engine.connect("tasks")
+        await visit.until(lambda view: view.standing is Standing.FOLLOWED and view.task.message == "Step 5")
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_task_that_ended_with_the_process_is_unknown(design: str) -> None:
+    async with tasks_of(entry(design)) as visit:
+        visit.start("stay")
+        await visit.until(lambda view: view.task.message == "Step 1")
+        await visit.visit.engine.connect("tasks")
+        view = await visit.until(lambda view: view.standing is Standing.UNKNOWN)
+        assert view.note == "The server no longer knows the task: Unknown task"
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_task_of_an_earlier_run_is_added_by_its_id(design: str, tmp_path: Path) -> None:
+    async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
+        calling = visit.start("stay")
+        id = (await visit.until(lambda view: view.task.message == "Step 1")).id
+        await visit.book.leave("tasks", id)
+        await calling
+    async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
+        with pytest.raises(RpcError, match="Unknown task"):
+            await visit.book.add("tasks", "nobody-knows")
+        view = await visit.book.add("tasks", id)
+        assert view.origin is Origin.ADDED
+        await visit.until(lambda view: view.task.message == "Step 4")
+
+
+async def test_the_servers_list_brings_what_we_did_not_call(tmp_path: Path) -> None:
+    async with tasks_of(entry("core", tmp_path / "tasks.json")) as visit:
+        await visit.start("count", polls=1)
+    async with tasks_of(entry("core", tmp_path / "tasks.json")) as visit:
+        assert await visit.book.refresh("tasks") == 1
+        (view,) = visit.book.views("tasks")
+        assert (view.origin, view.task.status, view.outcome) == (Origin.LISTED, TaskStatus.COMPLETED, None)
+        await visit.book.fetch("tasks", view.id)
+        view = await visit.until(lambda view: view.outcome is not None)
+        assert view.outcome is not None
+        assert b"Counted to 1" in view.outcome.answer
+
+
+# ------------------------------------------------------------------ server-everything
+
+
+@pytest.fixture
+async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
+    script = str(node_modules / "server-everything/dist/index.js")
+    entry = StdioEntry(name="everything", command="node", args=(script, "stdio"))
+    async with tasks_of(entry) as visit:
+        yield visit
+
+
+async def test_everything_runs_its_research_as_a_task(everything: TaskVisit) -> None:
+    outcome = await everything.start("simulate-research-query", topic="python", ambiguous=True)
+    assert b"Research Report: python (snake)" in outcome.answer
+    view = await everything.until(lambda view: view.standing is Standing.ENDED)
+    assert view.task.status is TaskStatus.COMPLETED
+    assert "input_required" in everything.statuses()
+    assert view.expires_ns is not None
+    assert everything.visit.complaints() == []
+
+
+async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit) -> None:
+    calling = everything.start("simulate-research-query", topic="ants")
+    view = await everything.until(lambda view: view.origin is Origin.CALLED)
+    assert await everything.book.refresh("everything") == 0  # it is known already
+    await everything.book.cancel("everything", view.id)
+    assert (await calling).kind is OutcomeKind.CANCELLED
+    view = await everything.until(lambda view: view.standing is Standing.ENDED)
+    assert view.task.status is TaskStatus.CANCELLED
