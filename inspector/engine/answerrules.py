@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.clock import SystemClock
-from inspector.base.errors import UserError
+from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
@@ -67,6 +67,10 @@ class ScriptPlace:
     total: int
 
 
+class RulesChangedElsewhere(ConfigError):
+    """Nothing was written: the rules are no longer those that the person saw."""
+
+
 class AnswerRules:
     """`secret` gets the value of a stored secret by its name. Without a file the rules are of this run only.
 
@@ -91,8 +95,10 @@ class AnswerRules:
             await asyncio.to_thread(self._look, self._file)
         return self._loaded.rules
 
-    async def save(self, rules: Sequence[AnswerRule]) -> None:
-        """These, in this order. Raises ConfigError."""
+    async def save(self, rules: Sequence[AnswerRule], instead_of: Sequence[AnswerRule] | None = None) -> None:
+        """These, in this order. Raises ConfigError, and RulesChangedElsewhere."""
+        if instead_of is not None and await self.rules() != tuple(instead_of):
+            raise RulesChangedElsewhere("Somebody else changed the answer rules.", "Nothing was written.")
         if self._file is None:
             self._loaded = LoadedRules(tuple(rules))
         else:

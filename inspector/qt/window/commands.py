@@ -133,6 +133,7 @@ class Commands(QObject):
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
             "server.remove": self._remove,
+            "app.answers": window.reaching.open_answer_rules,
             "app.secrets": window.reaching.open_secrets,
             "app.quit": window.close,
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),

@@ -70,6 +70,12 @@ class Reaching(QObject):
         dialog.open_requested.connect(self.open_saved)
         dialog.show()
 
+    def open_answer_rules(self) -> None:
+        from inspector.qt.dialogs.answerrules import AnswerRulesDialog
+
+        language = self._window.traffic.language
+        AnswerRulesDialog(self._bridge, self._theme, language.complete, language.check, self._window).show()
+
     def open_secrets(self) -> None:
         from inspector.qt.dialogs.secrets import SecretsDialog
 
