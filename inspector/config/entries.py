@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
@@ -47,7 +47,8 @@ class _Entry:
     """What every server has.
 
     `era` is "auto" (find out), "legacy-first", or the date of a revision. `auto_restart`
-    connects again by itself when the connection is lost.
+    connects again by itself when the connection is lost. `capabilities` are those that we declare, None
+    for all that we can answer; with `exact_capabilities` every revision is told exactly these.
     """
 
     name: str
@@ -56,6 +57,8 @@ class _Entry:
     era: str = "auto"
     timeouts: Timeouts = Timeouts()
     auto_restart: bool = False
+    capabilities: dict[str, Any] | None = None  # JSON
+    exact_capabilities: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

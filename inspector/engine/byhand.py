@@ -33,7 +33,8 @@ OnTask: TypeAlias = Callable[[Task], None]
 class ToolCall:
     """A call as a person wrote it.
 
-    `timeout` in seconds, None for the server's own; `meta` goes into `_meta`. With `variables`, `${name}`
+    `timeout` in seconds, None for the server's own; `meta` goes into `_meta`; `capabilities` are declared for
+    this call instead of the usual ones, where the era allows that. With `variables`, `${name}`
     in the arguments and in `meta` is expanded when it is sent; the history keeps what was written.
     """
 
@@ -43,6 +44,7 @@ class ToolCall:
     meta: JSONObject = field(default_factory=dict)
     as_task: bool = False
     variables: Variables | None = None
+    capabilities: JSONObject | None = None
 
     def expanded(self) -> ToolCall:
         """As it is sent. Raises UserError, naming variables without a value."""
@@ -107,6 +109,7 @@ class ByHand:
                 as_task=call.as_task,
                 meta=call.meta,
                 human=human,
+                capabilities=call.capabilities,
             )
             if done.task is not None:
                 with self._cancelling(server, done.task):

@@ -29,6 +29,7 @@ from inspector.engine.server import Server
 from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
 from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
+from inspector.protocol.declared import Declared
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
@@ -189,9 +190,26 @@ class Engine:
         if not enabled:
             await server.disconnect()
         server.entry = replace(server.entry, enabled=enabled)
-        if server.is_kept and self._catalogue is not None:
-            self._catalogue.save(server.entry)
+        self._keep(server, server.entry)
         server.announce()
+
+    def set_declared(self, name: str, declared: Declared | None) -> None:
+        """Declare this to a server; None is all that we can answer. Raises ConfigError.
+
+        In the stateless era the next request says it. Before, it takes connecting again: the view tells.
+        """
+        server = self._server(name)
+        capabilities, is_exact = (None, False) if declared is None else (declared.whole, declared.is_exact)
+        entry = replace(server.entry, capabilities=capabilities, exact_capabilities=is_exact)
+        self._keep(server, entry)
+        server.set_declared(entry)
+
+    async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
+        """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""
+        server = self._server(name)
+        entry = replace(server.entry, roots=roots)
+        self._keep(server, entry)
+        await server.set_roots(entry)
 
     async def close(self) -> None:
         """Disconnect everything and end every process that we started."""
@@ -312,6 +330,11 @@ class Engine:
         self._tasks.spawn(name, work)
 
     # --------------------------------------------------------------
+
+    def _keep(self, server: Server, entry: Entry) -> None:
+        """Write what a server is to be, if it is one of the catalogue's."""
+        if server.is_kept and self._catalogue is not None:
+            self._catalogue.save(entry)
 
     def _require_new(self, name: str) -> None:
         if name in self._servers:

@@ -13,12 +13,14 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.inbox import Inbox
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import OurSide, ServerStatus, ServerView
 from inspector.protocol.asking import QUESTIONS, ROOTS
+from inspector.protocol.declared import ALL, Declared, answering
+from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, find_revision
 from inspector.session.asking import responder_of
 from inspector.session.client import Client
-from inspector.session.connect import make_answerers, make_profile, make_routes, roots_of
-from inspector.session.route import Answerer
+from inspector.session.connect import declared_to, make_routes, roots_of
+from inspector.session.route import Answerer, Route
 from inspector.session.session import Session
 from inspector.session.state import SessionState, Status
 from inspector.traffic.log import TrafficLog
@@ -49,15 +51,13 @@ class Server:
         self.entry = entry
         self.is_kept = is_kept
         settings = _with_own_timeouts(settings, entry)
-        known = {**make_answerers(entry), **(answerers or {})}
-        if inbox is None:
-            answered, responder = tuple(known), responder_of(known)
-        else:
-            known.setdefault(ROOTS, roots_of(entry))
-            answered, responder = QUESTIONS, inbox.responder(entry.name, known, self._remark)
-        routes = make_routes(entry, answered, guard, clock, settings)
-        self.session = Session(routes, Recorder(log, entry.name, clock), settings, responder)
-        self.client = Client(self.session, make_profile(answered).capabilities, settings.most_pages)
+        self._answerers = answerers or {}
+        self._is_attended = inbox is not None
+        known = {ROOTS: roots_of(lambda: self.entry.roots), **self._answerers}
+        responder = inbox.responder(entry.name, known, self._remark) if inbox else responder_of(known)
+        self._guard, self._clock, self._settings = guard, clock, settings
+        self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
+        self.client = Client(self.session, settings.most_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
@@ -72,7 +72,8 @@ class Server:
 
     @property
     def view(self) -> ServerView:
-        return view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        view = view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        return replace(view, ours=self._our_side())
 
     async def connect(self) -> None:
         """Connect, or connect anew. Raises UserError when that fails, or when somebody wanted otherwise."""
@@ -94,6 +95,49 @@ class Server:
         await self._stop_connecting()
         if wish == self._wish:
             await self.session.close()
+
+    # -------------------------------------------------------------- what we say of ourselves
+
+    @property
+    def declared(self) -> Declared:
+        """What the person chose for this server, or what is usual."""
+        if self._is_attended:
+            return declared_to(self.entry, ALL, QUESTIONS)
+        answered = {*self._answerers, *((ROOTS,) if self.entry.roots else ())}
+        return declared_to(self.entry, answering(answered), answered)
+
+    def _make_routes(self) -> tuple[Route, ...]:
+        return make_routes(self.entry, self.declared, self._guard, self._clock, self._settings)
+
+    def set_declared(self, entry: Entry) -> None:
+        """Declare what this entry of the server says: at once, or from the next connecting on."""
+        self.entry = entry
+        self.session.use(self._make_routes())
+        self.announce()
+
+    async def set_roots(self, entry: Entry) -> None:
+        """Answer with the roots of this entry from now on, and tell the server, where we said that we do."""
+        self.set_declared(entry)
+        agreement, said = self.session.state.agreement, Declared(self.session.declared or {})
+        if agreement is not None and agreement.era is Era.HANDSHAKE and said.has(("roots", "listChanged")):
+            await self.client.roots_changed()
+
+    def _our_side(self) -> OurSide:
+        agreement, declared = self.session.state.agreement, self.declared
+        revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
+        said = self.session.declared
+        # A handshake said it in the words of the revision that we proposed, which may be another.
+        proposed = revision
+        if agreement is not None and agreement.era is Era.HANDSHAKE:
+            proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
+        return OurSide(
+            declared=declared,
+            is_usual=self.entry.capabilities is None,
+            roots=self.entry.roots,
+            revision=proposed,
+            said=said,
+            differs=said is not None and said != declared.capabilities(proposed),
+        )
 
     def _make_wish(self) -> int:
         """Number what the person wants: a call that finds a later one when it goes on leaves it to that."""

@@ -7,7 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the window shows these values before the protocol is imported
+    from inspector.base.jsonvalue import JSONObject
+    from inspector.protocol.declared import Declared
     from inspector.protocol.handshake import Agreement
+    from inspector.protocol.revisions import Revision
 
 
 class ServerStatus(Enum):
@@ -20,6 +23,23 @@ class ServerStatus(Enum):
     NEEDS_LOGIN = "needs login"
     FAILED = "failed"
     RESTARTING = "restarting"
+
+
+@dataclass(frozen=True, slots=True)
+class OurSide:
+    """What we say to a server about ourselves.
+
+    `declared` is what was chosen, by the person unless it `is_usual`; it is said in the words of `revision`
+    (None while that is to be found out). `said` is what the connection that there is was told, if there is
+    one: with `differs` that was something else, and it takes connecting again.
+    """
+
+    declared: Declared
+    is_usual: bool
+    roots: tuple[str, ...]
+    revision: Revision | None
+    said: JSONObject | None
+    differs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +57,7 @@ class ServerView:
     pid: int | None = None
     is_verified: bool = True  # its TLS certificate is checked
     is_kept: bool = True  # in the catalogue; a demo server is not
+    ours: OurSide | None = None
 
     def offers(self, capability: str) -> bool:
         return self.agreement is not None and capability in self.agreement.capabilities

@@ -96,10 +96,12 @@ class StatelessDialect:
         request that contradicts the agreement is meant to."""
         params = params or {}
         own = params.get("_meta")
+        if capabilities is None:
+            capabilities = self._profile.declared.capabilities(self.revision)
         meta: JSONObject = {
             PROTOCOL_VERSION_KEY: self.revision.date,
             CLIENT_INFO_KEY: self._profile.info(),
-            CLIENT_CAPABILITIES_KEY: self._profile.capabilities if capabilities is None else capabilities,
+            CLIENT_CAPABILITIES_KEY: capabilities,
         }
         if log_level:
             meta[LOG_LEVEL_KEY] = log_level
@@ -107,6 +109,14 @@ class StatelessDialect:
 
     def sends_cancel_notice(self, method: str) -> bool:
         return not self._closes_to_cancel
+
+
+def declared_in(params: JSONObject | None) -> JSONObject | None:
+    """The capabilities that a request declares: `initialize` once, each request of the stateless era."""
+    params = params or {}
+    meta = params.get("_meta")
+    said = meta.get(CLIENT_CAPABILITIES_KEY) if isinstance(meta, dict) else params.get("capabilities")
+    return said if isinstance(said, dict) else None
 
 
 def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) -> Dialect:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from inspector.base.errors import ConnectFailed, HttpRefused, NeedsLogin
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, excerpt, shorten
 from inspector.base.plaintext import one_line
+from inspector.protocol.declared import Declared
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, Era, Revision, find_revision
 from inspector.protocol.types import CacheHints, Implementation
@@ -25,7 +26,7 @@ class ClientProfile:
     name: str
     title: str
     version: str
-    capabilities: JSONObject
+    declared: Declared
 
     def info(self) -> JSONObject:
         return {"name": self.name, "title": self.title, "version": self.version}
@@ -100,7 +101,7 @@ class InitializeHandshake:
             "initialize",
             {
                 "protocolVersion": self._revision.date,
-                "capabilities": self._profile.capabilities,
+                "capabilities": self._profile.declared.capabilities(self._revision),
                 "clientInfo": self._profile.info(),
             },
         )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspector.engine.views import CallOutcome, RawOutcome, ServerView
     from inspector.engine.watching import Sighting, WatchPlan
     from inspector.protocol.connection import Progressed
+    from inspector.protocol.declared import Declared
     from inspector.protocol.tasks import Task
     from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
     from inspector.transport.base import Headers
@@ -181,6 +182,14 @@ class Bridge(QObject):
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
+
+    async def set_declared(self, name: str, declared: Declared | None) -> None:
+        """What we declare to a server (`Engine.set_declared`). Raises UserError."""
+        await self._call(_soon(partial(self._engine.set_declared, name, declared)))
+
+    async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
+        """The folders that a server is told of (`Engine.set_roots`). Raises UserError."""
+        await self._call(self._engine.set_roots(name, roots))
 
     def connect_server(self, name: str) -> None:
         """Begin to connect; `server_changed` tells how it goes."""

@@ -15,6 +15,7 @@ from inspector.base.errors import (
     RemoteProtocolError,
 )
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.protocol.dialect import declared_in
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.httprules import overlaid
 from inspector.protocol.jsonrpc import Kind, error_of, read
@@ -52,20 +53,18 @@ _HEADER_MISMATCH = -32020
 class Client:
     """Typed calls on a session, alike in both eras.
 
-    `capabilities` are those that we declare. A `human` that is given is told how long a call waited for
-    answers of ours.
+    A `human` that is given is told how long a call waited for answers of ours.
     """
 
-    def __init__(self, session: Session, capabilities: JSONObject, most_pages: int) -> None:
+    def __init__(self, session: Session, most_pages: int) -> None:
         self._session = session
-        self._capabilities = capabilities
         self._most_pages = most_pages
         self._mirroring = Mirroring()
         self._subscribed: dict[str, None] = {}
         self._task_ids: tuple[str, ...] = ()
         self._log_level = ""
         self.changes = Changes(session)
-        self.tasks = TaskCalls(session, lambda: self._capabilities, self._answer_task, most_pages)
+        self.tasks = TaskCalls(session, self._declared, self._answer_task, most_pages)
 
     # -------------------------------------------------------------- lists
 
@@ -101,12 +100,16 @@ class Client:
         as_task: bool = False,
         meta: JSONObject | None = None,
         human: HumanTime | None = None,
+        capabilities: JSONObject | None = None,
     ) -> Concluded:
         """Call a tool; gives the answer as it came, a result or an error. It may have become a task.
 
         `meta` goes into `_meta`, and stands where the era would put something else; not the progress token.
+        `capabilities` are declared for this call, exactly these, where each request says what we can.
         """
         self._require("tools/call")
+        if capabilities is not None:
+            self._require_own_declarations()
         params: JSONObject = {"name": name, "arguments": arguments}
         if meta:
             params["_meta"] = meta
@@ -115,7 +118,8 @@ class Client:
 
         async def call() -> Concluded:
             headers = self._mirroring.headers_for(name, arguments) if self._mirrors_arguments else ()
-            return await self._operate("tools/call", params, timeout, on_progress, headers, as_task, human)
+            declared = self._declared_by(as_task) if capabilities is None else capabilities
+            return await self._operate("tools/call", params, timeout, on_progress, headers, declared, human)
 
         done = await call()
         if self._mirrors_arguments and _is_header_mismatch(done.exchange):
@@ -154,10 +158,10 @@ class Client:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         headers: Headers = (),
-        as_task: bool = False,
+        capabilities: JSONObject | None = None,
         human: HumanTime | None = None,
     ) -> Concluded:
-        capabilities = self.tasks.declared() if as_task else self._capabilities
+        declared = self._declared() if capabilities is None else capabilities
 
         async def send(params: JSONObject | None) -> Exchange:
             return await self._session.request(
@@ -166,7 +170,7 @@ class Client:
                 timeout=timeout,
                 on_progress=on_progress,
                 headers=headers,
-                capabilities=capabilities,
+                capabilities=declared,
                 log_level=self._log_level,
                 human=human,
             )
@@ -174,7 +178,9 @@ class Client:
         if self._agreement.era is Era.HANDSHAKE:
             return Concluded(await send(params))
         inquiry = Inquiry(self._session.conversation, human)
-        return await run_rounds(Rounds(method, params, capabilities), params, send, inquiry)
+        own = declared_in(params)  # in a `_meta` that the person wrote: it stands before ours
+        rounds = Rounds(method, params, declared if own is None else own)
+        return await run_rounds(rounds, params, send, inquiry)
 
     async def _answer_task(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
         return await Inquiry(self._session.conversation, task_id=id).ask(asked)
@@ -217,7 +223,7 @@ class Client:
         method, agreement = "notifications/roots/list_changed", self._agreement
         if agreement.era is Era.STATELESS:
             return
-        missing = missing_capability(method, self._capabilities, agreement.revision)
+        missing = missing_capability(method, self._declared(), agreement.revision)
         if missing:
             raise NotOffered(f"We did not declare the capability “{missing}”.", "Nothing was sent.")
         await self._session.notify(method)
@@ -297,6 +303,23 @@ class Client:
     def _offers_tasks(self) -> bool:
         agreement = self._agreement
         return not missing_capability("notifications/tasks", agreement.capabilities, agreement.revision)
+
+    # -------------------------------------------------------------- what we declare
+
+    def _declared(self) -> JSONObject:
+        return self._session.declared or {}
+
+    def _declared_by(self, as_task: bool) -> JSONObject:
+        return self.tasks.declared() if as_task else self._declared()
+
+    def _require_own_declarations(self) -> None:
+        agreement = self._agreement
+        if agreement.era is Era.HANDSHAKE:
+            raise NotOffered(
+                f"At {agreement.revision} capabilities are declared once, when connecting: "
+                "not for one call. Nothing was sent.",
+                "Change them on the Client tab and connect again, or leave the option of this call empty.",
+            )
 
     # -------------------------------------------------------------- what may be sent
 

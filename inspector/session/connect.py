@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
 from inspector import __version__
 from inspector.base.clock import Clock
@@ -12,7 +13,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
 from inspector.config.settings import Settings
-from inspector.protocol.asking import ROOTS
+from inspector.protocol.declared import Declared
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
@@ -25,22 +26,12 @@ from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
 
-# What we declare for each thing that we can be asked.
-_DECLARATIONS: dict[str, tuple[str, JSONObject]] = {
-    "roots/list": ("roots", {}),
-    "sampling/createMessage": ("sampling", {}),
-    "elicitation/create": ("elicitation", {"form": {}, "url": {}}),
-}
-
 
 def make_routes(
-    entry: Entry, answered: Container[str], guard: OrphanGuard, clock: Clock, settings: Settings
+    entry: Entry, declared: Declared, guard: OrphanGuard, clock: Clock, settings: Settings
 ) -> tuple[Route, ...]:
-    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE.
-
-    `answered` are the methods that we answer.
-    """
-    profile = make_profile(answered)
+    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE."""
+    profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
     choice = _era_choice(entry)
 
     def probing(over_http: bool) -> Negotiation:
@@ -79,22 +70,23 @@ def make_routes(
     return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
 
 
-def make_profile(answered: Container[str]) -> ClientProfile:
-    """Only what is answered is declared."""
-    capabilities: JSONObject = {
-        name: value for method, (name, value) in _DECLARATIONS.items() if method in answered
-    }
-    return ClientProfile("mcp-lens", "MCP Lens", __version__, capabilities)
+def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Declared:
+    """What we declare to a server: what the person chose for it, or what is usual.
+
+    `answered` are the methods that somebody answers: no other is declared, unless the person wrote that
+    we say exactly this.
+    """
+    if entry.capabilities is None:
+        return usual
+    chosen = Declared(entry.capabilities, entry.exact_capabilities)
+    return chosen if chosen.is_exact else chosen.only(answered)
 
 
-def make_answerers(entry: Entry) -> dict[str, Answerer]:
-    """What can be answered without asking the person."""
-    return {ROOTS: roots_of(entry)} if entry.roots else {}
+def roots_of(folders: Callable[[], tuple[str, ...]]) -> Answerer:
+    """Answers with the folders of the moment."""
 
-
-def roots_of(entry: Entry) -> Answerer:
     async def list_roots(params: JSONObject) -> JSONObject:
-        return {"roots": [_root(folder) for folder in entry.roots]}
+        return {"roots": [root_of(folder) for folder in folders()]}
 
     return list_roots
 
@@ -125,6 +117,9 @@ def _network(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
     )
 
 
-def _root(folder: str) -> JSONObject:
+def root_of(folder: str) -> JSONObject:
+    """A folder as it is told to a server. What is a URI already goes as it is."""
+    if "://" in folder:
+        return {"uri": folder, "name": unquote(folder.rstrip("/").rpartition("/")[2]) or folder}
     path = Path(folder).expanduser().absolute()
     return {"uri": path.as_uri(), "name": path.name or str(path)}

@@ -66,7 +66,7 @@ _GRACE_FOR_NOTICES = 0.5
 class Conversation:
     """Begins with a wire that is not opened yet. `is_agreed` once both sides have agreed on a revision.
 
-    `declared` are the capabilities that we declare on it. `on_notified` gets every notification that is not
+    `declared` are the capabilities that we declared on it. `on_notified` gets every notification that is not
     about a request of ours.
     """
 
@@ -76,7 +76,6 @@ class Conversation:
         recorder: Recorder,
         settings: Settings,
         responder: Responder,
-        declared: JSONObject,
         tasks: TaskScope,
         on_notified: Callable[[Message], None],
     ) -> None:
@@ -87,13 +86,15 @@ class Conversation:
         self.recorder = recorder
         self._transport: Transport | None = transport
         self._settings = settings
-        self.declared = declared
+        self.declared: JSONObject = {}
         self._tasks = tasks
         self._on_notified = on_notified
         self._notices = TaskScope()
         self._hearing = Hearing(recorder)
         books = OurTasks(time.time_ns, lambda: str(uuid.uuid4()))
-        self._asked_tasks = AskedTasks(self.connection, self.desk, declared, books, tasks, self.send_quietly)
+        self._asked_tasks = AskedTasks(
+            self.connection, self.desk, lambda: self.declared, books, tasks, self.send_quietly
+        )
 
     @property
     def wire(self) -> Transport:

@@ -29,13 +29,14 @@ _log = logging.getLogger(__name__)
 
 
 class AskedTasks:
-    """Of one conversation. `send` puts a message on the wire that nobody waits for."""
+    """Of one conversation. `declared` gives what we declare on it; `send` puts a message on the wire that
+    nobody waits for."""
 
     def __init__(
         self,
         connection: Connection,
         desk: Desk,
-        declared: JSONObject,
+        declared: Callable[[], JSONObject],
         books: OurTasks,
         scope: TaskScope,
         send: Callable[[Message], Awaitable[None]],
@@ -54,7 +55,7 @@ class AskedTasks:
         question = asking.questions[OWN]
         if question.method in TASK_METHODS:
             return _has_tasks(asking.revision)
-        return is_augmented(question.method, question.params, self._declared, asking.revision)
+        return is_augmented(question.method, question.params, self._declared(), asking.revision)
 
     async def answer(self, request: Message, asking: Asking) -> Message | None:
         """The message to send; None when no answer is wanted any more."""
@@ -63,7 +64,7 @@ class AskedTasks:
         try:
             try:
                 if question.method in TASK_METHODS:
-                    check_offered(question.method, self._declared)
+                    check_offered(question.method, self._declared())
                     result = await self._about_task(question.method, question.params)
                 else:
                     result = self._begin(request, asking)
@@ -77,7 +78,7 @@ class AskedTasks:
 
     def _begin(self, request: Message, asking: Asking) -> JSONObject:
         assert request.id is not None
-        if fault := fault_of(request, asking, self._declared):
+        if fault := fault_of(request, asking, self._declared()):
             self._desk.refuse(asking, fault.message)
             raise fault
         question = asking.questions[OWN]

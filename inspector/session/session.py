@@ -19,10 +19,11 @@ from inspector.base.plaintext import one_line
 from inspector.base.redact import masked_words
 from inspector.base.signals import Signal
 from inspector.config.settings import Settings
-from inspector.protocol.dialect import dialect_for
+from inspector.protocol.dialect import declared_in, dialect_for
 from inspector.protocol.handshake import Agreement, Ask
 from inspector.protocol.jsonrpc import Kind, Message
 from inspector.protocol.listen import Filter
+from inspector.protocol.revisions import Era, Revision
 from inspector.session import pages
 from inspector.session.asking import Responder
 from inspector.session.conversation import Conversation
@@ -74,7 +75,7 @@ class Session:
         self.state = SessionState()
         self.state_changed: Signal[SessionState] = Signal()
         self.notified: Signal[Message] = Signal()
-        self._routes = routes
+        self._routes = self._coming = routes
         self._route = routes[0]
         self._recorder = recorder
         self._settings = settings
@@ -89,12 +90,26 @@ class Session:
         """Does each request have an HTTP exchange of its own?"""
         return self._route.closes_to_cancel
 
+    @property
+    def declared(self) -> JSONObject | None:
+        """What we declare on the connection that there is; None when there is none."""
+        return self._conversation.declared if self.state.agreement is not None else None
+
+    def use(self, routes: Sequence[Route]) -> None:
+        """Take these routes from the next connecting on. What they declare is said at once where each
+        request says it."""
+        self._coming = routes
+        agreement = self.state.agreement
+        if agreement is not None and agreement.era is Era.STATELESS:
+            self._set_dialect(self._conversation, agreement.revision)
+
     # -------------------------------------------------------------- life
 
     async def connect(self) -> None:
         """Connect and agree on a revision. Raises UserError, after the state says the same."""
         async with self._life:
             await self._end(SessionState(Status.STOPPED))
+            self._routes = self._coming
             self._begin(self._routes[0])
             try:
                 agreement = await self._connect_in_time()
@@ -134,7 +149,6 @@ class Session:
             self._recorder,
             self._settings,
             self._responder,
-            route.profile.capabilities,
             self._tasks,
             self.notified.emit,
         )
@@ -186,9 +200,8 @@ class Session:
         is_last = route is self._routes[-1]
         negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
         agreement = await negotiator.run(route.make_negotiation())
-        dialect = dialect_for(agreement.revision, route.profile, over_http=route.closes_to_cancel)
         talk = self._conversation
-        talk.connection.dialect = dialect
+        self._set_dialect(talk, agreement.revision)
         talk.wire.agreed(agreement.revision)
         self._recorder.agreed(str(agreement.revision))
         if agreement.sealed_by:
@@ -201,9 +214,17 @@ class Session:
         waits_for = f"the answer to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
         talk = self._conversation
+        talk.declared = declared_in(ask.params) or {}
         request = talk.connection.request(ask.method, ask.params)
         envelope = Envelope(revision=ask.revision)
         return (await talk.exchange(request, ask.timeout, envelope=envelope)).answer
+
+    def _set_dialect(self, talk: Conversation, revision: Revision) -> None:
+        """The handshake declared once what we can do; from then on each request of the stateless era does."""
+        profile = self._coming[0].profile
+        talk.connection.dialect = dialect_for(revision, profile, over_http=self._route.closes_to_cancel)
+        if revision.era is Era.STATELESS:
+            talk.declared = profile.declared.capabilities(revision)
 
     async def _restart(self) -> None:
         """Start the process anew: the one before did not survive the question."""

@@ -12,10 +12,10 @@ import pytest
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.settings import Settings
+from inspector.protocol.declared import NOTHING, answering
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
 from inspector.session.asking import responder_of
-from inspector.session.connect import make_profile
 from inspector.session.route import Answerer, Route
 from inspector.session.session import Session
 from inspector.session.state import SessionState
@@ -24,7 +24,7 @@ from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Record, RecordKind
 from tests.helpers.fakes import FakeClock, MemoryWire
 
-PROFILE = ClientProfile("lens", "Lens", "0", {})
+PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
 
 
@@ -37,12 +37,12 @@ class Stage:
         self.log = TrafficLog()
         self.states: list[SessionState] = []
         self.answerers: dict[str, Answerer] = {}
-        self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(PROFILE)
+        self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(self.profile)
         self.session = self._make_session()
 
     def _make_session(self) -> Session:
-        profile = replace(PROFILE, capabilities=make_profile(self.answerers).capabilities)
-        route = Route(self._make_wire, lambda: self.negotiation(), profile, is_process=True)
+        self.profile = replace(PROFILE, declared=answering(self.answerers))
+        route = Route(self._make_wire, lambda: self.negotiation(), self.profile, is_process=True)
         responder = responder_of(self.answerers)
         session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, responder)
         session.state_changed.connect(self.states.append)

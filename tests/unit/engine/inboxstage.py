@@ -16,10 +16,10 @@ from inspector.engine.cards import Card, CardEnd, Reply
 from inspector.engine.engine import Engine
 from inspector.engine.inbox import Inbox
 from inspector.engine.views import CallOutcome
+from inspector.protocol.declared import Declared, answering
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import StatelessOnly
 from inspector.protocol.revisions import R4, R5, Era, Revision
-from inspector.session.connect import make_profile
 from inspector.session.route import Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, MemoryWire
@@ -93,17 +93,14 @@ class InboxStage:
         self._peers: dict[str, Peer] = {}
         self._answered: Container[str] | None = None
         monkeypatch.setattr(server_module, "make_routes", self._make_routes)
-        monkeypatch.setattr(server_module, "make_profile", self._make_profile)
 
     def declare_only(self, *methods: str) -> None:
         """Before connecting."""
         self._answered = methods
 
-    def _make_profile(self, answered: Container[str]) -> ClientProfile:
-        return make_profile(answered if self._answered is None else self._answered)
-
-    def _make_routes(self, entry: Entry, answered: Container[str], *_: object) -> tuple[Route, ...]:
-        peer, profile = self._peers[entry.name], self._make_profile(answered)
+    def _make_routes(self, entry: Entry, declared: Declared, *_: object) -> tuple[Route, ...]:
+        declared = declared if self._answered is None else answering(self._answered)
+        peer, profile = self._peers[entry.name], ClientProfile("lens", "Lens", "0", declared)
 
         def negotiate() -> Negotiation:
             if peer.revision.era is Era.STATELESS:

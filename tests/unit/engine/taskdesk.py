@@ -18,6 +18,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.taskviews import TaskView
 from inspector.engine.views import CallOutcome
 from inspector.protocol.connection import Progressed
+from inspector.protocol.declared import exactly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import StatelessOnly
 from inspector.protocol.revisions import R4, R5, Revision
@@ -65,7 +66,7 @@ class TaskDesk:
         self.engine.add(StdioEntry(name="srv", command="x"))
 
     def _route(self) -> Route:
-        profile = ClientProfile("lens", "Lens", "0", self._declared)
+        profile = ClientProfile("lens", "Lens", "0", exactly(self._declared))
 
         def negotiate() -> Negotiation:
             return StatelessOnly(profile, True, R5) if self.revision is R5 else InitializeHandshake(profile)

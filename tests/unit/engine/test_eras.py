@@ -17,6 +17,7 @@ from inspector.config.settings import Settings
 from inspector.engine import server as server_module
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.protocol.declared import NOTHING
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.probe import StatelessOnly
@@ -26,7 +27,7 @@ from inspector.traffic.records import RecordKind
 from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, LoopTime, MemoryWire
 
-PROFILE = ClientProfile("lens", "Lens", "0", {})
+PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 ENTRY = StdioEntry(name="srv", command="x")
 SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
 STREAM = "io.modelcontextprotocol/subscriptionId"

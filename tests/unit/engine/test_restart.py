@@ -16,12 +16,13 @@ from inspector.engine import server as server_module
 from inspector.engine.backoff import TRIES, delays
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind, ServerStatus, ServerView
+from inspector.protocol.declared import NOTHING
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake
 from inspector.session.route import Route
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime, MemoryWire
 
-PROFILE = ClientProfile("lens", "Lens", "0", {})
+PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 
 
 class Yard:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from inspector.base.errors import ConnectFailed, HttpRefused
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.protocol.declared import exactly
 from inspector.protocol.handshake import Agreement, Ask, ClientProfile, Negotiation, NoAnswer, Reply
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.probe import PROBE_TIMEOUT, ProbeFirst
@@ -14,7 +15,7 @@ from inspector.protocol.revisions import R5
 from inspector.protocol.types import CacheHints, Implementation
 from tests.helpers.playbook import Playbook, Received, frame
 
-PROFILE = ClientProfile("lens", "Lens", "0.1", {"roots": {}})
+PROFILE = ClientProfile("lens", "Lens", "0.1", exactly({"roots": {}}))
 INFO: JSONObject = {"name": "lens", "title": "Lens", "version": "0.1"}
 INITIALIZE = Ask(
     "initialize", {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": INFO}

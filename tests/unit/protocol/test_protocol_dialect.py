@@ -7,12 +7,13 @@ import pytest
 from inspector.base.errors import LocalProtocolError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.protocol.connection import Answered, Asked, Connection, Uninvited
+from inspector.protocol.declared import exactly
 from inspector.protocol.dialect import Dialect, HandshakeDialect, StatelessDialect, dialect_for
 from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.revisions import R1, R4, R5
 from tests.helpers.playbook import Playbook, Received, frame, message
 
-PROFILE = ClientProfile("lens", "Lens", "0.1", {"roots": {}})
+PROFILE = ClientProfile("lens", "Lens", "0.1", exactly({"roots": {}}))
 META: JSONObject = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "lens", "title": "Lens", "version": "0.1"},

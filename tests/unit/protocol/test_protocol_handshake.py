@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.declared import exactly
 from inspector.protocol.handshake import Agreement, Ask, ClientProfile, InitializeHandshake
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R2, R4, Era, Revision
 from inspector.protocol.types import Implementation
 from tests.helpers.playbook import Failed, Playbook, Received, frame, negotiating
 
-PROFILE = ClientProfile("lens", "Lens", "0.1", {"roots": {}})
+PROFILE = ClientProfile("lens", "Lens", "0.1", exactly({"roots": {}}))
 ASK = Ask(
     "initialize",
     {

@@ -14,6 +14,7 @@ from inspector.base.errors import ConnectFailed, HttpRefused, NeedsLogin
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
 from inspector.base.numbers import ExactNumber
 from inspector.protocol import jsonrpc
+from inspector.protocol.declared import NOTHING
 from inspector.protocol.dialect import StatelessDialect
 from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.httprules import (
@@ -32,7 +33,7 @@ from inspector.protocol.httprules import (
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R3, R5, Revision
 
-DIALECT = StatelessDialect(ClientProfile("lens", "Lens", "0.1", {}), R5)
+DIALECT = StatelessDialect(ClientProfile("lens", "Lens", "0.1", NOTHING), R5)
 INITIALIZE = jsonrpc.request(1, "initialize", {"protocolVersion": "2025-11-25"})
 LIST = jsonrpc.request(2, "tools/list")
 PROBE = jsonrpc.request(1, "server/discover", DIALECT.dress("server/discover", None))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inspector.base.errors import LocalProtocolError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.protocol.connection import Connection
+from inspector.protocol.declared import exactly
 from inspector.protocol.dialect import StatelessDialect
 from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.jsonrpc import read
@@ -177,7 +178,7 @@ def test_each_round_replaces_the_state_and_the_answers_of_the_one_before() -> No
 
 
 def test_a_retry_is_the_original_request_under_a_new_id() -> None:
-    connection = Connection(StatelessDialect(ClientProfile("lens", "Lens", "0.1", EVERYTHING), R5))
+    connection = Connection(StatelessDialect(ClientProfile("lens", "Lens", "0.1", exactly(EVERYTHING)), R5))
     play = rounds()
     first = connection.request("tools/call", CALL)
     play.receive(ask(who=WHO))

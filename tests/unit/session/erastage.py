@@ -9,6 +9,7 @@ from typing import Any
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.settings import Settings
+from inspector.protocol.declared import exactly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.probe import StatelessOnly
@@ -55,11 +56,11 @@ class EraStage:
         self.log = TrafficLog()
         self.revision = revision
         self._over_http = over_http
-        self._profile = ClientProfile("lens", "Lens", "0", capabilities or {})
+        self._profile = ClientProfile("lens", "Lens", "0", exactly(capabilities or {}))
         route = Route(self._make_wire, self._negotiation, self._profile, closes_to_cancel=over_http)
         recorder = Recorder(self.log, "srv", FakeClock())
         self.session = Session([route], recorder, SETTINGS, responder or responder_of({}))
-        self.client = Client(self.session, capabilities or {}, 10)
+        self.client = Client(self.session, 10)
 
     def _make_wire(self) -> EnvelopeWire:
         self.wire = EnvelopeWire()

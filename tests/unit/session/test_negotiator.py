@@ -9,6 +9,7 @@ import pytest
 from inspector.base.errors import ConnectFailed, ConnectionLost, HttpRefused, NeedsLogin, UserError
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.settings import Settings
+from inspector.protocol.declared import NOTHING
 from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.probe import AUTO, LEGACY_FIRST, EraChoice, negotiation_for
@@ -24,7 +25,7 @@ from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, FakeClock, LoopTime, MemoryWire
 from tests.unit.session.erastage import params_of, settle
 
-PROFILE = ClientProfile("lens", "Lens", "0", {})
+PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 DISCOVERED: JSONObject = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
 PROCESS, HTTP = "process", "http"
 

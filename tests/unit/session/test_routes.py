@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
 from inspector.config.settings import Settings
+from inspector.protocol.asking import QUESTIONS, ROOTS
+from inspector.protocol.declared import ALL, NOTHING, Declared, exactly
 from inspector.protocol.revisions import R4, R5
-from inspector.session.connect import make_answerers, make_profile, make_routes
+from inspector.session.connect import declared_to, make_routes, roots_of
 from inspector.session.route import Route
 from inspector.transport.legacysse import LegacySseTransport
 from inspector.transport.network import Network
@@ -19,7 +23,6 @@ from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
 from tests.helpers.fakes import FakeClock
-from tests.unit.session.erastage import answering
 
 URL = "https://x/mcp"
 
@@ -32,7 +35,7 @@ def guard() -> Iterator[OrphanGuard]:
 
 
 def routes_to(entry: Entry, guard: OrphanGuard) -> tuple[Route, ...]:
-    return make_routes(entry, {}, guard, FakeClock(), Settings())
+    return make_routes(entry, NOTHING, guard, FakeClock(), Settings())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,8 @@ def test_the_network_of_an_entry_reaches_the_transport(
         http2=True,
     )
     entry = HttpEntry(name="a", url=URL, headers={"X": "1"}, network=own)
-    make_routes(entry, {}, guard, FakeClock(), Settings(connect_timeout=3, line_cap=99))[0].make_transport()
+    settings = Settings(connect_timeout=3, line_cap=99)
+    make_routes(entry, NOTHING, guard, FakeClock(), settings)[0].make_transport()
     assert networks == [
         Network(
             headers=(("X", "1"),),
@@ -144,20 +148,27 @@ def test_the_network_of_an_entry_reaches_the_transport(
 # ------------------------------------------------------------------ about ourselves
 
 
-def test_only_what_is_answered_is_declared() -> None:
-    assert make_profile({}).capabilities == {}
-    answerers = {"elicitation/create": answering({}), "sampling/createMessage": answering({})}
-    assert make_profile(answerers).capabilities == {
-        "elicitation": {"form": {}, "url": {}},
-        "sampling": {},
+async def test_folders_are_answered_as_urls_and_urls_as_they_are() -> None:
+    folders = ["/srv/my files"]
+    list_roots = roots_of(lambda: tuple(folders))
+    files: JSONObject = {"uri": "file:///srv/my%20files", "name": "my files"}
+    assert await list_roots({}) == {"roots": [files]}
+    folders += ["file:///C:/a%20b/", "repo://x"]  # those of the moment are asked for
+    assert await list_roots({}) == {
+        "roots": [
+            files,
+            {"uri": "file:///C:/a%20b/", "name": "a b"},
+            {"uri": "repo://x", "name": "x"},
+        ]
     }
 
 
-async def test_folders_of_an_entry_are_answered_as_urls() -> None:
-    entry = StdioEntry(name="a", command="x", roots=("/srv/my files",))
-    answerers = make_answerers(entry)
-    assert make_profile(answerers).capabilities == {"roots": {}}
-    assert await answerers["roots/list"]({}) == {
-        "roots": [{"uri": "file:///srv/my%20files", "name": "my files"}]
-    }
-    assert make_answerers(StdioEntry(name="a", command="x")) == {}
+def test_what_the_person_chose_stands_before_what_is_usual() -> None:
+    entry = StdioEntry(name="a", command="x")
+    assert declared_to(entry, ALL, QUESTIONS) == ALL
+    chosen: JSONObject = {"sampling": {}, "roots": {}, "experimental": {"x": {}}}
+    entry = replace(entry, capabilities=chosen)
+    assert declared_to(entry, ALL, QUESTIONS) == Declared(chosen)
+    assert declared_to(entry, NOTHING, [ROOTS]) == Declared({"roots": {}, "experimental": {"x": {}}})
+    exact = replace(entry, exact_capabilities=True)
+    assert declared_to(exact, NOTHING, [ROOTS]) == exactly(chosen)

@@ -25,7 +25,7 @@ async def list_tools(
 ) -> Listing[Tool]:
     server = stage.start(serve(stage, answer))
     try:
-        return await Client(stage.session, {}, most_pages).list_tools()
+        return await Client(stage.session, most_pages).list_tools()
     finally:
         server.cancel()
 
@@ -51,7 +51,7 @@ async def test_every_page_is_fetched_in_order(connected: Stage) -> None:
 
 
 async def test_the_first_page_is_asked_for_without_params(connected: Stage) -> None:
-    asking = connected.start(Client(connected.session, {}, 10).list_prompts())
+    asking = connected.start(Client(connected.session, 10).list_prompts())
     request = await connected.wire.next()
     assert request == {"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}
     connected.wire.say(id=2, result={"prompts": [{"name": "p"}]})
@@ -96,7 +96,7 @@ async def test_an_error_in_the_middle_of_a_list_is_the_servers_error(connected: 
 
 
 async def test_an_answer_that_cannot_be_read_says_so(connected: Stage) -> None:
-    asking = connected.start(Client(connected.session, {}, 10).list_tools())
+    asking = connected.start(Client(connected.session, 10).list_tools())
     await connected.wire.next()
     connected.wire.send_frames(b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name": oops}]}}')
     with pytest.raises(RemoteProtocolError, match="the answer cannot be read: Expecting value"):
@@ -117,18 +117,18 @@ async def test_what_was_not_offered_is_not_asked_for(
 ) -> None:
     await stage.connect(capabilities={})
     with pytest.raises(NotOffered, match=f"did not declare the capability “{capability}”. Nothing was sent."):
-        await ask(Client(stage.session, {}, 10))  # type: ignore[misc]
+        await ask(Client(stage.session, 10))  # type: ignore[misc]
     await asyncio.sleep(0)
     assert stage.wire.sends_nothing()
 
 
 async def test_nothing_is_asked_of_a_server_that_is_not_connected(stage: Stage) -> None:
     with pytest.raises(ConnectionLost, match="The server is not connected"):
-        await Client(stage.session, {}, 10).list_tools()
+        await Client(stage.session, 10).list_tools()
 
 
 async def test_a_tool_is_called_with_its_arguments_and_gives_the_answer_as_it_came(connected: Stage) -> None:
-    call = connected.start(Client(connected.session, {}, 10).call_tool("add", {"a": 1}))
+    call = connected.start(Client(connected.session, 10).call_tool("add", {"a": 1}))
     request = await connected.wire.next()
     assert request["params"] == {"name": "add", "arguments": {"a": 1}}
     connected.wire.send_frames(b'{ "id":2, "result":{"isError":true}, "jsonrpc":"2.0" }')

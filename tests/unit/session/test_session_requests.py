@@ -9,11 +9,10 @@ import pytest
 
 from inspector.base.errors import ConnectionLost, RequestTimedOut, RpcError
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.entries import StdioEntry
 from inspector.protocol.connection import Progressed
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
-from inspector.session.connect import make_answerers, make_profile
+from inspector.session.connect import roots_of
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
 from tests.helpers.stage import Stage
@@ -207,9 +206,7 @@ async def test_what_we_do_not_offer_is_refused(connected: Stage) -> None:
 
 
 async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path: Path) -> None:
-    entry = StdioEntry(name="a", command="x", roots=(str(tmp_path), "~"))
-    for method, answerer in make_answerers(entry).items():
-        stage.answer_with(method, answerer)
+    stage.answer_with("roots/list", roots_of(lambda: (str(tmp_path), "~")))
     await stage.connect()
     stage.wire.say(id=1, method="roots/list")
     assert (await stage.wire.next())["result"] == {
@@ -218,13 +215,6 @@ async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path
             {"uri": Path.home().as_uri(), "name": Path.home().name},
         ]
     }
-
-
-def test_only_what_is_answered_is_declared() -> None:
-    assert make_answerers(StdioEntry(name="a", command="x")) == {}
-    assert make_profile({}).capabilities == {}
-    with_roots = make_answerers(StdioEntry(name="a", command="x", roots=("/",)))
-    assert make_profile(with_roots).capabilities == {"roots": {}}
 
 
 @pytest.mark.parametrize(

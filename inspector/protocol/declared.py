@@ -1,0 +1,172 @@
+"""What we declare to a server that we can do: the person's choice, and how each revision says it.
+
+A choice made with switches is kept in full, and each revision is told what it has a word for. What a person
+wrote as JSON is declared exactly so, in every revision: a debugger may say anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
+from inspector.protocol.methods import TASKS_EXTENSION
+from inspector.protocol.revisions import R1, R3, R4, R5, Era, Revision, is_between
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One thing that can be declared or not. `path` are the members that it stands at, `on` its value there.
+
+    `sentence` says what a server may do when it is declared.
+    """
+
+    path: tuple[str, ...]
+    sentence: str
+    since: Revision = R1
+    until: Revision = R5
+    on: JSON = None
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def value(self) -> JSON:
+        return {} if self.on is None else self.on
+
+
+SWITCHES = (
+    Switch(("sampling",), "The server may ask for a message of a language model."),
+    Switch(("sampling", "tools"), "Such a message may use tools that the server names.", R4),
+    Switch(("sampling", "context"), "The server may ask to include context of servers in it.", R4),
+    Switch(("elicitation", "form"), "The server may ask you to fill in a form.", R3),
+    Switch(("elicitation", "url"), "The server may ask you to open a page in the browser.", R4),
+    Switch(("roots",), "The server may ask for the folders below."),
+    Switch(("roots", "listChanged"), "We tell the server when you change them.", R1, R4, True),
+    Switch(("tasks", "requests", "sampling", "createMessage"), "It may ask for a message as a task.", R4, R4),
+    Switch(("tasks", "requests", "elicitation", "create"), "It may ask you something as a task.", R4, R4),
+    Switch(("tasks", "list"), "It may list the tasks that it gave us.", R4, R4),
+    Switch(("tasks", "cancel"), "It may cancel them.", R4, R4),
+    Switch(
+        ("extensions", TASKS_EXTENSION),
+        "Any call may become a task. Calls that you run as a task say it in any case.",
+        R5,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One choice. `whole` is all of it; with `is_exact` it is said so, whatever the revision knows."""
+
+    whole: JSONObject
+    is_exact: bool = False
+
+    def capabilities(self, revision: Revision | None) -> JSONObject:
+        """As it is said at a revision."""
+        return self.whole if self.is_exact or revision is None else _at(revision, self.whole)
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Is it declared, in words that a server would understand?"""
+        if path == ("elicitation", "form"):
+            return _takes_forms(self.whole.get("elicitation"))
+        here: JSON = self.whole
+        for member in path:
+            here = here.get(member) if isinstance(here, dict) else None
+        return here is True if path == ("roots", "listChanged") else isinstance(here, dict)
+
+    def switched(self, path: tuple[str, ...], value: JSON) -> Declared:
+        """The same with one member put there, or taken away with None; everything else stays as it is.
+
+        What holds nothing any more goes with it, unless it means something by being there.
+        """
+        whole = self.whole
+        if path[0] == "elicitation" and whole.get("elicitation") == {}:
+            whole = {**whole, "elicitation": {"form": {}}}  # the same, in newer words
+        return replace(self, whole=_put(whole, path, value))
+
+    def only(self, methods: Container[str]) -> Declared:
+        """Without what nobody answers: `methods` are those that somebody does."""
+        rest = self
+        for method, member in _MEMBERS.items():
+            if method not in methods:
+                rest = rest.switched((member,), None).switched(("tasks", "requests", member), None)
+        return rest
+
+
+def exactly(capabilities: JSONObject) -> Declared:
+    """What a person wrote."""
+    return Declared(capabilities, is_exact=True)
+
+
+def answering(methods: Container[str]) -> Declared:
+    """What is declared where nobody is asked: only what is answered, in the plainest way."""
+    return Declared({_MEMBERS[method]: value for method, value in _PLAINLY.items() if method in methods})
+
+
+_MEMBERS = {ROOTS: "roots", SAMPLING: "sampling", ELICITATION: "elicitation"}
+_PLAINLY: dict[str, JSON] = {ROOTS: {}, SAMPLING: {}, ELICITATION: {"form": {}, "url": {}}}
+
+NOTHING = Declared({})
+# All that a person can answer. Not `sampling.context`: we add none by ourselves. Nor the extension of tasks,
+# which lets a server make one of any call: it is said where a task is wanted.
+ALL = Declared(
+    {
+        "roots": {"listChanged": True},
+        "sampling": {"tools": {}},
+        "elicitation": {"form": {}, "url": {}},
+        "tasks": {
+            "list": {},
+            "cancel": {},
+            "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+        },
+    }
+)
+
+
+# ------------------------------------------------------------------ in the words of a revision
+
+
+def _at(revision: Revision, whole: JSONObject) -> JSONObject:
+    said = {name: _member_at(revision, name, value) for name, value in whole.items()}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
+    """None for what the revision has no word for."""
+    if not isinstance(value, dict):
+        return value
+    if name == "roots" and revision.era is Era.STATELESS:
+        return _without(value, "listChanged")
+    if name == "sampling" and not is_between(revision, R4, R5):
+        return _without(value, "tools", "context")
+    if name == "elicitation" and not is_between(revision, R4, R5):
+        return {} if revision == R3 and _takes_forms(value) else None
+    if name == "tasks":
+        return value if revision == R4 else None
+    if name == "extensions" and revision.era is Era.HANDSHAKE:
+        return _without(value, TASKS_EXTENSION) or None
+    return value
+
+
+def _takes_forms(elicitation: JSON) -> bool:
+    """`{}` is how forms were declared before there was anything else."""
+    return isinstance(elicitation, dict) and (elicitation == {} or isinstance(elicitation.get("form"), dict))
+
+
+def _without(value: JSONObject, *members: str) -> JSONObject:
+    return {name: item for name, item in value.items() if name not in members}
+
+
+def _put(here: JSONObject, path: tuple[str, ...], value: JSON) -> JSONObject:
+    member, *rest = path
+    if not rest:
+        return _without(here, member) if value is None else {**here, member: value}
+    below = here.get(member)
+    if value is None and not isinstance(below, dict):
+        return here
+    inner = _put(below if isinstance(below, dict) else {}, tuple(rest), value)
+    is_left_empty = value is None and inner == {} and member not in ("sampling", "roots")
+    return _without(here, member) if is_left_empty else {**here, member: inner}
