@@ -54,9 +54,10 @@ class CoreTasks:
                 await notify_raw(call.session, "notifications/progress", {**params, "_meta": _related(run)})
 
         async def tell(run: Run) -> None:
-            seen = 0
-            while not run.is_final:
+            seen, is_told = 0, False
+            while not is_told:
                 seen = await run.news(seen)
+                is_told = run.is_final
                 await notify_raw(call.session, "notifications/tasks/status", view(run))
 
         created = RawResult({"task": view(run)})
@@ -87,7 +88,7 @@ class CoreTasks:
             while not run.is_final:
                 seen = await run.news(seen)
                 for key, question in run.questions.items():
-                    if not question.is_with_client:
+                    if not question.is_with_client and question.answer is None:
                         question.is_with_client = True
                         asking.start_soon(_ask, context, run, key, question)
             asking.cancel_scope.cancel()

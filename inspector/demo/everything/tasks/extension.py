@@ -155,12 +155,10 @@ class ExtensionTasks:
 
 async def _tell(context: Context, run: Run, meta: dict[str, Any]) -> None:
     """Beginning with how it stands: it may have changed before anybody listened."""
-    seen = -1
-    while True:
+    seen, is_told = -1, False
+    while not is_told:
         seen = await run.news(seen)
-        is_final = run.is_final
+        is_told = run.is_final
         await notify_raw(
             context.session, "notifications/tasks", {**view(run), "_meta": meta}, context.request_id
         )
-        if is_final:
-            return
