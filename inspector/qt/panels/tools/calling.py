@@ -63,6 +63,8 @@ class Calling(QObject):
         self._tool: Tool | None = None
         self._outcomes: dict[str, CallOutcome] = {}
         self._task: asyncio.Task[None] | None = None
+        self._task_id = ""  # of the task that the call became
+        running.leave.triggered.connect(self.leave)
         self._turn = 0
 
     @property
@@ -102,6 +104,12 @@ class Calling(QObject):
             # A moment later: a task that is cancelled before its first step would never run, nor clean up.
             self._task.get_loop().call_soon(self._task.cancel)
 
+    def leave(self) -> None:
+        """Wait no longer for the task that the call became; it goes on."""
+        if self.is_running and self._task_id:
+            work = self._bridge.ask_tasks(lambda book: book.leave(self._server, self._task_id))
+            self._bridge.start("leave task", work, self)
+
     def _begin_soon(self, tool: Tool, call: ToolCall, work: Work) -> None:
         self._consent.begin(tool, partial(self._begin, tool, call, work))
 
@@ -110,6 +118,7 @@ class Calling(QObject):
             return
         self._turn += 1
         self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
+        self._task_id = ""
         self._running.begin()
         self.changed.emit()
 
@@ -144,6 +153,7 @@ class Calling(QObject):
 
         def on_task(task: Task) -> None:
             if turn == self._turn:
+                self._task_id = task.id
                 self._running.show_task(task)
 
         try:

@@ -32,6 +32,9 @@ class RunningStrip(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
         self._bar.setAccessibleName("Progress of the call")
+        self.leave = QAction("Leave it running", self)
+        self.leave.setToolTip("Wait no longer; the task goes on, and Tasks shows what becomes of it")
+        self._leave_button = ActionButton(self.leave, "quiet")
         self._words = Muted(theme)
         self._elapsed = Muted(theme)
         self._timer = QTimer(self, interval=100)
@@ -39,6 +42,7 @@ class RunningStrip(QWidget):
         row = QHBoxLayout()
         row.addWidget(self._words, 1)
         row.addWidget(self._elapsed)
+        row.addWidget(self._leave_button)
         row.addWidget(ActionButton(cancel, "quiet"))
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_1, SPACE_1, 0)
@@ -51,6 +55,7 @@ class RunningStrip(QWidget):
         self._started = time.monotonic_ns()
         self._pace, self._message, self._said = Pace(), "", words
         self._bar.setRange(0, 0)
+        self._leave_button.hide()
         self._show_words()
         self._elapsed.setText("")
         self._timer.start()
@@ -79,6 +84,7 @@ class RunningStrip(QWidget):
     def show_task(self, task: Task) -> None:
         """The call became a task: how that stands."""
         if not self.isHidden():
+            self._leave_button.setVisible(not task.status.is_terminal)
             status = task.status.value.replace("_", " ")
             self._said = f"Task {status}  {one_line(task.message)}".strip()
             self._show_words()

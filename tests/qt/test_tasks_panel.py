@@ -1,0 +1,246 @@
+"""The Tasks panel, with a real server of either design."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.config.entries import StdioEntry
+from inspector.engine.byhand import ToolCall
+from inspector.engine.taskviews import Standing, TaskView
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.protocol.tasks import Task, TaskStatus
+from inspector.qt.models.tasks import HEADS, Column, TasksModel, about, cell
+from inspector.qt.panels.tasks.panel import TasksPanel
+from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.test_hostile_text import HIDDEN, HOSTILE, MARKUP
+
+SERVER = Path(__file__).parent.parent / "helpers" / "taskserver.py"
+DESIGNS = ("core", "extension")
+
+
+def entry(design: str, file: Path | None = None) -> StdioEntry:
+    args = ("-I", "-S", str(SERVER), design, *((str(file),) if file else ()))
+    return StdioEntry(name="tasks", command=sys.executable, args=args)
+
+
+def open_tasks(lens: Lens, design: str, file: Path | None = None) -> TasksPanel:
+    lens.connect(entry(design, file))
+    lens.do("view.tasks")
+    panel = lens.workspace.tasks
+    lens.settle()
+    return panel
+
+
+def call(lens: Lens, tool: str, **arguments: int) -> None:
+    """As the Tools panel does."""
+    bridge = lens.app.bridge
+    work = bridge.call("tasks", ToolCall(tool, {**arguments}, as_task=True), lambda event: None)
+    bridge.start(f"call {tool}", work)
+
+
+def until(lens: Lens, panel: TasksPanel, status: TaskStatus, row: int = 0) -> TaskView:
+    def is_so() -> bool:
+        return panel.model.rowCount() > row and panel.model.view(row).task.status is status
+
+    lens.until(is_so)
+    return panel.model.view(row)
+
+
+def text(panel: TasksPanel, column: Column, row: int = 0) -> str:
+    return str(panel.model.index(row, column).data())
+
+
+BOTH = pytest.mark.parametrize("design", DESIGNS)
+
+
+@BOTH
+def test_before_the_first_task_it_says_how_to_get_one(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    assert "Call a tool as a task" in words_on(panel)
+
+
+def test_a_server_without_tasks_is_said_to_be_one(lens: Lens) -> None:
+    lens.connect(scripted())
+    lens.do("view.tasks")
+    assert "does not offer tasks" in words_on(lens.workspace.tasks)
+
+
+@BOTH
+def test_a_task_is_shown_from_its_beginning_to_its_outcome(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "count", polls=3)
+    view = until(lens, panel, TaskStatus.COMPLETED)
+    lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
+    assert (text(panel, Column.STATUS), text(panel, Column.TOOL)) == ("completed", "count")
+    assert text(panel, Column.ID) == view.id
+    assert text(panel, Column.LEFT) == "9 min 59 s" or text(panel, Column.LEFT) == "10 min 00 s"
+    assert panel.detail.badge.text == "completed"
+    assert "1 task, 0 running" in words_on(panel)
+    assert not panel.detail.poll.isEnabled()
+    assert not panel.detail.cancel.isEnabled()
+
+
+@BOTH
+def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "stay")
+    lens.until(lambda: text(panel, Column.NEWS) == "Step 2" if panel.model.rowCount() else False)
+    panel.detail.cancel.trigger()
+    until(lens, panel, TaskStatus.CANCELLED)
+    lens.until(lambda: not panel.detail.cancel.isEnabled())
+    panel.detail.forget.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    assert "No tasks" in words_on(panel)
+
+
+@BOTH
+def test_the_failure_of_a_task_is_shown(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "fail")
+    until(lens, panel, TaskStatus.FAILED)
+    lens.until(lambda: "the disk is full" in words_on(panel.detail))
+
+
+@BOTH
+def test_ended_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    for _ in range(3):
+        call(lens, "count", polls=1)
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 4 and panel.model.count_running() == 1)
+    lens.until(lambda: sum(panel.model.view(row).standing is Standing.ENDED for row in range(4)) == 3)
+    panel.forget_ended.trigger()
+    lens.until(lambda: panel.model.rowCount() == 1)
+    assert text(panel, Column.TOOL) == "stay"
+
+
+@BOTH
+def test_a_task_is_added_by_its_id_and_a_wrong_id_is_named(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 1)
+    id = panel.model.view(0).id
+    panel.detail.forget.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    panel.id_line.setFocus()
+    QTest.keyClicks(panel.id_line, "nobody-knows")
+    QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
+    lens.until(lambda: "The server refused: Unknown task (-32602)." in words_on(panel))
+    panel.id_line.clear()
+    QTest.keyClicks(panel.id_line, f" {id} ")
+    QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
+    lens.until(lambda: panel.model.rowCount() == 1)
+    lens.until(lambda: not panel.id_line.text())
+    assert "refused" not in words_on(panel)
+    assert "added by its id" in panel.detail.facts.text()
+
+
+def test_a_lost_connection_is_said_and_the_task_goes_on_after_it(lens: Lens, tmp_path: Path) -> None:
+    panel = open_tasks(lens, "extension", tmp_path / "tasks.json")
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 1)
+    lens.do("server.disconnect")
+    lens.until(lambda: text(panel, Column.NEWS) == "Waits for the connection")
+    lens.until(lambda: not panel.detail.poll.isEnabled())
+    lens.do("server.connect")
+    lens.wait_for("tasks", ServerStatus.CONNECTED)
+    lens.until(lambda: text(panel, Column.NEWS).startswith("Step"))
+
+
+def test_the_list_of_the_server_is_asked_for_and_results_are_fetched_by_hand(
+    lens: Lens, tmp_path: Path
+) -> None:
+    panel = open_tasks(lens, "core", tmp_path / "tasks.json")
+    call(lens, "count", polls=1)
+    until(lens, panel, TaskStatus.COMPLETED)
+    lens.until(lambda: panel.model.view(0).standing is Standing.ENDED)
+    panel.forget_ended.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    panel.refresh.trigger()
+    lens.until(lambda: panel.model.rowCount() == 1)
+    assert "listed by the server" in panel.detail.facts.text()
+    assert "It was not fetched" in words_on(panel.detail)
+    panel.detail.fetch.trigger()
+    lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
+
+
+@BOTH
+def test_the_call_of_a_task_is_found_in_the_traffic(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "count", polls=1)
+    until(lens, panel, TaskStatus.COMPLETED)
+    lens.settle()
+    panel.detail.show_call.trigger()
+    row = panel.model.view(0).row
+    assert row is not None
+    lens.until(lambda: lens.window.traffic.current_number() == row)
+
+
+def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
+    tools = lens.connect(entry("core"))
+    tools.choose("stay")
+    view = tools.call_view
+    lens.do("call.options")
+    view.drawer.options.task.setChecked(True)
+    lens.do("tool.call")
+    lens.until(lambda: "Leave it running" in words_on(view))
+    view.running.leave.trigger()
+    lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
+    assert "its task goes on" in words_on(view.result)
+    lens.do("view.tasks")
+    panel = lens.workspace.tasks
+    lens.until(lambda: panel.model.count_running() == 1)
+
+
+# ------------------------------------------------------------------ the table
+
+
+def task_view(id: str = "t", status: str = "working", **more: object) -> TaskView:
+    from inspector.engine.taskviews import Origin
+
+    task = Task.read({"taskId": id, "status": status, "statusMessage": str(more.pop("message", ""))})
+    values: dict[str, object] = {"created_ns": 0, "origin": Origin.LISTED, "standing": Standing.FOLLOWED}
+    return TaskView(**{"server": "s", "task": task, "tool": "", **values, **more})  # type: ignore[arg-type]
+
+
+def test_times_are_said_in_words_that_can_be_read_while_they_change() -> None:
+    second = 1_000_000_000
+    shown = [about(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
+    assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
+    view = task_view(expires_ns=90 * second, next_poll_ns=5 * second)
+    assert cell(view, Column.LEFT, 30 * second) == "1 min 00 s"
+    assert cell(view, Column.LEFT, 90 * second) == "over"
+    assert cell(view, Column.POLL, 4 * second) == "in 1 s"
+    assert cell(task_view(), Column.LEFT, 0) == "no limit"
+
+
+def test_what_a_server_says_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
+    from PySide6.QtGui import QIcon
+
+    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    model.put(task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}"))
+    for column in range(len(HEADS)):
+        words = str(model.index(0, column).data())
+        assert "\n" not in words
+        assert HIDDEN not in words
+        assert len(words) < 1_000
+        tip = model.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
+        assert tip is None or MARKUP not in tip
+
+
+def test_thousands_of_tasks_are_put_and_removed_in_place(lens: Lens) -> None:
+    from PySide6.QtGui import QIcon
+
+    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    for number in range(3_000):
+        model.put(task_view(f"t{number}"))
+    assert model.view(0).id == "t2999"
+    model.put(task_view("t5", "completed"))
+    assert model.view(model.row_of("t5")).is_terminal
+    model.remove("t6")
+    assert (model.rowCount(), model.row_of("t6"), model.view(model.row_of("t7")).id) == (2_999, -1, "t7")
