@@ -1,0 +1,172 @@
+"""The tools that ask back and those that run as tasks, driven by the engine without a person."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.entries import StdioEntry
+from inspector.demo.servers import command
+from inspector.engine.byhand import ToolCall
+from inspector.engine.engine import Engine
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import Progressed
+from inspector.protocol.revisions import Era
+from inspector.protocol.tasks import Task, TaskStatus
+
+FIELDS: JSONObject = {
+    "name": "Ada",
+    "city": "Oslo",
+    "day": "2026-11-16",
+    "seats": 2,
+    "text": "hi",
+    "choice": "red",
+}
+FAST: JSONObject = {"poll_interval": 100}
+
+
+async def elicit(params: JSONObject) -> JSONObject:
+    if params.get("mode") == "url":
+        return {"action": "accept"}
+    schema = params["requestedSchema"]
+    assert isinstance(schema, dict)
+    wanted = schema["properties"]
+    assert isinstance(wanted, dict)
+    return {"action": "accept", "content": {name: FIELDS[name] for name in wanted if name in FIELDS}}
+
+
+async def sample(params: JSONObject) -> JSONObject:
+    return {"role": "assistant", "model": "toy", "content": {"type": "text", "text": "blue"}}
+
+
+class Guest:
+    """An engine that is connected to `everything`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.statuses: list[TaskStatus] = []
+        self.progress: list[Progressed] = []
+
+    @property
+    def is_stateless(self) -> bool:
+        agreement = self.engine.view("demo").agreement
+        assert agreement is not None
+        return agreement.era is Era.STATELESS
+
+    async def call(self, tool: str, **arguments: JSON) -> CallOutcome:
+        return await self.engine.by_hand.call("demo", ToolCall(tool, arguments))
+
+    async def run(self, tool: str, **arguments: JSON) -> CallOutcome:
+        """Call it as a task."""
+
+        def on_task(task: Task) -> None:
+            self.statuses.append(task.status)
+
+        call = ToolCall(tool, {**FAST, **arguments}, as_task=True)
+        return await self.engine.by_hand.call("demo", call, on_progress=self.progress.append, on_task=on_task)
+
+
+@pytest.fixture(params=["auto", "legacy-first"])
+async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
+    program, *args = command("everything")
+    engine = Engine(answerers={"elicitation/create": elicit, "sampling/createMessage": sample})
+    engine.add(StdioEntry(name="demo", command=program, args=tuple(args), era=request.param))
+    await engine.connect("demo")
+    yield Guest(engine)
+    await engine.close()
+
+
+def text_of(outcome: CallOutcome) -> str:
+    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
+    return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
+
+
+async def test_questions_of_all_kinds_are_answered(guest: Guest) -> None:
+    both = text_of(await guest.call("ask_twice"))
+    assert "Ada" in both
+    assert "blue" in both
+    assert '"day": "2026-11-16"' in text_of(await guest.call("book_trip"))
+    assert '"choice": "red"' in text_of(await guest.call("elicit_all_fields"))
+    assert "password" in text_of(await guest.call("elicit_password"))
+    assert text_of(await guest.call("elicit_url", seconds=0)) == "The page was answered with: accept."
+    assert text_of(await guest.call("ask_and_withdraw", seconds=60)) == "Answered in time: accept."
+
+
+async def test_pages_that_a_call_needs_are_opened_first(guest: Guest) -> None:
+    """Nobody opens pages here: another call is done with them where the server has to be told."""
+    if guest.is_stateless:
+        assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages done."
+        return
+    refused = await guest.call("url_required", seconds=0)
+    assert (refused.kind, json.loads(refused.answer)["error"]["code"]) == (OutcomeKind.RPC_ERROR, -32042)
+    assert text_of(await guest.call("finish_pages")) == "Done with 1 pages."
+    assert text_of(await guest.call("url_required", seconds=0)) == "Welcome: 1 of 1 pages done."
+
+
+async def test_malformed_question_is_refused(guest: Guest) -> None:
+    outcome = await guest.call("ask_malformed")
+    kind = OutcomeKind.FAILED if guest.is_stateless else OutcomeKind.TOOL_ERROR
+    assert outcome.kind is kind
+    assert "requestedSchema" in outcome.summary + outcome.answer.decode()
+
+
+async def test_asking_for_ever_is_ended_by_the_limit_of_rounds(guest: Guest) -> None:
+    if not guest.is_stateless:
+        pytest.skip("requests of the server's own are not counted")
+    outcome = await guest.call("ask_forever")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "10 times in a row" in outcome.summary
+
+
+async def test_task_works_and_gives_its_result(guest: Guest) -> None:
+    assert text_of(await guest.run("task_steps", seconds=0.3, steps=3)) == "Done: 3 steps in 0.3 s."
+    assert (guest.statuses[0], guest.statuses[-1]) == (TaskStatus.WORKING, TaskStatus.COMPLETED)
+    steps = [step.progress for step in guest.progress]
+    assert steps == ([] if guest.is_stateless else [1, 2, 3])
+
+
+async def test_task_asks_on_the_way(guest: Guest) -> None:
+    assert text_of(await guest.run("task_question", questions=2)) == "Got 2 answers."
+    assert TaskStatus.INPUT_REQUIRED in guest.statuses
+
+
+async def test_task_fails_in_either_way(guest: Guest) -> None:
+    outcome = await guest.run("task_failure", seconds=0)
+    assert outcome.kind is OutcomeKind.TOOL_ERROR
+    # 2025-11-25 calls a tool error a failure, the extension a result.
+    assert guest.statuses[-1] is (TaskStatus.COMPLETED if guest.is_stateless else TaskStatus.FAILED)
+    outcome = await guest.run("task_failure", seconds=0, how="protocol error")
+    assert (outcome.kind, guest.statuses[-1]) == (OutcomeKind.RPC_ERROR, TaskStatus.FAILED)
+    assert "The task broke on the way" in outcome.summary
+
+
+async def test_task_is_cancelled(guest: Guest) -> None:
+    created = asyncio.Event()
+
+    def on_task(task: Task) -> None:
+        created.set()
+
+    call = ToolCall("task_endless", FAST, as_task=True)
+    running = asyncio.create_task(guest.engine.by_hand.call("demo", call, on_task=on_task))
+    await created.wait()
+    (view,) = guest.engine.tasks.views("demo")
+    await guest.engine.tasks.cancel("demo", view.task.id)
+    outcome = await running
+    assert outcome.kind is OutcomeKind.CANCELLED
+    assert "Cancelled by the client" in outcome.summary
+
+
+async def test_task_is_gone_with_its_time(guest: Guest) -> None:
+    outcome = await guest.run("task_endless", ttl=300)
+    assert outcome.kind in (OutcomeKind.CANCELLED, OutcomeKind.FAILED)
+    assert "Its time was over" in outcome.summary or "Unknown task" in outcome.summary
+
+
+async def test_tool_that_only_runs_as_a_task_is_refused_as_a_plain_call(guest: Guest) -> None:
+    outcome = await guest.call("task_endless")
+    code = json.loads(outcome.answer)["error"]["code"]
+    assert code == (-32021 if guest.is_stateless else -32601)
