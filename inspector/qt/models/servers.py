@@ -5,20 +5,26 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 
 from inspector.base.plaintext import one_line
+from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.models.logrows import Index
 from inspector.qt.models.tips import plain_tip
 
 ViewRole = Qt.ItemDataRole.UserRole + 1
+WaitingRole = Qt.ItemDataRole.UserRole + 2
 _NOWHERE = QModelIndex()
 
 
 class ServersModel(QAbstractListModel):
-    """Rows of ServerView; `ViewRole` gives the view itself to the delegate."""
+    """Rows of ServerView; `ViewRole` gives the view itself to the delegate.
+
+    `WaitingRole` is how many questions of a server wait for the person.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._views: list[ServerView] = []
+        self._waiting: dict[str, int] = {}
 
     def put(self, view: ServerView) -> None:
         """A server was added or stands differently."""
@@ -37,6 +43,13 @@ class ServersModel(QAbstractListModel):
             self.beginRemoveRows(_NOWHERE, row, row)
             del self._views[row]
             self.endRemoveRows()
+
+    def set_waiting(self, name: str, count: int) -> None:
+        """So many questions of a server wait."""
+        self._waiting[name] = count
+        row = self.row_of(name)
+        if row is not None:
+            self.dataChanged.emit(self.index(row), self.index(row), [WaitingRole])
 
     def views(self) -> tuple[ServerView, ...]:
         return tuple(self._views)
@@ -58,10 +71,14 @@ class ServersModel(QAbstractListModel):
             return one_line(view.name)
         if role == ViewRole:
             return view
+        if role == WaitingRole:
+            return self._waiting.get(view.name, 0)
         if role == Qt.ItemDataRole.ToolTipRole and view.reason:
             return plain_tip(f"{view.reason} {view.next_step}".strip())
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{one_line(view.name)}, {view.transport}, {state_words(view)}"
+            waiting = self._waiting.get(view.name, 0)
+            asks = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
+            return f"{one_line(view.name)}, {view.transport}, {state_words(view)}{asks}"
         return None
 
 

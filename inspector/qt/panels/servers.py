@@ -20,7 +20,8 @@ from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import ServersModel, ViewRole, state_words
+from inspector.qt.models.servers import ServersModel, ViewRole, WaitingRole, state_words
+from inspector.qt.panels.inboxentry import InboxEntry
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_dot
 from inspector.qt.widgets.emptystate import EmptyState
@@ -45,15 +46,18 @@ _MENU = ("server.connect", "server.disconnect", "server.reconnect", "", "server.
 class ServersPanel(QWidget):
     """Signals:
     server_chosen: The person went to another server; carries its name, or "" when there is none.
+    inbox_chosen: The person went to the questions of all servers.
     """
 
     server_chosen = Signal(str)
+    inbox_chosen = Signal()
 
     def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions = actions
         self._theme = theme
         self.model = ServersModel()
+        self.inbox = InboxEntry(theme)
         self.list = QListView()
         self.list.setAccessibleName("Servers")
         self.list.setModel(self.model)
@@ -68,7 +72,8 @@ class ServersPanel(QWidget):
         self._connect(bridge)
 
     def current(self) -> ServerView | None:
-        return self.model.view(self.list.currentIndex().row())
+        """The server in front; there is none while the Inbox of all of them is."""
+        return None if self.inbox.isChecked() else self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
         """Go to a server: now, or as soon as the list hears of it."""
@@ -76,6 +81,23 @@ class ServersPanel(QWidget):
         self._wanted = name if row is None else ""
         if row is not None:
             self.list.setCurrentIndex(self.model.index(row))
+            self._leave_inbox()
+
+    def choose_inbox(self) -> None:
+        """Go to the questions of all servers. The list keeps its place, for the way back."""
+        self.inbox.setChecked(True)
+        self.list.clearSelection()
+        self.inbox_chosen.emit()
+
+    def leave_inbox(self) -> None:
+        """Back to the server that was in front before."""
+        self.list.setCurrentIndex(self.list.currentIndex())
+        self._leave_inbox()
+
+    def set_waiting(self, name: str, count: int, total: int) -> None:
+        """So many questions of a server wait for the person, and so many of all servers."""
+        self.model.set_waiting(name, count)
+        self.inbox.set_count(total)
 
     def _lay_out(self) -> None:
         dress_sidebar(self)
@@ -88,13 +110,17 @@ class ServersPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(header)
+        column.addWidget(self.inbox)
         column.addWidget(self._pages, 1)
 
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._on_server_removed)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.list.clicked.connect(self._leave_inbox)
+        self.list.activated.connect(self._leave_inbox)
         self.list.doubleClicked.connect(self._on_double_clicked)
+        self.inbox.clicked.connect(self.choose_inbox)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
 
     def _on_server_changed(self, view: ServerView) -> None:
@@ -107,11 +133,20 @@ class ServersPanel(QWidget):
         self.model.remove(name)
         if not self.model.rowCount():
             self._pages.setCurrentWidget(self._empty)
+            self.inbox.setChecked(False)
             self.server_chosen.emit("")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
+        self.inbox.setChecked(False)
         self.server_chosen.emit(view.name if view else "")
+
+    def _leave_inbox(self) -> None:
+        """For the server that was current all along: the list does not say that it is so again."""
+        if self.inbox.isChecked():
+            self.inbox.setChecked(False)
+            view = self.current()
+            self.server_chosen.emit(view.name if view is not None else "")
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
         view = self.model.view(index.row())
@@ -119,8 +154,11 @@ class ServersPanel(QWidget):
             self._actions["server.connect"].trigger()
 
     def _on_menu_requested(self, at: QPoint) -> None:
-        if not self.list.indexAt(at).isValid():
+        index = self.list.indexAt(at)
+        if not index.isValid():
             return
+        self.list.setCurrentIndex(index)
+        self._leave_inbox()
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for id in _MENU:
@@ -152,7 +190,7 @@ class _ServerDelegate(QStyledItemDelegate):
         top = rect.adjusted(SPACE_3, SPACE_1, -SPACE_2, -rect.height() // 2)
         bottom = rect.adjusted(SPACE_3, rect.height() // 2 - 1, -SPACE_2, -SPACE_1)
         self._paint_name(painter, top, view)
-        self._paint_state(painter, bottom, view)
+        self._paint_state(painter, self._paint_waiting(painter, bottom, index.data(WaitingRole)), view)
         painter.restore()
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
@@ -177,6 +215,16 @@ class _ServerDelegate(QStyledItemDelegate):
         )  # fmt: skip
         at = QRect(rect.right() - badge.width(), rect.center().y() - badge.height() // 2, *badge.toTuple())
         paint_badge(painter, at, self._theme, view.transport, "muted")
+
+    def _paint_waiting(self, painter: QPainter, rect: QRect, count: int) -> QRect:
+        """How many of its questions wait, at the right end; gives the room that is left."""
+        if not count:
+            return rect
+        words = f"{count:,} in Inbox"
+        size = badge_size(self._theme, words)
+        at = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
+        paint_badge(painter, at, self._theme, words, "wait")
+        return rect.adjusted(0, 0, -size.width() - SPACE_2, 0)
 
     def _paint_state(self, painter: QPainter, rect: QRect, view: ServerView) -> None:
         is_bad = view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN)

@@ -1,0 +1,224 @@
+"""Small cards in the lower right corner of a window, over everything: something wants to be looked at."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout, QWidget
+
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_WIDTH = 352
+_MOST = 3
+_SHOWN_MS = 10_000
+_HELD_MS = 2_000  # how often is looked whether the person has left it
+_SHADOW = 5
+_RADIUS = 7
+
+
+class Toasts(QWidget):
+    """A stack of them, the newest below. More than three wait for a place, and are counted.
+
+    It never takes the keyboard: who types goes on typing. One that nobody does anything about goes away after
+    a while, but not while somebody points at the stack or has gone to its buttons with the Tab key.
+
+    Signals:
+        taken: The person pressed the first button of one; carries its key.
+        all_requested: The person wants to see those, too, that have no place here.
+    """
+
+    taken = Signal(int)
+    all_requested = Signal()
+
+    def __init__(self, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._theme = theme
+        self._window = window
+        self._toasts: dict[int, Toast] = {}
+        self.more_action = QAction("More", self)
+        self.more_action.triggered.connect(self.all_requested)
+        self._more = _Ground(theme)
+        more = QHBoxLayout(self._more)
+        more.setContentsMargins(SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW)
+        more.addWidget(_button(self.more_action, "quiet"))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self._more)
+        self.setFixedWidth(_WIDTH)
+        self.hide()
+        window.installEventFilter(self)
+
+    @property
+    def shown(self) -> tuple[Toast, ...]:
+        """Those that have a place, the oldest first."""
+        return tuple(self._toasts.values())[:_MOST]
+
+    @property
+    def is_held(self) -> bool:
+        """Is somebody about to use one?"""
+        focused = QApplication.focusWidget()
+        return self.underMouse() or (focused is not None and self.isAncestorOf(focused))
+
+    def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
+        """Show one, or how it stands now. `note` stands beside the title, `about` below the words.
+
+        `act` are the words of its first button.
+        """
+        toast = self._toasts.get(key)
+        if toast is None:
+            toast = self._toasts[key] = Toast(self._theme, key, act)
+            toast.act_action.triggered.connect(partial(self._on_taken, key))
+            toast.later_action.triggered.connect(partial(self.take_back, key))
+            toast.timer.timeout.connect(partial(self._on_time_up, toast))
+            self._column.insertWidget(self._column.count() - 1, toast)
+        toast.say(title, words, about, note)
+        self._arrange()
+
+    def take_back(self, key: int) -> None:
+        """It needs no looking at any more."""
+        toast = self._toasts.pop(key, None)
+        if toast is not None:
+            toast.timer.stop()
+            self._column.removeWidget(toast)
+            toast.hide()
+            toast.deleteLater()
+            self._arrange()
+
+    def take_all_back(self) -> None:
+        for key in tuple(self._toasts):
+            self.take_back(key)
+
+    # --------------------------------------------------------------
+
+    def _on_taken(self, key: int) -> None:
+        self.take_back(key)
+        self.taken.emit(key)
+
+    def _on_time_up(self, toast: Toast) -> None:
+        if self.is_held:
+            toast.timer.start(_HELD_MS)
+        else:
+            self.take_back(toast.key)
+
+    def _arrange(self) -> None:
+        shown = self.shown
+        for toast in self._toasts.values():
+            toast.setVisible(toast in shown)
+        for toast in shown:
+            toast.begin()
+        hidden = len(self._toasts) - len(shown)
+        self.more_action.setText(f"{hidden:,} more")
+        self._more.setVisible(bool(hidden))
+        self.setVisible(bool(shown))
+        if shown:
+            self._place()
+            self.raise_()
+
+    def _place(self) -> None:
+        """In the corner, above the status bar."""
+        self._column.activate()
+        self.resize(_WIDTH, self._column.sizeHint().height())
+        bar = self._window.findChild(QStatusBar)
+        below = bar.height() if bar is not None and bar.isVisible() else 0
+        room = self._window.rect()
+        left = max(room.width() - self.width() - SPACE_3, 0)
+        self.move(left, max(room.height() - below - self.height() - SPACE_3, 0))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Resize and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+
+class _Ground(QWidget):
+    """A sheet that floats: its colour, an edge, a shadow that is painted."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        sheet = QRectF(self.rect()).adjusted(_SHADOW, _SHADOW, -_SHADOW, -_SHADOW)
+        for step in range(_SHADOW, 0, -1):
+            painter.setBrush(QColor(0, 0, 0, 9))
+            grown = sheet.adjusted(-step, -step + 1, step, step)
+            painter.drawRoundedRect(grown, _RADIUS + step, _RADIUS + step)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(sheet.adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
+
+
+class Toast(_Ground):
+    """One of them."""
+
+    def __init__(self, theme: Theme, key: int, act: str) -> None:
+        super().__init__(theme)
+        self.key = key
+        self.timer = QTimer(self, singleShot=True)
+        self._title = Heading(theme)
+        self._note = Muted(theme)
+        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
+        self._about = Muted(theme)
+        self.act_action = QAction(act, self)
+        self.later_action = QAction("Later", self)
+        self.later_action.setToolTip("Put it away; it stays in the Inbox")
+        self._lay_out()
+
+    def say(self, title: str, words: str, about: str, note: str) -> None:
+        self._title.setText(title)
+        self._note.setText(note)
+        self._words.setText(words)
+        self._about.setText(about)
+        self._about.setVisible(bool(about))
+        self.setAccessibleName(". ".join(word for word in (title, words, about) if word))
+
+    def begin(self) -> None:
+        """It has a place now, and its time runs."""
+        if not self.timer.isActive():
+            self.timer.start(_SHOWN_MS)
+            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("wait"))
+        height = self.height() - 2 * (_SHADOW + _RADIUS)
+        painter.drawRoundedRect(QRectF(_SHADOW + 1, _SHADOW + _RADIUS, 3, height), 1.5, 1.5)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(SPACE_2)
+        first.addWidget(self._title, 1)
+        first.addWidget(self._note)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(0, SPACE_1, 0, 0)
+        buttons.setSpacing(SPACE_1)
+        buttons.addWidget(_button(self.act_action, "plain"))
+        buttons.addWidget(_button(self.later_action, "quiet"))
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4 + _SHADOW, SPACE_2 + _SHADOW, SPACE_3 + _SHADOW, SPACE_2 + _SHADOW)
+        column.setSpacing(2)
+        column.addLayout(first)
+        column.addWidget(self._words)
+        column.addWidget(self._about)
+        column.addLayout(buttons)
+
+
+def _button(action: QAction, kind: ButtonKind) -> ActionButton:
+    """One that a click does not give the keyboard to."""
+    button = ActionButton(action, kind)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAutoDefault(False)
+    return button
