@@ -4,21 +4,21 @@ kept. A lost connection only interrupts that."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost, LensError, NotOffered, RpcError, UserError
 from inspector.engine.outcomes import conclude_task, failed
+from inspector.engine.taskquestions import TaskQuestions
 from inspector.engine.taskviews import Origin, Standing, TaskView
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
 from inspector.protocol.tasks import Task, TaskStatus, TaskWatch
-from inspector.protocol.types import InputRequest
 from inspector.session.taskcalls import TaskCalls
-from inspector.session.waiting import OnProgress
+from inspector.session.waiting import HumanTime, OnProgress
 from inspector.transport.tasks import TaskScope
 
 _MOST_FAILURES = 5  # in a row, before a task is not asked after any more
@@ -67,8 +67,10 @@ class FollowedTask:
         self._created_ns = _creation(task, beginning.origin, clock)
         self._following: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[None] | None = None
-        self._asking: dict[asyncio.Task[None], frozenset[str]] = {}
-        self._unanswered: set[str] = set()
+        self._human = HumanTime()
+        self._questions = TaskQuestions(
+            self._watch, calls, scope, self._human, beginning.row, self._changed, self._on_refused
+        )
         self._waiters: list[asyncio.Future[CallOutcome]] = []
         self._woken = asyncio.Event()
         self._wants_poll = False
@@ -105,7 +107,7 @@ class FollowedTask:
             progress=progress.progress if progress else None,
             total=progress.total if progress else None,
             progress_message=progress.message if progress else "",
-            open_questions=sum(map(len, self._asking.values())),
+            open_questions=self._questions.open_count,
             wants_cancel=self._wants_cancel,
             is_fetching=self._fetching is not None,
             note=self._note,
@@ -122,9 +124,9 @@ class FollowedTask:
         news = self._watch.receive(task)
         for problem in news.problems:
             self.add_problem(problem)
-        self._withdraw(task)
+        self._questions.withdraw(task)
         if news.asked:
-            self._ask(news.asked)
+            self._questions.ask(news.asked)
         if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
             self._fetch()  # the server asks while that waits
         if is_news and self.beginning.on_news is not None and task.id == self.task.id:
@@ -151,9 +153,8 @@ class FollowedTask:
 
         A question that was refused, or whose answer got lost, is asked again then.
         """
-        if now and self._unanswered:
-            self._watch.forget(self._unanswered)
-            self._unanswered = set()
+        if now:
+            self._questions.ask_again()
         self._wants_poll = self._wants_poll or now
         self._woken.set()
         if self._following is None:
@@ -221,7 +222,7 @@ class FollowedTask:
                     return
             else:
                 failures = 0
-                self._note = self._note if self._unanswered else ""
+                self._note = self._note if self._questions.are_refused else ""
                 self.receive(task)
         await self._conclude()
 
@@ -276,8 +277,7 @@ class FollowedTask:
 
     async def _conclude(self) -> None:
         """It came to its end."""
-        for asking in tuple(self._asking):
-            asking.cancel()
+        self._questions.withdraw(self.task)
         if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
             self._fetch()
             if self._fetching is not None:
@@ -299,7 +299,7 @@ class FollowedTask:
         task = self.task
         try:
             outcome = await conclude_task(
-                self._calls.outcome(task), task.id, self.beginning.request_id, self.beginning.row
+                self._calls.outcome(task, self._human), task.id, self.beginning.request_id, self.beginning.row
             )
         except LensError as exc:
             self._fetching = None
@@ -324,45 +324,12 @@ class FollowedTask:
         self._changed()
 
     def _end_with(self, outcome: CallOutcome) -> None:
-        self.outcome = replace(outcome, elapsed_ns=self._elapsed())
+        self.outcome = replace(outcome, elapsed_ns=self._elapsed(), waited_ns=self._human.ns)
         self._let_go(self.outcome)
         self._changed()
 
-    # -------------------------------------------------------------- what it asks
-
-    def _ask(self, asked: Mapping[str, InputRequest]) -> None:
-        asking = self._scope.spawn(f"answer task {self.task.id}", self._answer(asked))
-        self._asking[asking] = frozenset(asked)
-
-    def _withdraw(self, task: Task) -> None:
-        """What the server no longer asks need not be answered."""
-        open_keys = _open_keys(task)
-        for asking, keys in tuple(self._asking.items()):
-            if not keys & open_keys:
-                asking.cancel()
-
-    async def _answer(self, asked: Mapping[str, InputRequest]) -> None:
-        this = asyncio.current_task()
-        try:
-            responses = await self._calls.answers_to(self.task.id, asked)
-        except LensError as exc:
-            self._on_unanswered(exc, asked)
-            return
-        finally:
-            if this is not None:
-                self._asking.pop(this, None)
-            self._changed()
-        try:
-            await self._calls.update(self.task.id, responses)
-        except LensError as exc:
-            self._on_unanswered(exc, asked)
-
-    def _on_unanswered(self, error: LensError, asked: Mapping[str, InputRequest]) -> None:
+    def _on_refused(self, error: LensError) -> None:
         """The task stays as it is, and waits. The person may poll to be asked again, or cancel it."""
-        if type(error) is ConnectionLost:
-            self._watch.forget(asked)  # asked again when the connection is
-            return
-        self._unanswered.update(asked)
         self._note = _words(error)
         self._give_up(error)
         self._changed()
@@ -372,9 +339,9 @@ class FollowedTask:
     def _stop(self, standing: Standing, note: str) -> None:
         self.standing, self._note = standing, note
         self._next_poll_ns, self._is_polling = None, False
-        work = (self._following, self._fetching, *self._asking)
+        work = (self._following, self._fetching)
         self._following = self._fetching = None
-        self._watch.forget(key for keys in self._asking.values() for key in keys)
+        self._questions.stop()
         current = asyncio.current_task()
         for one in work:
             if one is not None and one is not current:
@@ -396,13 +363,6 @@ class FollowedTask:
 
     def _changed(self) -> None:
         self._on_change(self)
-
-
-def _open_keys(task: Task) -> set[str]:
-    try:
-        return set(task.input_requests())
-    except ValueError:
-        return set()
 
 
 def _creation(task: Task, origin: Origin, clock: Clock) -> int:

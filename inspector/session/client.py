@@ -182,8 +182,10 @@ class Client:
         rounds = Rounds(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, inquiry)
 
-    async def _answer_task(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
-        return await Inquiry(self._session.conversation, task_id=id).ask(asked)
+    async def _answer_task(
+        self, id: str, asked: Mapping[str, InputRequest], human: HumanTime | None, row: int | None
+    ) -> Mapping[str, JSONObject]:
+        return await Inquiry(self._session.conversation, human, task_id=id, operation=row).ask(asked)
 
     def _with_task(self, done: Concluded) -> Concluded:
         if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:

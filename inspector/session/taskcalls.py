@@ -16,9 +16,13 @@ from inspector.protocol.types import InputRequest, Listing
 from inspector.session.answers import result_of, task_error, task_of
 from inspector.session.lists import list_all
 from inspector.session.session import Session
+from inspector.session.waiting import HumanTime
 
-# Answers what the task of this id asks. Raises RequestCancelled when one of the answers was refused.
-AnswerTask: TypeAlias = Callable[[str, Mapping[str, InputRequest]], Awaitable[Mapping[str, JSONObject]]]
+# Answers what the task of this id asks. The time that takes is counted; the row is that of the call.
+# Raises RequestCancelled when one of the answers was refused.
+AnswerTask: TypeAlias = Callable[
+    [str, Mapping[str, InputRequest], HumanTime | None, int | None], Awaitable[Mapping[str, JSONObject]]
+]
 
 
 class TaskCalls:
@@ -61,7 +65,7 @@ class TaskCalls:
         design = tasks_of(agreement.revision) if agreement is not None else None
         return design is not None and design.outcome("") is not None
 
-    async def outcome(self, task: Task) -> JSONObject:
+    async def outcome(self, task: Task, human: HumanTime | None = None) -> JSONObject:
         """What the call would have given, fetched where it is not inside the task. That may wait: the server
         asks its questions meanwhile, and the person may take their time.
 
@@ -71,20 +75,28 @@ class TaskCalls:
             raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
         call = self.design_for("tasks/get").outcome(task.id)
         if call is not None:
-            return await self._run(call, timeout=None if task.status.is_terminal else math.inf)
+            return await self._run(call, None if task.status.is_terminal else math.inf, human)
         if task.status is TaskStatus.FAILED:
             raise task_error(task)
         return task.result or {}
 
-    async def answers_to(self, id: str, asked: Mapping[str, InputRequest]) -> Mapping[str, JSONObject]:
+    async def answers_to(
+        self,
+        id: str,
+        asked: Mapping[str, InputRequest],
+        human: HumanTime | None = None,
+        row: int | None = None,
+    ) -> Mapping[str, JSONObject]:
         """What is to be answered to the questions of a task, by the rules for what a call's own result asks.
+
+        `row` is that of the call that became the task; `human` is told how long the answers took.
 
         Raises RemoteProtocolError for what we did not declare, RequestCancelled when one was refused.
         """
         faults = (fault_of(request, self._capabilities()) for request in asked.values())
         if fault := next(filter(None, faults), ""):
             raise RemoteProtocolError(f"the task cannot go on: {fault}")
-        return await self._answer(id, asked)
+        return await self._answer(id, asked, human, row)
 
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
         """Hand the answers over."""
@@ -139,7 +151,11 @@ class TaskCalls:
             raise ConnectionLost("The server is not connected.", "Connect first.")
         return agreement
 
-    async def _run(self, call: Call, timeout: float | None = None) -> JSONObject:
+    async def _run(
+        self, call: Call, timeout: float | None = None, human: HumanTime | None = None
+    ) -> JSONObject:
         method, params = call
-        exchange = await self._session.request(method, params, timeout=timeout, capabilities=self.declared())
+        exchange = await self._session.request(
+            method, params, timeout=timeout, capabilities=self.declared(), human=human
+        )
         return result_of(exchange.answer)

@@ -171,6 +171,8 @@ def tone_of(view: TaskView) -> Tone:
 
 
 def status_words(view: TaskView) -> str:
+    if view.standing is Standing.UNKNOWN:
+        return "unknown"
     status = view.task.status.value.replace("_", " ")
     if view.wants_cancel and not view.is_terminal:
         return f"{status}, cancel asked for"

@@ -502,3 +502,42 @@ async def test_a_failed_task_gives_the_error_inside_it(
         await desk.poll("failed", error=error, statusMessage="as the status says")
         outcome = await calling
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, summary)
+
+
+# ------------------------------------------------------------------ human time
+
+
+@BOTH
+async def test_the_time_that_a_person_takes_is_counted_apart(
+    monkeypatch: pytest.MonkeyPatch, revision: Revision
+) -> None:
+    answered = asyncio.Event()
+
+    async def think(params: JSONObject) -> JSONObject:
+        await answered.wait()
+        return ACCEPT
+
+    async with task_desk(revision, monkeypatch, {"elicitation/create": think}) as desk:
+        calling = await desk.run(pollInterval=60_000, pollIntervalMs=60_000)
+        await desk.advance(60.1)
+        more: JSONObject = {"inputRequests": {"k": ASK}} if revision is R5 else {}
+        await desk.reply(**state("input_required", pollInterval=60_000, pollIntervalMs=60_000, **more))
+        waiting: JSONObject = {}
+        if revision is R4:
+            waiting = await desk.next()
+            related: JSONObject = {"io.modelcontextprotocol/related-task": {"taskId": "t"}}
+            question: JSONObject = {"message": "ok?", "requestedSchema": {"type": "object"}, "_meta": related}
+            desk.wire.say(id="q", method="elicitation/create", params=question)
+        await desk.advance(30)
+        answered.set()
+        await desk.settle()
+        if revision is R4:
+            assert (await desk.next())["result"] == ACCEPT
+            desk.wire.say(id=waiting["id"], result=OUTCOME)
+        else:
+            assert (await desk.reply())["method"] == "tasks/update"
+            await desk.book.poll("srv", "t")
+            await desk.reply(**state("completed", result=OUTCOME))
+        outcome = await calling
+    assert outcome.waited_ns == pytest.approx(30e9)
+    assert outcome.elapsed_ns == pytest.approx(90.1e9)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from inspector.base.plaintext import one_line
 from inspector.base.units import duration
 from inspector.engine.taskviews import Origin, Standing, TaskView
-from inspector.engine.views import CallOutcome
 from inspector.protocol.tasks import TaskStatus
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.resultview import ResultView
@@ -38,7 +37,7 @@ class TaskDetail(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._view: TaskView | None = None
-        self._outcome: CallOutcome | None = None
+        self._shown: tuple[object, ...] = ()
         self.fetches_result = False  # has the revision a request for that?
         self.is_connected = False
         self.may_cancel = False
@@ -103,7 +102,6 @@ class TaskDetail(QWidget):
 
     def show_view(self, view: TaskView) -> None:
         """Another task, or the same one as it stands now."""
-        is_other = self._view is None or self._view.id != view.id
         self._view = view
         self._title.setText(one_line(view.tool) or "Task")
         self.badge.set_text(status_words(view), tone_of(view))
@@ -112,7 +110,7 @@ class TaskDetail(QWidget):
         self._show_problems(view)
         self._set_actions(view)
         self.tick()
-        if is_other or view.outcome is not self._outcome:
+        if (view.id, view.outcome, view.standing is Standing.UNKNOWN, view.is_terminal) != self._shown:
             self._show_outcome(view)
 
     def tick(self) -> None:
@@ -160,21 +158,25 @@ class TaskDetail(QWidget):
         has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
         may_fetch = self.is_connected and not has_result and not view.is_fetching
         self.fetch.setEnabled(self.fetches_result and may_fetch and view.standing in _FETCHABLE)
-        self.cancel.setEnabled(self.is_connected and is_open and self.may_cancel)
+        is_known = view.standing is not Standing.UNKNOWN
+        self.cancel.setEnabled(self.is_connected and is_open and is_known and self.may_cancel)
         self.show_call.setEnabled(view.row is not None)
         self._call_button.setVisible(view.origin is Origin.CALLED)
 
     def _show_outcome(self, view: TaskView) -> None:
-        self._outcome = view.outcome
+        self._shown = (view.id, view.outcome, view.standing is Standing.UNKNOWN, view.is_terminal)
         if view.outcome is not None:
             self._bridge.start(f"show task {view.id}", self.result.show_outcome(view.outcome), self)
             return
         self.result.show_nothing()
-        if view.is_terminal:
+        if view.standing is Standing.UNKNOWN:
+            sentence = "The server no longer knows the task: there will be none."
+        elif view.is_terminal:
             sentence = "It was not fetched." if self.fetches_result else "The server gave none."
         else:
             sentence = "It is shown here when the task has ended."
-        self.result.message.show_empty("tasks", "No outcome yet", sentence)
+        title = "No outcome yet" if view.standing is not Standing.UNKNOWN else "No outcome"
+        self.result.message.show_empty("tasks", title, sentence)
 
     def _on_show_call(self) -> None:
         if self._view is not None and self._view.row is not None:

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from inspector.engine.taskbook import TaskBook
 
 _WIDTHS = {
-    Column.STATUS: 130,
-    Column.TOOL: 150,
-    Column.ID: 190,
-    Column.AGE: 90,
-    Column.LEFT: 100,
-    Column.POLL: 90,
+    Column.STATUS: 120,
+    Column.TOOL: 120,
+    Column.ID: 150,
+    Column.AGE: 88,
+    Column.LEFT: 96,
+    Column.POLL: 84,
 }
 _TICK_MS = 1_000
 _SHAPES = {
