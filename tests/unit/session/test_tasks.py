@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-
 import pytest
 
-from inspector.base.errors import NotOffered, RemoteProtocolError, RequestCancelled, RequestTimedOut, RpcError
+from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedOut
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.protocol.revisions import R4, R5, Revision
-from inspector.protocol.tasks import Task, TaskStatus
-from inspector.session.route import Answerer
+from inspector.protocol.revisions import R4, R5
+from inspector.protocol.tasks import TaskStatus
 from tests.helpers.fakes import LoopTime
-from tests.unit.session.erastage import TASKS, EraStage, answering, connected, meta_of, params_of, settle
+from tests.unit.session.erastage import TASKS, answering, connected, meta_of, params_of
 
 CORE: JSONObject = {
     "tools": {},
