@@ -21,7 +21,7 @@ AT_ONCE = 50
 _LONGEST_TEXT = 4_000
 _LARGEST_PICTURE = 1024 * 1024
 _PICTURE_HEIGHT = 180
-_TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound"}
+_TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound", "system": "wait"}
 _MONO = (ContentKind.JSON, ContentKind.TABLE, ContentKind.UNKNOWN, ContentKind.LINK)
 
 
@@ -93,9 +93,12 @@ class MessageCard(QWidget):
     open_requested = Signal(object)
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, message: Message) -> None:
+    def __init__(
+        self, theme: Theme, message: Message, longest: int = _LONGEST_TEXT, *, side: int = SPACE_3
+    ) -> None:
         super().__init__()
         self._theme = theme
+        self._longest = longest  # how much of a text is shown here
         self._content = message.content
         self._open_action = QAction("Open", self)
         self._open_action.triggered.connect(self._on_open)
@@ -105,7 +108,7 @@ class MessageCard(QWidget):
         head.addWidget(Badge(theme, role, _TONES.get(role, "warn")))
         head.addWidget(Muted(theme, message.about or _facts(message.content)), 1)
         column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
+        column.setContentsMargins(side, SPACE_2, side, SPACE_3)
         column.setSpacing(SPACE_1)
         column.addLayout(head)
         body, is_whole = self._make_body()
@@ -131,9 +134,9 @@ class MessageCard(QWidget):
                 return None, False
             case ContentKind.LINK:
                 return PlainLabel(self._theme, content.uri, mono=True, wrap=True, selectable=True), False
-        text = content.data[: 4 * _LONGEST_TEXT].decode(errors="replace")
-        is_whole = len(text) <= _LONGEST_TEXT and content.kind is ContentKind.TEXT
-        shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+        text = content.data[: 4 * (self._longest + 1)].decode(errors="replace")
+        is_whole = len(text) <= self._longest and content.kind is ContentKind.TEXT
+        shown = text if len(text) <= self._longest else f"{text[: self._longest]}…"
         mono = content.kind in _MONO
         return PlainLabel(self._theme, shown, wrap=True, selectable=True, mono=mono), is_whole
 

@@ -13,7 +13,7 @@ from inspector.config.variables import Variables
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
-from inspector.qt.panels.tools.validating import Validating
+from inspector.qt.forms.validating import Validating
 from inspector.qt.panels.tools.variablesline import resolver
 from inspector.qt.theme import Theme
 from inspector.schema.values import FormError

@@ -1,0 +1,185 @@
+"""The parts of a model's answer, each with its editor: text, a picture or a sound, a use of a tool, JSON."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.base.plaintext import one_line
+from inspector.engine.contents import ContentKind, Message, block_content
+from inspector.protocol.blocks import TOOL_USE, kind_of
+from inspector.protocol.members import object_of, text_of
+from inspector.protocol.types import Tool
+from inspector.qt.forms.argumentseditor import ArgumentsEditor
+from inspector.qt.forms.jsontextview import JsonTextView
+from inspector.qt.forms.look import Look
+from inspector.qt.forms.textbox import TextBox
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.messages import MessageCard
+from inspector.schema.values import FormError
+
+_JSON_HEIGHT = 140
+
+
+class BlockRow(QWidget):
+    """One block of content. Members that it has no editor for are kept.
+
+    Signals:
+        changed: The person changed it.
+        removal_requested: It is to go.
+    """
+
+    changed = Signal()
+    removal_requested = Signal()
+
+    def __init__(self, theme: Theme, words: str) -> None:
+        super().__init__()
+        self._theme = theme
+        remove = QAction(f"Remove: {words}", self)
+        theme.dress(remove, "trash", "muted")
+        remove.triggered.connect(self.removal_requested)
+        self.head = QHBoxLayout()
+        self.head.setSpacing(SPACE_2)
+        self.head.addWidget(Muted(theme, words))
+        self.head.addStretch(1)
+        self.head.addWidget(icon_button(remove))
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE_1)
+        self.column.addLayout(self.head)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        """As it would be sent. Raises FormError for what cannot be; `anyway` also sends what does not fit."""
+        raise NotImplementedError
+
+    def set_focus(self) -> None:
+        self.setFocus()
+
+
+class TextRow(BlockRow):
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, "Text")
+        self._source = block
+        self.box = TextBox(theme.ui_font())
+        self.box.setAccessibleName("Text of the answer")
+        self.box.setPlaceholderText("What the model says")
+        self._is_exact = self.box.set_text(text_of(block, "text"))
+        self.column.addWidget(self.box)
+        self.box.textChanged.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return {**self._source, "type": "text", "text": self.box.text()}
+
+    def set_focus(self) -> None:
+        self.box.setFocus()
+
+
+class FileRow(BlockRow):
+    """A picture or a sound: shown, and replaced only as a whole."""
+
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
+        self._source = block
+        self.column.addWidget(MessageCard(theme, Message("assistant", block_content(block)), side=0))
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return self._source
+
+
+class ToolUseRow(BlockRow):
+    """A tool by its name, an id, and the arguments in the form that the tool's schema describes."""
+
+    def __init__(self, theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> None:
+        super().__init__(theme, "Use of a tool")
+        self._source = block
+        self._tools = {tool.name: tool for tool in tools}
+        self.name = QComboBox()
+        self.name.setEditable(True)
+        self.name.setAccessibleName("Tool")
+        self.name.addItems(list(self._tools))
+        self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
+        self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
+        self.id.setAccessibleName("Id of the use")
+        self.editor = ArgumentsEditor(theme, submit_keys=False, fits=True)
+        self._show_schema()
+        self.editor.set_arguments(object_of(block, "input") or {})
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        for label, widget, stretch in (("Tool", self.name, 2), ("Id", self.id, 1)):
+            row.addWidget(Muted(theme, label))
+            row.addWidget(widget, stretch)
+        self.column.addLayout(row)
+        self.column.addWidget(self.editor)
+        self.name.currentTextChanged.connect(self._on_name_changed)
+        self.id.textEdited.connect(self.changed)
+        self.editor.value_changed.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        input = self.editor.arguments(anyway=True)
+        return {
+            **self._source,
+            "type": TOOL_USE,
+            "id": self.id.text(),
+            "name": self.name.currentText(),
+            "input": input,
+        }
+
+    def set_focus(self) -> None:
+        self.name.setFocus()
+
+    def _on_name_changed(self, name: str) -> None:
+        try:
+            written = self.editor.arguments(anyway=True)
+        except FormError:
+            written = {}
+        self._show_schema()
+        self.editor.set_arguments(written)
+        self.changed.emit()
+
+    def _show_schema(self) -> None:
+        tool = self._tools.get(self.name.currentText())
+        self.editor.set_schema(tool.input_schema if tool is not None else {"type": "object"})
+
+
+class JsonRow(BlockRow):
+    """Any other block, as it is written."""
+
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, f"JSON: {one_line(kind_of(block))}" if kind_of(block) else "JSON")
+        self.view = JsonTextView(Look.of(theme))
+        self.view.box.setAccessibleName("Block of the answer as JSON")
+        self.view.box.setMinimumHeight(_JSON_HEIGHT)
+        self.view.set_value(block)
+        self.column.addWidget(self.view)
+        self.view.text_changed.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return self.view.read_object()
+
+    def set_focus(self) -> None:
+        self.view.box.setFocus()
+
+
+def row_for(theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> BlockRow:
+    """The editor that fits a block, and gives it back as it was."""
+    kind = kind_of(block)
+    if kind == "text" and isinstance(block.get("text"), str):
+        row = TextRow(theme, block)
+        return row if row.block() == block else JsonRow(theme, block)
+    if kind in ("image", "audio") and block_content(block).kind is not ContentKind.UNKNOWN:
+        return FileRow(theme, block)
+    if kind == TOOL_USE and isinstance(block.get("input"), dict):
+        return ToolUseRow(theme, block, tools)
+    return JsonRow(theme, block)
+
+
+def file_block(kind: str, data: bytes, mime_type: str) -> JSONObject:
+    return {"type": kind, "data": base64.b64encode(data).decode(), "mimeType": mime_type}

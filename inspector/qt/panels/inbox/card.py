@@ -1,0 +1,286 @@
+"""One card: everything that a server asks at one moment, and the way to answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.engine.cards import Card, Question, Reply
+from inspector.engine.contents import Content
+from inspector.protocol.asking import FormAsked, RootsAsked, SamplingAsked, UrlAsked, read_question
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.inboxwords import for_person, kind_words
+from inspector.qt.opener import Opener
+from inspector.qt.panels.inbox.cardfooter import CardFooter
+from inspector.qt.panels.inbox.cardhead import CardHead
+from inspector.qt.panels.inbox.formsection import FormSection
+from inspector.qt.panels.inbox.rounds import EarlierRounds
+from inspector.qt.panels.inbox.samplingsection import SamplingSection
+from inspector.qt.panels.inbox.section import Section, UnreadSection
+from inspector.qt.panels.inbox.urlsection import UrlSection
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.contentview import ContentView
+from inspector.qt.widgets.rawedit import is_submit
+
+if TYPE_CHECKING:
+    from inspector.engine.inbox import Inbox
+
+
+class CardView(QWidget):
+    """What is typed stays in it for as long as it lives, also after the card has ended.
+
+    With one question its buttons answer at once. With several, each gets its answer, which is kept with the
+    card; the last one is held here until the person sends them all.
+
+    Signals:
+        operation_requested: The call that waits is to be shown; carries the server and the row.
+        uri_requested: A resource is to be read; carries the server and the URI.
+        answered: The person has sent the last answer that was missing.
+    """
+
+    operation_requested = Signal(str, int)
+    uri_requested = Signal(str, str)
+    answered = Signal()
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, opener: Opener, card: Card, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme, self._opener = bridge, theme, opener
+        self._card = card
+        self._was_open = card.is_open
+        self._held: tuple[str, Reply] | None = None
+        self.head = CardHead(theme)
+        self.rounds = EarlierRounds(theme, card)
+        self.sections = {each.key: self._make_section(each) for each in card.questions}
+        self.footer = CardFooter(theme)
+        self._pages = QStackedWidget()
+        self._scroll = QScrollArea()
+        self._back_action = QAction("Back to the card", self)
+        self._lay_out()
+        self._connect()
+        self.show_card(card)
+
+    @property
+    def card(self) -> Card:
+        return self._card
+
+    @property
+    def is_single(self) -> bool:
+        """Is there one question at most that a person has to answer?"""
+        return len(for_person(self._card)) < 2
+
+    def show_card(self, card: Card) -> None:
+        """How it stands now."""
+        self._card = card
+        self._settle()
+        self.head.show_card(card)
+        for question in card.questions:
+            held = self._held[1] if self._held is not None and self._held[0] == question.key else None
+            self.sections[question.key].show_question(card, question, held)
+        waits = card.is_open and not card.awaits_page
+        missing = [self._name(each) for each in self._missing()]
+        self.footer.show_answers(waits and not self.is_single, missing)
+        self.footer.show_page(card.is_open and card.awaits_page)
+        self.footer.show_not_sent(self._was_open and not card.is_open and bool(card.unanswered))
+
+    def tick(self) -> None:
+        """Time has passed."""
+        self.head.tick()
+
+    # -------------------------------------------------------------- answering
+
+    def submit(self) -> None:
+        """What Ctrl+Return does: send all, or answer the question that has the keyboard."""
+        if self.footer.send_action.isEnabled():
+            self.send()
+            return
+        focused = QApplication.focusWidget()
+        for section in self.sections.values():
+            has_keys = focused is not None and section.isAncestorOf(focused)
+            if section.is_asked and (self.is_single or has_keys):
+                section.submit()
+
+    def send(self) -> None:
+        """Send all answers: the one that is held goes to the others."""
+        if self._held is not None:
+            self._reply(*self._held, is_last=True)
+
+    def _on_decided(self, key: str, reply: Reply) -> None:
+        others = [each for each in self._card.unanswered if each.key != key]
+        # Inside of a result there is no room for an error: one refusal ends the call.
+        decides_all = reply.is_error and self._card.round > 0
+        if self.is_single or others or decides_all:
+            self._reply(key, reply, is_last=decides_all or not others)
+        else:
+            self._held = (key, reply)
+            self.show_card(self._card)
+
+    def _on_retracted(self, key: str) -> None:
+        if self._held is not None and self._held[0] == key:
+            self._held = None
+            self.show_card(self._card)
+        else:
+            self._tell(lambda inbox: inbox.retract(self._card.id, key))
+
+    def _settle(self) -> None:
+        """An answer is held only while it is the last one: else it is kept with the card, like the others."""
+        if self._held is None:
+            return
+        key, reply = self._held
+        if not self._card.is_open:
+            self._held = None
+        elif any(each.key != key for each in self._card.unanswered):
+            self._held = None
+            self._reply(key, reply)
+
+    def _missing(self) -> list[Question]:
+        held = self._held[0] if self._held is not None else None
+        return [each for each in self._card.unanswered if each.key != held]
+
+    def _number(self, question: Question) -> int:
+        """Of those that a person has to answer; 0 for another."""
+        keys = [each.key for each in for_person(self._card)]
+        return keys.index(question.key) + 1 if question.key in keys else 0
+
+    def _name(self, question: Question) -> str:
+        return f"{self._number(question)} ({kind_words(question)})"
+
+    def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
+        self._tell(lambda inbox: inbox.reply(self._card.id, key, reply), is_last=is_last)
+
+    def _tell(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
+        self._bridge.start("answer a card", self._telling(act, is_last), self)
+
+    async def _telling(self, act: Callable[[Inbox], None], is_last: bool) -> None:
+        try:
+            await self._bridge.ask_inbox(act)
+        except UserError as exc:
+            self.footer.alert.say("sending", exc.summary, exc.next_step)
+            return
+        self.footer.alert.close_about("sending")
+        if is_last:
+            self.answered.emit()
+
+    def _open_again(self) -> None:
+        for section in self.sections.values():
+            if isinstance(section, UrlSection):
+                section.open_again()
+
+    # -------------------------------------------------------------- content by itself
+
+    @cached_property
+    def content(self) -> ContentView:
+        """One content by itself: a picture, or a long text. Made when it is first looked at."""
+        view = ContentView(self._theme)
+        view.uri_requested.connect(self._on_uri_requested)
+        return view
+
+    @cached_property
+    def _content_page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.content, 1)
+        self._pages.addWidget(page)
+        return page
+
+    def _show_content(self, content: Content) -> None:
+        self._pages.setCurrentWidget(self._content_page)
+        self.content.show_content(content)
+        self.content.setFocus()
+
+    def _on_uri_requested(self, uri: str) -> None:
+        self.uri_requested.emit(self._card.server, uri)
+
+    def _on_call_requested(self) -> None:
+        row = self._card.operation if self._card.operation is not None else self._card.row
+        if row is not None:
+            self.operation_requested.emit(self._card.server, row)
+
+    # -------------------------------------------------------------- keys
+
+    def event(self, event: QEvent) -> bool:
+        # The window has another command on these keys: here they are for sending.
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_submit(event):
+            self.submit()
+        else:
+            super().keyPressEvent(event)
+
+    # --------------------------------------------------------------
+
+    def _make_section(self, question: Question) -> Section:
+        card, theme = self._card, self._theme
+        try:
+            asked = read_question(question.method, question.params, card.revision)
+        except ValueError:
+            return UnreadSection(theme, card, question)
+        match asked:
+            case FormAsked():
+                return FormSection(self._bridge, theme, card, question, asked)
+            case UrlAsked():
+                return UrlSection(self._opener, theme, card, question, asked)
+            case SamplingAsked():
+                return SamplingSection(self._bridge, theme, card, question, asked)
+            case RootsAsked():
+                return UnreadSection(theme, card, question)
+
+    def _connect(self) -> None:
+        self.head.call_requested.connect(self._on_call_requested)
+        self._back_action.triggered.connect(lambda: self._pages.setCurrentWidget(self._scroll))
+        self.rounds.content_requested.connect(self._show_content)
+        self.rounds.uri_requested.connect(self._on_uri_requested)
+        for key, section in self.sections.items():
+            section.content_requested.connect(self._show_content)
+            section.uri_requested.connect(self._on_uri_requested)
+            section.decided.connect(partial(self._on_decided, key))
+            section.retracted.connect(partial(self._on_retracted, key))
+        footer, id = self.footer, self._card.id
+        footer.send_requested.connect(self.send)
+        footer.done_requested.connect(lambda: self._tell(lambda inbox: inbox.page_done(id)))
+        footer.dismiss_requested.connect(lambda: self._tell(lambda inbox: inbox.dismiss(id)))
+        footer.again_requested.connect(self._open_again)
+
+    def _lay_out(self) -> None:
+        body = QWidget()
+        inside = QVBoxLayout(body)
+        inside.setContentsMargins(0, SPACE_2, 0, SPACE_3)
+        inside.setSpacing(SPACE_2)
+        inside.addWidget(self.rounds)
+        asked = for_person(self._card)
+        for section in self.sections.values():
+            inside.addWidget(section)
+        inside.addStretch(1)
+        if len(self._card.questions) > 1:
+            for section in self.sections.values():
+                number = self._number(section.question)
+                section.show_heading(f"{number} of {len(asked)} · " if number else "")
+        if len(asked) == 1:
+            self.footer.take_bar(self.sections[asked[0].key])
+        self._scroll.setWidget(body)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setAccessibleName("Card")
+        self._pages.addWidget(self._scroll)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.head)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.footer)

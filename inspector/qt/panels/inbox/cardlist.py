@@ -1,0 +1,154 @@
+"""The list of cards: what is asked, by whom, for which call, and since when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.base.units import time_of_day
+from inspector.engine.cards import Card, CardEnd
+from inspector.qt.models.inbox import AgeRole, CardRole, InboxModel
+from inspector.qt.models.inboxwords import end_words, excerpt_of, state_words, waits_words, what_words
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.itemviews import dress_list
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QStyle
+
+_LINES = 3
+
+
+class CardList(QListView):
+    """Signals:
+    chosen: The person went to another card; carries the Card.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, model: InboxModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._is_holding = False
+        self.setModel(model)
+        dress_list(self, theme)
+        self.setUniformItemSizes(False)  # the heading between them is lower
+        self.setStyleSheet("")
+        self.setItemDelegate(_CardDelegate(theme, model.server is None, self))
+        self.setAccessibleName("Cards")
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+        theme.changed.connect(self.viewport().update)
+
+    def current(self) -> Card | None:
+        return self._model.card(self.currentIndex().row())
+
+    def put(self, card: Card) -> None:
+        """Show how a card stands now. The one that is chosen stays chosen wherever it goes."""
+        current = self.current()
+        self._is_holding = True
+        self._model.put(card)
+        if current is not None:
+            self._hold(current.id)
+        self._is_holding = False
+
+    def hold(self, card_id: int) -> bool:
+        """Choose a card without saying so."""
+        self._is_holding = True
+        is_there = self._hold(card_id)
+        self._is_holding = False
+        return is_there
+
+    def _hold(self, card_id: int) -> bool:
+        row = self._model.row_of(card_id)
+        if row is not None and row != self.currentIndex().row():
+            self.setCurrentIndex(self._model.index(row))
+        return row is not None
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        card = self._model.card(current.row())
+        if card is not None and not self._is_holding:
+            self.chosen.emit(card)
+
+
+class _CardDelegate(QStyledItemDelegate):
+    """Three lines a card: what is asked and its age; what it is about; who asks, and how it stands."""
+
+    def __init__(self, theme: Theme, names_server: bool, view: QListView) -> None:
+        super().__init__(view)
+        self._theme = theme
+        self._names_server = names_server
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        line = QFontMetrics(self._theme.ui_font()).height()
+        if index.data(CardRole) is None:
+            return QSize(120, line + SPACE_3)
+        return QSize(120, _LINES * line + SPACE_2 + SPACE_3)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        rect: QRect = option.rect
+        card: Card | None = index.data(CardRole)
+        painter.save()
+        if card is None:
+            self._paint_heading(painter, rect, str(index.data()))
+        else:
+            self._paint_ground(painter, rect, option.state)
+            self._paint_card(painter, rect, card, index.data(AgeRole) or "")
+        painter.restore()
+
+    def _paint_heading(self, painter: QPainter, rect: QRect, words: str) -> None:
+        painter.fillRect(rect, self._theme.color("sunken"))
+        font = self._theme.ui_font(0.92, QFont.Weight.DemiBold)
+        self._text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), words, font, "muted")
+
+    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+        from PySide6.QtWidgets import QStyle  # brings 7 ms of enumerations along
+
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, self._theme.color("selection"))
+            painter.fillRect(rect.x(), rect.y(), 3, rect.height(), self._theme.color("accent"))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(rect, self._theme.color("hover"))
+        painter.fillRect(
+            rect.x() + SPACE_3, rect.bottom(), rect.width() - SPACE_3, 1, self._theme.color("line")
+        )
+
+    def _paint_card(self, painter: QPainter, rect: QRect, card: Card, age: str) -> None:
+        inner = rect.adjusted(SPACE_3, SPACE_2, -SPACE_2, -SPACE_2)
+        height = inner.height() // _LINES
+        lines = [QRect(inner.x(), inner.y() + height * line, inner.width(), height) for line in range(_LINES)]
+        small = self._theme.ui_font(0.92)
+        when = age or time_of_day(card.asked_wall_ns).partition(".")[0]
+        width = QFontMetrics(small).horizontalAdvance(when)
+        right = QRect(lines[0].right() - width, lines[0].y(), width + 1, height)
+        self._text(painter, right, when, small, "wait" if card.is_open else "muted")
+        weight = QFont.Weight.DemiBold if card.is_open else QFont.Weight.Normal
+        title = lines[0].adjusted(0, 0, -width - SPACE_2, 0)
+        self._text(painter, title, what_words(card), self._theme.ui_font(weight=weight), "text")
+        self._text(painter, lines[1], self._about(card), small, "text" if card.is_open else "muted")
+        self._text(painter, lines[2], self._stands(card), small, _tone(card))
+
+    def _about(self, card: Card) -> str:
+        if not card.is_open and card.note:
+            return one_line(card.note)
+        return next((words for words in map(excerpt_of, card.questions) if words), "")
+
+    def _stands(self, card: Card) -> str:
+        server = one_line(card.server) if self._names_server else ""
+        stands = state_words(card) if card.is_open else end_words(card)
+        words = (server, waits_words(card), stands) if card.is_open else (stands, server, waits_words(card))
+        return " · ".join(word for word in words if word)
+
+    def _text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
+        shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))
+        painter.setFont(font)
+        painter.setPen(self._theme.color(tone))
+        painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
+
+
+def _tone(card: Card) -> Tone:
+    return "warn" if card.end not in (None, CardEnd.ANSWERED) else "muted"

@@ -1,0 +1,60 @@
+"""Keeps the views of cards, so that what is typed is there wherever the card is looked at next."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from inspector.engine.cards import Card
+from inspector.qt.bridge import Bridge
+from inspector.qt.opener import Opener
+from inspector.qt.panels.inbox.card import CardView
+from inspector.qt.theme import Theme
+
+_MOST_ENDED = 20
+
+
+class CardDesk(QObject):
+    """One for all Inbox panels of a window: a card has one view, and the panel in front has it.
+
+    Signals:
+        operation_requested, uri_requested: As of a CardView.
+        answered: The person has answered a card; carries its id.
+    """
+
+    operation_requested = Signal(str, int)
+    uri_requested = Signal(str, str)
+    answered = Signal(int)
+
+    def __init__(self, bridge: Bridge, theme: Theme, opener: Opener, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme, self._opener = bridge, theme, opener
+        self._views: dict[int, CardView] = {}
+        self._shelf = QWidget()  # where views are that no panel shows
+        self.destroyed.connect(self._shelf.deleteLater)
+        bridge.card_changed.connect(self._on_card_changed)
+
+    def view_of(self, card: Card) -> CardView:
+        """Made when it is first looked at."""
+        view = self._views.pop(card.id, None)
+        if view is None:
+            view = CardView(self._bridge, self._theme, self._opener, card, self._shelf)
+            view.operation_requested.connect(self.operation_requested)
+            view.uri_requested.connect(self.uri_requested)
+            view.answered.connect(lambda: self.answered.emit(card.id))
+        self._views[card.id] = view  # as the last one
+        self._forget_some()
+        return view
+
+    def put_away(self, view: CardView) -> None:
+        view.setParent(self._shelf)
+
+    def _on_card_changed(self, card: Card) -> None:
+        if card.id in self._views:
+            self._views[card.id].show_card(card)
+
+    def _forget_some(self) -> None:
+        """Ended cards can be made again from what they hold; open ones hold what was typed."""
+        ended = [id for id, view in self._views.items() if not view.card.is_open]
+        for id in ended[:-_MOST_ENDED]:
+            self._views.pop(id).deleteLater()

@@ -1,0 +1,210 @@
+"""The Inbox panel: cards that wait for an answer, of one server or of all, and those that are done with."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.engine.cards import Card
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.inbox import InboxModel
+from inspector.qt.opener import Opener
+from inspector.qt.panels.inbox.card import CardView
+from inspector.qt.panels.inbox.cardlist import CardList
+from inspector.qt.panels.inbox.desk import CardDesk
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.toolbar import PanelHeader
+
+_TICK_MS = 1_000
+_WIDTHS = [300, 840]
+_HINT = (
+    "When a server asks for a model's answer, a form or a page, it waits here. "
+    "Try the tool “elicit_form” of the demo server “everything”."
+)
+
+
+class InboxPanel(QWidget):
+    """`server` narrows it to one server; None shows all. Panels of one window share a `desk`.
+
+    Signals:
+        count_changed: Carries how many cards wait here.
+        operation_requested: A call is to be shown in the traffic; carries the server and the row.
+        uri_requested: A resource is to be read; carries the server and the URI.
+    """
+
+    count_changed = Signal(int)
+    operation_requested = Signal(str, int)
+    uri_requested = Signal(str, str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        opener: Opener,
+        server: str | None = None,
+        desk: CardDesk | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme = bridge, theme
+        self.desk = desk or CardDesk(bridge, theme, opener, self)
+        self.model = InboxModel(server)
+        self.model.setParent(self)
+        self.list = CardList(theme, self.model)
+        self._header = PanelHeader(theme, "Inbox")
+        self._empty = EmptyState(theme)
+        self._empty.show_empty("inbox", "Nobody asks anything", _HINT)
+        self._place = QWidget()
+        self._card_column = _column(self._place)
+        self._shown: CardView | None = None
+        self._follows = False  # the card in front is done with: the next one takes its place
+        self._count = -1
+        self._ticks = QTimer(self, interval=_TICK_MS)
+        self._pages = QStackedWidget()
+        self._lay_out()
+        self._connect()
+        bridge.start_when_attached("load the inbox", self._load())
+
+    @property
+    def count(self) -> int:
+        """How many cards wait here."""
+        return len(self.model.open_cards)
+
+    @property
+    def card_view(self) -> CardView | None:
+        """The card in front."""
+        return self._shown
+
+    def show_card(self, card_id: int) -> bool:
+        """Go to a card; False when it is not (any more) in the list."""
+        row = self.model.row_of(card_id)
+        card = self.model.card(row) if row is not None else None
+        if card is None:
+            return False
+        self.list.hold(card_id)
+        self._go_to(card)
+        return True
+
+    # --------------------------------------------------------------
+
+    async def _load(self) -> None:
+        for card in await self._bridge.ask_inbox(lambda inbox: (*inbox.past(), *inbox.cards())):
+            self._on_card_changed(card)
+        self._update()
+
+    def _on_card_changed(self, card: Card) -> None:
+        if self.model.server is not None and card.server != self.model.server:
+            return
+        self.list.put(card)
+        current = self.list.current()
+        if card.is_open and (current is None or (self._follows and not current.is_open)):
+            self.show_card(card.id)
+        elif not card.is_open and self._follows and current is not None and current.id == card.id:
+            self._go_on()
+        self._update()
+
+    def _on_answered(self, card_id: int) -> None:
+        current = self.list.current()
+        if current is None or current.id != card_id:
+            return
+        self._follows = True
+        if not current.is_open:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """To the next card that waits; without one, what was answered stays in front."""
+        waiting = self.model.open_cards
+        if waiting:
+            self.show_card(waiting[0].id)
+
+    def _on_chosen(self, card: Card) -> None:
+        self._follows = False
+        self._go_to(card)
+
+    def _go_to(self, card: Card) -> None:
+        if card.is_open:
+            self._follows = False
+        if not self.isVisible():
+            return  # the panel in front has the view; it is fetched when this one is shown
+        view = self.desk.view_of(card)
+        if view is self._shown and view.parentWidget() is self._place:
+            return
+        self._put_away()
+        self._shown = view
+        view.show_card(card)
+        self._card_column.addWidget(view)
+        view.show()
+
+    def _put_away(self) -> None:
+        if self._shown is not None and self._shown.parentWidget() is self._place:
+            self._card_column.removeWidget(self._shown)
+            self._shown.hide()
+            self.desk.put_away(self._shown)
+        self._shown = None
+
+    def _update(self) -> None:
+        self._pages.setCurrentIndex(1 if self.model.rowCount() else 0)
+        self._header.set_detail(f"{self.count:,} waiting" if self.count else "")
+        if self.count != self._count:
+            self._count = self.count
+            self.count_changed.emit(self.count)
+
+    def _on_tick(self) -> None:
+        self.model.tick()
+        if self._shown is not None:
+            self._shown.tick()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._ticks.start()
+        self._on_tick()
+        current = self.list.current()
+        if current is not None:
+            self._go_to(current)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._ticks.stop()
+        super().hideEvent(event)
+
+    def _connect(self) -> None:
+        self._bridge.card_changed.connect(self._on_card_changed)
+        self.list.chosen.connect(self._on_chosen)
+        self.desk.answered.connect(self._on_answered)
+        self.desk.operation_requested.connect(self._on_operation_requested)
+        self.desk.uri_requested.connect(self._on_uri_requested)
+        self._ticks.timeout.connect(self._on_tick)
+
+    def _on_operation_requested(self, server: str, row: int) -> None:
+        if self.isVisible():
+            self.operation_requested.emit(server, row)
+
+    def _on_uri_requested(self, server: str, uri: str) -> None:
+        if self.isVisible():
+            self.uri_requested.emit(server, uri)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = _column(left)
+        column.addWidget(self._header)
+        column.addWidget(self.list, 1)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self._place)
+        splitter.setSizes(_WIDTHS)
+        splitter.setStretchFactor(1, 1)
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(splitter)
+        _column(self).addWidget(self._pages)
+        name = "Inbox" if self.model.server is None else f"Inbox of {one_line(self.model.server)}"
+        self.setAccessibleName(name)
+
+
+def _column(widget: QWidget) -> QVBoxLayout:
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    return column

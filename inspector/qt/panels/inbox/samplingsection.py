@@ -1,0 +1,77 @@
+"""Sampling: what a model is asked, and the answer that the person gives in its place."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+
+from inspector.engine.cards import SAMPLING_REJECTED, Card, Question, Reply
+from inspector.protocol.asking import SamplingAsked
+from inspector.protocol.replies import problems_of
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.inbox.answereditor import AnswerEditor
+from inspector.qt.panels.inbox.promptview import PromptView
+from inspector.qt.panels.inbox.section import Section
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.alert import Alert
+from inspector.schema.values import FormError
+
+_PAUSE_MS = 200
+_MOST_PROBLEMS = 5
+_DECLINE_TIP = "Say no: the server gets the error “The user rejected the sampling request”"
+_DECLINE_ENDS = "Say no: the call ends, since this revision has no way to tell the server so"
+
+
+class SamplingSection(Section):
+    """What is wrong with the answer is said, and can be sent all the same."""
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, card: Card, question: Question, asked: SamplingAsked
+    ) -> None:
+        super().__init__(theme, card, question)
+        self._asked = asked
+        self.prompt = PromptView(theme, asked)
+        self.editor = AnswerEditor(bridge, theme, asked.tools)
+        self.problems = Alert(theme)
+        self._fill(self.asked, (self.prompt,), margin=0)
+        self._fill(self.answer, (self.editor, self.problems), margin=0)
+        self.send_action = self._action("Send answer", self.send, "Send it to the server (Ctrl+Return)")
+        tip = _DECLINE_ENDS if card.round else _DECLINE_TIP
+        self.decline_action = self._action("Decline", self._decline, tip)
+        self.bar.add(self.send_action, "primary")
+        self.bar.add(self.decline_action)
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self.check)
+        self.editor.changed.connect(self._on_changed)
+        self.prompt.content_requested.connect(self.content_requested)
+        self.prompt.uri_requested.connect(self.uri_requested)
+        self.show_question(card, question)
+
+    def send(self) -> None:
+        try:
+            answer = self.editor.answer()
+        except FormError as exc:
+            self.bar.alert.say("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            return
+        self._decide(Reply(answer))
+
+    def submit(self) -> None:
+        self.send()
+
+    def check(self) -> None:
+        """Say what is wrong with the answer as it is written."""
+        try:
+            problems = problems_of(self._asked, self.editor.answer(), self._card.revision)
+        except FormError:
+            problems = ()  # it is said where it is written
+        for number in range(_MOST_PROBLEMS):
+            if number < len(problems):
+                self.problems.say(str(number), problems[number])
+            else:
+                self.problems.close_about(str(number))
+
+    def _on_changed(self) -> None:
+        self.bar.alert.close_about("wrong")
+        self._pause.start()
+
+    def _decline(self) -> None:
+        self._decide(SAMPLING_REJECTED)

@@ -1,0 +1,205 @@
+"""One question on a card: what is asked, what is answered, and the buttons that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.engine.cards import Card, Question, Reply
+from inspector.qt.models.inboxwords import kind_words
+from inspector.qt.models.sampledmessages import shown_json
+from inspector.qt.panels.inbox.given import GivenView
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_MOST_SHOWN = 4_000
+
+
+class AnswerBar(QWidget):
+    """The buttons of a question, what is wrong with the answer above them."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.alert = Alert(theme)
+        self._row = QHBoxLayout()
+        self._row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._row.setSpacing(SPACE_2)
+        self._row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.alert)
+        column.addLayout(self._row)
+
+    def add(self, action: QAction, kind: ButtonKind = "plain") -> ActionButton:
+        button = ActionButton(action, kind)
+        button.setAutoDefault(False)
+        self._row.insertWidget(self._row.count() - 1, button)
+        return button
+
+    def add_words(self, label: PlainLabel) -> None:
+        """After the buttons."""
+        self._row.takeAt(self._row.count() - 1)
+        self._row.addWidget(label, 1)
+
+
+class Section(QWidget):
+    """One question. What it is about stays; the way to answer makes room for the answer once there is one.
+
+    Of a card with one question `bar` is taken out and put below, where it is always in view.
+
+    Signals:
+        decided: The person answers; carries the Reply.
+        retracted: They take the answer back.
+        content_requested: They want to see some content by itself; carries it.
+        uri_requested: They want to see what a link leads to; carries its URI.
+    """
+
+    decided = Signal(object)
+    retracted = Signal()
+    content_requested = Signal(object)
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, card: Card, question: Question) -> None:
+        super().__init__()
+        self._theme = theme
+        self._card = card
+        self._question = question
+        self._given: GivenView | None = None
+        self._given_reply: Reply | None = None
+        self._is_one_of_many = False
+        self.title = Heading(theme, kind_words(question))
+        self.key_badge = Badge(theme)
+        self.state_badge = Badge(theme)
+        self.remarks = Alert(theme)
+        self.asked = QWidget()
+        self.answer = QWidget()
+        self.bar = AnswerBar(theme)
+        self.take_back_action = self._action("Take back", self.retracted.emit, "Answer it in another way")
+        self._take_back = ActionButton(self.take_back_action, "quiet")
+        self._lay_out()
+        self._show_remarks(question.remarks)
+
+    @property
+    def question(self) -> Question:
+        return self._question
+
+    def show_heading(self, place: str) -> None:
+        """For a card with several questions: which one this is."""
+        self.title.setText(f"{place}{kind_words(self._question)}")
+        self._is_one_of_many = True
+        self.key_badge.set_text(self._question.key)
+        self.key_badge.setToolTip("The name of this question in the server's result")
+        self._head.show()
+
+    def show_question(self, card: Card, question: Question, held: Reply | None = None) -> None:
+        """It may be answered now, or no longer; `held` is an answer that is not sent yet."""
+        self._card, self._question = card, question
+        self._show_remarks(question.remarks)
+        reply = question.reply or held
+        self._show_reply(reply)
+        self.bar.setVisible(self.is_asked)
+        self.answer.setVisible(reply is None)
+        self._take_back.setVisible(reply is not None and not reply.is_known and self._may_retract())
+        self.state_badge.set_text(self._state_words(reply), "ok" if reply is not None else "wait")
+        if not self.is_asked:
+            self.bar.alert.close_all()
+
+    @property
+    def is_asked(self) -> bool:
+        """Is an answer wanted, and none is there?"""
+        return self._card.is_open and self._given_reply is None
+
+    def submit(self) -> None:
+        """Answer with what is there: what Ctrl+Return does."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._is_one_of_many:
+            painter = QPainter(self)
+            painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+
+    # -------------------------------------------------------------- for each kind
+
+    def _action(self, words: str, slot: Callable[[], object], tip: str = "") -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(slot)
+        if tip:
+            action.setToolTip(tip)
+        return action
+
+    def _fill(self, place: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> None:
+        column = QVBoxLayout(place)
+        column.setContentsMargins(margin, 0, margin, 0)
+        column.setSpacing(SPACE_2)
+        for part in parts:
+            column.addWidget(part)
+
+    def _decide(self, reply: Reply) -> None:
+        self.bar.alert.close_all()
+        self.decided.emit(reply)
+
+    # --------------------------------------------------------------
+
+    def _may_retract(self) -> bool:
+        return self._card.is_open and not self._card.awaits_page and len(self._card.questions) > 1
+
+    def _state_words(self, reply: Reply | None) -> str:
+        if reply is None:
+            return "not answered yet" if self._card.is_open else "not answered"
+        return "answered"
+
+    def _show_remarks(self, remarks: Sequence[str]) -> None:
+        self.remarks.close_all()
+        for number, remark in enumerate(remarks):
+            self.remarks.say(str(number), remark)
+
+    def _show_reply(self, reply: Reply | None) -> None:
+        if reply == self._given_reply:
+            return
+        if self._given is not None:
+            self._given.hide()
+            self._given.deleteLater()
+            self._given = None
+        self._given_reply = reply
+        if reply is not None:
+            self._given = GivenView(self._theme, self._question, reply)
+            self._given.content_requested.connect(self.content_requested)
+            self._given.uri_requested.connect(self.uri_requested)
+            self._column.insertWidget(self._column.indexOf(self._take_back), self._given)
+
+    def _lay_out(self) -> None:
+        self._head = QWidget()
+        row = QHBoxLayout(self._head)
+        row.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.title)
+        row.addWidget(self.key_badge)
+        row.addWidget(self.state_badge)
+        row.addStretch(1)
+        self._head.hide()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_2)
+        for part in (self._head, self.remarks, self.asked, self.answer):
+            self._column.addWidget(part)
+        self._column.addWidget(self._take_back, 0, Qt.AlignmentFlag.AlignLeft)
+        self._column.addWidget(self.bar)
+
+
+class UnreadSection(Section):
+    """A question that we answer ourselves, or that nobody can: as it came."""
+
+    def __init__(self, theme: Theme, card: Card, question: Question) -> None:
+        super().__init__(theme, card, question)
+        words = Muted(theme, f"{question.method}, as it came:", wrap=True)
+        shown = shown_json(question.params, _MOST_SHOWN)
+        text = PlainLabel(theme, shown, mono=True, wrap=True, selectable=True)
+        self._fill(self.asked, (words, text))
+        self.answer.setMaximumHeight(0)
+        self.show_question(card, question)

@@ -1,0 +1,96 @@
+"""Elicitation, URL mode: where the server wants the person to go. Nothing is opened but by a click."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QGuiApplication
+
+from inspector.base.errors import UserError
+from inspector.base.weblink import may_open, read_link
+from inspector.engine.cards import Card, Question, Reply
+from inspector.protocol.asking import UrlAsked
+from inspector.protocol.replies import cancelled, consented, declined
+from inspector.qt.opener import Opener
+from inspector.qt.panels.inbox.formsection import CANCEL_TIP, DECLINE_TIP
+from inspector.qt.panels.inbox.section import Section
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.addresslabel import AddressLabel
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.qt.widgets.labels import PlainLabel
+
+
+class UrlSection(Section):
+    """To open the page is to consent: the server is told so. What happens on the page it will not tell us."""
+
+    def __init__(self, opener: Opener, theme: Theme, card: Card, question: Question, asked: UrlAsked) -> None:
+        super().__init__(theme, card, question)
+        self._opener = opener
+        self._asked = asked
+        self._link = read_link(asked.url)
+        self.message = PlainLabel(theme, asked.message.strip(), wrap=True, selectable=True)
+        self.address = AddressLabel(theme, self._link)
+        self.facts = KeyValueList(theme, self._facts())
+        self.warnings = Alert(theme)
+        message = (self.message,) if asked.message.strip() else ()
+        self._fill(self.asked, (*message, self.address, self.facts, self.warnings))
+        self._warn()
+        self.open_action = self._action(
+            "Open in browser", self.open_page, "Open the page, and tell the server that you agreed to"
+        )
+        self.copy_action = self._action("Copy address", self._copy, "Opens nothing, and tells nobody")
+        self.agree_action = self._action(
+            "I opened it myself", self._consent, "Tell the server that you agreed to visit the page"
+        )
+        self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
+        self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
+        self.open_action.setEnabled(not may_open(self._link))
+        self.bar.add(self.open_action, "primary")
+        self.bar.add(self.copy_action)
+        self.bar.add(self.decline_action)
+        self.bar.add(self.cancel_action)
+        self.show_question(card, question)
+
+    def open_page(self) -> None:
+        """Open it, and answer that the person agreed. When it cannot be opened nothing is answered."""
+        try:
+            self._opener.open(self._asked.url)
+        except UserError as exc:
+            self.bar.alert.say("opening", exc.summary, exc.next_step, [self.copy_action, self.agree_action])
+            return
+        self._consent()
+
+    def open_again(self) -> None:
+        """The answer was given already."""
+        try:
+            self._opener.open(self._asked.url)
+        except UserError as exc:
+            self.warnings.say("opening", exc.summary, exc.next_step, [self.copy_action])
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._asked.url)
+
+    def _consent(self) -> None:
+        self._decide(Reply(consented()))
+
+    def _decline(self) -> None:
+        self._decide(Reply(declined()))
+
+    def _cancel(self) -> None:
+        self._decide(Reply(cancelled()))
+
+    def _facts(self) -> list[Fact]:
+        link = self._link
+        if not link.ascii_host:
+            return []
+        facts = [Fact("Host", link.ascii_host, mono=True)]
+        if link.is_international:
+            facts.append(Fact("Shown as", link.unicode_host, mono=True, tone="warn"))
+        if link.port is not None:
+            facts.append(Fact("Port", str(link.port), mono=True))
+        return facts
+
+    def _warn(self) -> None:
+        if reason := may_open(self._link):
+            self.warnings.say("problem", f"This address is not opened. {reason}", tone="error")
+        for number, warning in enumerate(self._link.warnings):
+            self.warnings.say(str(number), warning)
