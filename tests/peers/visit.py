@@ -11,6 +11,7 @@ import psutil
 from inspector.base.jsonvalue import JSON, JSONObject, parse
 from inspector.config.entries import Entry
 from inspector.engine.engine import Engine
+from inspector.engine.inbox import Inbox
 from inspector.engine.results import read_result
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.protocol.handshake import Agreement
@@ -158,9 +159,11 @@ class Visit:
 
 
 @asynccontextmanager
-async def visiting(entry: Entry, answerers: Mapping[str, Answerer] | None = None) -> AsyncIterator[Visit]:
+async def visiting(
+    entry: Entry, answerers: Mapping[str, Answerer] | None = None, inbox: Inbox | None = None
+) -> AsyncIterator[Visit]:
     """Connect, and afterwards make sure that no process is left of what was started."""
-    engine = Engine(answerers=answerers)
+    engine = Engine(answerers=answerers, inbox=inbox)
     try:
         engine.add(entry)
         await engine.connect(entry.name)

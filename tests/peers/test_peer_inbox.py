@@ -1,0 +1,269 @@
+"""Cards of the Inbox with real servers: the SDK of today in both eras, and server-everything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.demo.servers import command
+from inspector.engine.cards import SAMPLING_REJECTED, Card, CardEnd, Reply
+from inspector.engine.engine import Engine
+from inspector.engine.inbox import Inbox
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.replies import accepted, cancelled, consented, declined, sampled
+from inspector.protocol.revisions import Era
+from tests.peers.netserver import listening
+from tests.peers.visit import Visit, visiting
+
+ERAS = ("auto", "legacy-first")
+NAMED = accepted({"name": "Ada"})
+BLUE = sampled("assistant", {"type": "text", "text": "blue"}, "by hand")
+
+
+class Person:
+    """Somebody at the window: waits for cards, and for how they end."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.inbox = visit.engine.inbox
+        self._changed = asyncio.Event()
+        self.inbox.changed.connect(lambda card: self._changed.set())
+
+    def call(self, tool: str, **arguments: JSON) -> asyncio.Task[CallOutcome]:
+        return asyncio.get_running_loop().create_task(self.visit.call(tool, **arguments))
+
+    async def text(self, outcome: asyncio.Task[CallOutcome]) -> str:
+        done = await outcome
+        assert done.kind is OutcomeKind.RESULT, (done.kind, done.summary, done.answer[:500])
+        return "\n".join(block["text"] for block in json.loads(done.answer)["result"]["content"])
+
+    async def cards(self, count: int = 1) -> tuple[Card, ...]:
+        while len(self.inbox.cards()) < count:
+            self._changed.clear()
+            await self._changed.wait()
+        return self.inbox.cards()
+
+    async def ended(self, count: int = 1) -> Card:
+        """The latest of so many that ended."""
+        while len(self.inbox.past()) < count or self.inbox.cards():
+            self._changed.clear()
+            await self._changed.wait()
+        return self.inbox.past()[-1]
+
+    async def awaits_page(self) -> Card:
+        while not (self.inbox.cards() and self.inbox.cards()[0].awaits_page):
+            self._changed.clear()
+            await self._changed.wait()
+        return self.inbox.cards()[0]
+
+    def answer(self, card: Card, *results: JSONObject) -> None:
+        """The questions of a card, in the order in which they are asked."""
+        for question, result in zip(card.questions, results, strict=True):
+            self.inbox.reply(card.id, question.key, Reply(result=result))
+
+
+@pytest.fixture(scope="module")
+def http_url() -> Iterator[str]:
+    with listening(command("everything", http=True), r"listening on (\S+)") as url:
+        yield url
+
+
+def over_stdio(era: str, name: str = "sdk") -> StdioEntry:
+    program, *args = command("everything")
+    return StdioEntry(name=name, command=program, args=tuple(args), era=era)
+
+
+@pytest.fixture(params=[(transport, era) for transport in ("stdio", "http") for era in ERAS], ids="-".join)
+def entry(request: pytest.FixtureRequest, http_url: str) -> Entry:
+    transport, era = request.param
+    return HttpEntry(name="sdk", url=http_url, era=era) if transport == "http" else over_stdio(era)
+
+
+@asynccontextmanager
+async def at_the_window(entry: Entry) -> AsyncIterator[Person]:
+    async with visiting(entry, inbox=Inbox()) as visit:
+        yield Person(visit)
+
+
+@pytest.fixture
+async def person(entry: Entry) -> AsyncIterator[Person]:
+    async with at_the_window(entry) as person:
+        yield person
+        assert person.inbox.cards() == ()
+
+
+async def test_a_form_is_accepted_declined_and_cancelled(person: Person) -> None:
+    for answer in (NAMED, declined(), cancelled()):
+        call = person.call("elicit_form")
+        (card,) = await person.cards()
+        assert (card.server, card.method, card.subject) == ("sdk", "tools/call", "elicit_form")
+        assert card.questions[0].remarks == ()
+        person.answer(card, answer)
+        text = await person.text(call)
+        assert ("Ada" if answer is NAMED else str(answer["action"])) in text
+
+
+async def test_sampling_is_answered_and_rejected(person: Person) -> None:
+    call = person.call("sampling", prompt="A colour?")
+    (card,) = await person.cards()
+    person.answer(card, BLUE)
+    assert await person.text(call) == "by hand said: blue"
+    call = person.call("sampling", prompt="A colour?")
+    (card,) = await person.cards()
+    person.inbox.reply(card.id, card.questions[0].key, SAMPLING_REJECTED)
+    outcome = await call
+    assert "The user rejected the sampling request" in outcome.summary + outcome.answer.decode()
+    is_stateless = person.visit.agreement.era is Era.STATELESS
+    assert (outcome.kind is OutcomeKind.FAILED) is is_stateless
+
+
+async def test_two_questions_at_once_are_one_card_or_two_as_the_era_asks(person: Person) -> None:
+    call = person.call("ask_twice", second="sampling")
+    if person.visit.agreement.era is Era.STATELESS:
+        (card,) = await person.cards()
+        person.inbox.reply(card.id, "second", Reply(result=BLUE))
+        person.inbox.reply(card.id, "name", Reply(result=NAMED))
+    else:
+        cards = await person.cards(2)
+        by_method = {card.questions[0].method: card for card in cards}
+        person.answer(by_method["sampling/createMessage"], BLUE)
+        person.answer(by_method["elicitation/create"], NAMED)
+    text = await person.text(call)
+    assert "Ada" in text
+    assert "blue" in text
+
+
+async def test_a_call_goes_through_several_rounds(person: Person) -> None:
+    call = person.call("book_trip")
+    is_stateless = person.visit.agreement.era is Era.STATELESS
+    for number, content in enumerate(({"city": "Oslo"}, {"day": "2026-11-16"}, {"seats": 2})):
+        (card,) = await person.cards()
+        assert (card.round, len(card.earlier)) == ((number + 1, number) if is_stateless else (0, 0))
+        person.answer(card, accepted(dict(content)))
+    outcome = await call
+    assert outcome.waited_ns > 0
+    assert b"2026-11-16" in outcome.answer
+
+
+async def test_a_server_that_asks_for_ever_is_left(person: Person) -> None:
+    call = person.call("ask_forever")
+    is_stateless = person.visit.agreement.era is Era.STATELESS
+    for number in range(1, 11):
+        (card,) = await person.cards()
+        person.answer(card, accepted({}) if is_stateless or number < 3 else declined())
+        if call.done() or (number == 3 and not is_stateless):
+            break
+    outcome = await call
+    if is_stateless:
+        assert "the server asked 10 times in a row and asks again" in outcome.summary
+    else:
+        assert outcome.kind is OutcomeKind.RESULT
+
+
+async def test_a_question_that_the_server_takes_back_leaves_the_list(person: Person) -> None:
+    if person.visit.agreement.era is Era.STATELESS:
+        pytest.skip("nothing can be taken back in the stateless era")
+    call = person.call("ask_and_withdraw", seconds=0.05)
+    assert "taken back" in await person.text(call)
+    card = await person.ended()
+    assert card.end is CardEnd.WITHDRAWN
+
+
+@pytest.mark.parametrize("fault", ["no schema", "schema is a text", "no messages", "unknown method"])
+async def test_what_nobody_can_answer_is_refused_and_shown(person: Person, fault: str) -> None:
+    outcome = await person.call("ask_malformed", fault=fault)
+    card = await person.ended()
+    assert card.end is CardEnd.REFUSED
+    assert card.note
+    if person.visit.agreement.era is Era.STATELESS:
+        assert outcome.kind is OutcomeKind.FAILED
+        assert card.note in outcome.summary
+    else:
+        code = -32601 if fault == "unknown method" else -32602
+        assert str(code).encode() in outcome.answer
+
+
+async def test_a_page_is_consented_to_and_waited_for(person: Person) -> None:
+    call = person.call("elicit_url", url="https://example.com/x", seconds=0)
+    (card,) = await person.cards()
+    person.answer(card, consented())
+    assert "accept" in await person.text(call)
+    assert (await person.ended()).end is CardEnd.ANSWERED
+
+
+async def test_a_call_that_wants_pages_first_is_sent_again(person: Person) -> None:
+    call = person.call("url_required", count=2, seconds=0)
+    (card,) = await person.cards()
+    assert len(card.questions) == 2
+    person.answer(card, consented(), consented())
+    if person.visit.agreement.era is not Era.STATELESS:
+        await person.awaits_page()
+    await person.text(person.call("finish_pages"))
+    assert (await call).kind is OutcomeKind.RESULT
+
+
+async def test_who_declines_the_pages_gets_the_error(person: Person) -> None:
+    if person.visit.agreement.era is Era.STATELESS:
+        pytest.skip("the error is of the handshake era")
+    call = person.call("url_required", count=1, seconds=0)
+    (card,) = await person.cards()
+    person.answer(card, declined())
+    outcome = await call
+    assert outcome.kind is OutcomeKind.RPC_ERROR
+    assert json.loads(outcome.answer)["error"]["code"] == -32042
+    await person.text(person.call("finish_pages"))
+
+
+async def test_a_card_outlives_a_cancelled_call_only_where_the_server_may_still_want_the_answer(
+    person: Person,
+) -> None:
+    call = person.call("elicit_form")
+    await person.cards()
+    call.cancel()
+    await asyncio.wait([call])
+    if person.visit.agreement.era is Era.STATELESS:
+        assert (await person.ended()).end is CardEnd.CALL_ENDED
+    elif person.visit.view.transport == "stdio":
+        assert (await person.ended()).end is CardEnd.WITHDRAWN
+    else:  # the stream that would have told of it was closed with the call
+        (card,) = await person.cards()
+        assert card.note.startswith("The call that caused it has ended")
+        person.answer(card, cancelled())
+        assert (await person.ended()).end is CardEnd.ANSWERED
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_that_dies_takes_its_cards_along(era: str) -> None:
+    async with at_the_window(over_stdio(era)) as person:
+        call = person.call("elicit_form")
+        await person.cards()
+        pid = person.visit.view.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert (await call).is_lost
+        assert (await person.ended()).end is CardEnd.SERVER_GONE
+
+
+async def test_two_servers_of_both_eras_ask_at_once(http_url: str) -> None:
+    engine = Engine(inbox=Inbox())
+    people = []
+    for number, era in enumerate(ERAS):
+        engine.add(HttpEntry(name=f"srv {number}", url=http_url, era=era))
+        await engine.connect(f"srv {number}")
+        people.append(Person(Visit(engine, f"srv {number}")))
+    calls = [person.call("elicit_form") for person in people]
+    cards = {card.server: card for card in await people[0].cards(2)}
+    people[1].answer(cards["srv 1"], declined())
+    assert "decline" in await people[1].text(calls[1])
+    assert not calls[0].done()
+    people[0].answer(cards["srv 0"], NAMED)
+    assert "Ada" in await people[0].text(calls[0])
+    await engine.close()
