@@ -72,6 +72,7 @@ class AnswerRulesDialog(QDialog):
         self.down_action = self._action("Try it later", partial(self.move_rule, 1), "chevron-down")
         self.remove_action = self._action("Remove this rule", self.remove, "trash")
         self.undo_action = self._action("Undo", self.undo)
+        self.add_action.setEnabled(False)  # until those that are there are known
         self._lay_out()
         self._connect()
         self._update()
@@ -126,7 +127,7 @@ class AnswerRulesDialog(QDialog):
 
     def _on_chosen(self) -> None:
         number = self._number()
-        if number is not None and self.form.rule != self._rules[number]:
+        if number is not None and self.form.rule is not self._rules[number]:
             self.form.show_rule(self._rules[number])
         self._update()
         self._show_place()
@@ -169,6 +170,7 @@ class AnswerRulesDialog(QDialog):
         if shiboken6.isValid(self):
             self._stored = frozenset(secret.name for secret in stored)
             self._rules, self._written = list(rules), rules
+            self.add_action.setEnabled(True)
             self.list.show_rules(self._rules, 0)
 
     def _keep(self) -> None:

@@ -1,0 +1,82 @@
+"""Answer rules with a real server, the SDK of today, in both eras: what it asks is answered, and marked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
+from inspector.config.entries import StdioEntry
+from inspector.demo.servers import command
+from inspector.engine.answerrules import AnswerRules
+from inspector.engine.cards import CardEnd
+from inspector.engine.inbox import Inbox
+from inspector.engine.views import OutcomeKind
+from inspector.protocol.replies import accepted
+from inspector.traffic.records import RecordKind
+from tests.helpers.httpfaults import FaultServer
+from tests.peers.visit import Visit, visiting
+from tests.unit.engine.endpoint_talk import COMPLETION, says
+
+
+@pytest.fixture(params=["auto", "legacy-first"])
+def entry(request: pytest.FixtureRequest) -> StdioEntry:
+    program, *args = command("everything")
+    return StdioEntry(name="sdk", command=program, args=tuple(args), era=request.param)
+
+
+@asynccontextmanager
+async def with_rules(entry: StdioEntry, *rules: AnswerRule) -> AsyncIterator[Visit]:
+    answers = AnswerRules()
+    await answers.save(rules)
+    async with visiting(entry, inbox=Inbox(rules=answers)) as visit:
+        yield visit
+
+
+def rule(name: str, kind: RuleKind, filter: str = "", **more: Any) -> AnswerRule:
+    return AnswerRule(name, name, kind, filter, is_on=True, **more)
+
+
+async def text(visit: Visit, tool: str, **arguments: Any) -> str:
+    outcome = await visit.call(tool, **arguments)
+    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
+    return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
+
+
+async def test_a_question_is_answered_by_the_rule_that_fits_and_the_answer_is_marked(
+    entry: StdioEntry,
+) -> None:
+    yes = rule("Yes", RuleKind.CANNED, "method:elicitation/create", answer=accepted({"name": "Ada"}))
+    async with with_rules(entry, yes, rule("Parrot", RuleKind.ECHO)) as visit:
+        assert "Ada" in await text(visit, "elicit_form")
+        assert "A colour?" in await text(visit, "sampling", prompt="A colour?")
+        past = visit.engine.inbox.past()
+        log = visit.engine.log
+        notes = [record.raw.decode() for record in log.find("sdk", RecordKind.LOCAL)]
+    assert [card.end for card in past] == [CardEnd.ANSWERED] * 2
+    assert [card.questions[0].reply.rule for card in past if card.questions[0].reply] == ["Yes", "Parrot"]
+    assert notes == ["Answered by the rule “Yes”.", "Answered by the rule “Parrot”."]
+
+
+async def test_a_script_answers_call_after_call(entry: StdioEntry, tmp_path: Path) -> None:
+    script = tmp_path / "answers.jsonl"
+    script.write_text('"red"\n"blue"\n')
+    async with with_rules(entry, rule("Book", RuleKind.SCRIPT, script=str(script))) as visit:
+        said = [await text(visit, "sampling", prompt="A colour?") for _ in range(2)]
+    assert ["red" in said[0], "blue" in said[1]] == [True, True]
+
+
+async def test_an_endpoint_is_asked_what_the_server_asks(entry: StdioEntry) -> None:
+    async with FaultServer() as service:
+        service.order("answer", says(COMPLETION))
+        endpoint = Endpoint(service.url(path="/v1"), "gpt-9", timeout=20)
+        async with with_rules(entry, rule("Model", RuleKind.ENDPOINT, endpoint=endpoint)) as visit:
+            assert await text(visit, "sampling", prompt="A colour?") == "gpt-9 said: Hello"
+        (call,) = service.calls
+    assert call.path == "/v1/chat/completions"
+    assert call.message["messages"][-1] == {"role": "user", "content": "A colour?"}
