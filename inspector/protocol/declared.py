@@ -6,11 +6,12 @@ wrote as JSON is declared exactly so, in every revision: a debugger may say anyt
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.jsonvalue import JSON, JSONObject, compact
 from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
+from inspector.protocol.members import shown
 from inspector.protocol.methods import TASKS_EXTENSION
 from inspector.protocol.revisions import R1, R3, R4, R5, Era, Revision, is_between
 
@@ -124,6 +125,38 @@ ALL = Declared(
         },
     }
 )
+
+
+def in_words(capabilities: JSONObject) -> str:
+    """On one line: `sampling (tools), roots`; "nothing" for none."""
+    names = []
+    for name, value in capabilities.items():
+        inner = ", ".join(value) if isinstance(value, dict) else compact(value)
+        names.append(f"{name} ({inner})" if inner else name)
+    return ", ".join(names) or "nothing"
+
+
+def remarks(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
+    """What a server may stumble over, or not understand. All of it can be declared all the same."""
+    return tuple(_remarks(capabilities, revision))
+
+
+def _remarks(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]:
+    for name, value in capabilities.items():
+        words = shown(name)
+        if name not in _KNOWN:
+            yield f"{words} is no capability that the protocol knows."
+        elif not isinstance(value, dict):
+            yield f"{words} is not an object, which every capability must be."
+        elif revision is not None and (said := _member_at(revision, name, value)) != value:
+            yield f"{revision} {'has no' if said is None else 'knows less of'} {words}."
+    extensions = capabilities.get("extensions")
+    for name in extensions if isinstance(extensions, dict) else ():
+        if "/" not in name:
+            yield f"The extension {shown(name)} has no prefix: names look like “example.com/name”."
+
+
+_KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 
 
 # ------------------------------------------------------------------ in the words of a revision

@@ -183,6 +183,10 @@ class Bridge(QObject):
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
 
+    async def view(self, name: str) -> ServerView:
+        """One server as it stands. Raises UserError."""
+        return await self._call(_soon(partial(self._engine.view, name)))
+
     async def set_declared(self, name: str, declared: Declared | None) -> None:
         """What we declare to a server (`Engine.set_declared`). Raises UserError."""
         await self._call(_soon(partial(self._engine.set_declared, name, declared)))

@@ -30,7 +30,7 @@ _PAUSE_MS = 300
 
 
 class JsonTextView(QWidget):
-    """An editor for one JSON object.
+    """An editor for one JSON object. `what` is in it, in a word.
 
     Signals:
         text_changed: The person changed the text; not emitted by `set_value`.
@@ -40,12 +40,13 @@ class JsonTextView(QWidget):
     text_changed = Signal()
     text_read = Signal()
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, what: str = "Arguments", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._what = what
         self._field = ObjectField()
         self._value: JSONObject | None = None  # what was read last, while the text is the same
         self.box = JsonEdit(look.theme)
-        self.box.setAccessibleName("Arguments as JSON")
+        self.box.setAccessibleName(f"{what} as JSON")
         self.box.set_completer(self._completions)
         self.find_bar = FindBar(look.theme, self.box)
         self.find_bar.closed.connect(self.box.setFocus)
@@ -87,7 +88,7 @@ class JsonTextView(QWidget):
             self._mark_syntax(exc)
             raise FormError([FieldError("", str(exc))]) from exc
         if not isinstance(value, dict):
-            problem = f"Arguments are written as an object in {{ }}; this is {kind_of(value)}."
+            problem = f"{self._what} are written as an object in {{ }}; this is {kind_of(value)}."
             self._say(problem)
             raise FormError([FieldError("", problem)])
         self._say("")

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from inspector.base.jsonvalue import JSON, compact, shorten
 from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.declared import in_words
 from inspector.protocol.handshake import Agreement
 from inspector.qt.actions import Actions
 from inspector.qt.models.standing import standing_of
@@ -107,6 +108,8 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     others = [date for date in agreement.supported_versions if date != agreement.revision.date]
     if others:
         facts.insert(3, Fact("Also speaks", ", ".join(others), mono=True))
+    if view.ours is not None and view.ours.said is not None:
+        facts.append(Fact("We declare", shorten(in_words(view.ours.said), 300)))
     if not view.is_verified:
         facts.append(Fact("TLS", "the certificate is not checked", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts

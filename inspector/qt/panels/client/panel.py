@@ -1,0 +1,187 @@
+"""What we say to one server about ourselves, and what it may ask for: the person's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.engine.views import OurSide, ServerView
+from inspector.protocol.declared import NOTHING, Declared, exactly
+from inspector.protocol.revisions import Era
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.client.exact import ExactDeclaration
+from inspector.qt.panels.client.roots import RootsList
+from inspector.qt.panels.client.switches import SwitchList
+from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.labels import Heading, Muted
+
+# Narrower than this, the switches and the JSON stand on top of one another.
+_WIDE = 760
+
+
+class ClientPanel(QWidget):
+    """Switches and roots at the left, the JSON at the right. Every switch is in force at once, as far as the
+    era allows; what takes connecting again is said at the top."""
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._ours: OurSide | None = None
+        self._declared = NOTHING
+        self._sending = 0
+        self.alert = Alert(theme)
+        self.switches = SwitchList(theme)
+        self.roots = RootsList(theme)
+        self.exact = ExactDeclaration(theme)
+        self._hint = Muted(theme, wrap=True)
+        self.everything = QAction("Everything", self)
+        self.everything.setToolTip("Declare all that can be answered in the Inbox")
+        self.nothing = QAction("Nothing", self)
+        self.nothing.setToolTip("Declare an empty object")
+        self._reconnect = actions["server.reconnect"]
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._lay_out()
+        self.everything.triggered.connect(lambda: self._choose(None))
+        self.nothing.triggered.connect(lambda: self._choose(NOTHING))
+        self.switches.switched.connect(self._on_switched)
+        self.exact.wanted.connect(self._on_exact_wanted)
+        self.exact.edited.connect(self._show_readiness)
+        self.roots.changed.connect(self._on_roots_changed)
+
+    def set_view(self, view: ServerView) -> None:
+        """What is on its way to the engine stands: a view from before it would take it back for a moment."""
+        if view.ours is None or self._sending:
+            return
+        self._ours = view.ours
+        self._declared = view.ours.declared
+        self._show()
+
+    # -------------------------------------------------------------- what the person wants
+
+    def _on_switched(self, path: tuple[str, ...], value: JSON) -> None:
+        self._choose(self._declared.switched(path, value))
+
+    def _on_exact_wanted(self, capabilities: JSONObject) -> None:
+        self._choose(exactly(capabilities))
+
+    def _choose(self, declared: Declared | None) -> None:
+        if declared is not None:
+            self._declared = declared
+            self._show_declared()
+        self._send("declare", self._bridge.set_declared(self._server, declared))
+
+    def _on_roots_changed(self, roots: tuple[str, ...]) -> None:
+        self._send("roots", self._bridge.set_roots(self._server, roots))
+
+    def _send(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self._sending += 1
+        self._bridge.start(f"{name} {self._server}", self._sent(work), self)
+
+    async def _sent(self, work: Coroutine[Any, Any, None]) -> None:
+        """Raises UserError. Whatever came of it, what there is now is shown."""
+        try:
+            await work
+        finally:
+            self._sending -= 1
+            view = await self._bridge.view(self._server)
+            self.set_view(view)
+
+    # -------------------------------------------------------------- showing
+
+    def _show(self) -> None:
+        assert self._ours is not None
+        ours = self._ours
+        self._show_declared()
+        self.roots.show_roots(ours.roots, _about_roots(ours))
+        self.everything.setEnabled(not ours.is_usual)
+        self.nothing.setEnabled(ours.declared.whole != {})
+        if ours.differs:
+            self.alert.say("differs", _DIFFERS, "Reconnect to apply.", [self._reconnect], "wait")
+        else:
+            self.alert.close_about("differs")
+        self._show_readiness()
+
+    def _show_declared(self) -> None:
+        revision = self._ours.revision if self._ours is not None else None
+        self.switches.show_declared(self._declared, revision)
+        self.exact.show_declared(self._declared, revision, _when(self._ours))
+
+    def _show_readiness(self) -> None:
+        """What is being written would be lost to a switch."""
+        self.switches.setEnabled(not self.exact.is_edited)
+        self._hint.setText(_WRITING if self.exact.is_edited else "")
+        self._hint.setVisible(self.exact.is_edited)
+
+    # --------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_wide = self.width() >= _WIDE
+        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if wanted is not self._split.orientation():
+            self._split.setOrientation(wanted)
+            whole = self.width() if is_wide else self.height()
+            self._split.setSizes([whole // 2, whole - whole // 2])
+
+    def _lay_out(self) -> None:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_4, SPACE_6)
+        column.setSpacing(SPACE_2)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Heading(self._theme, "What we declare"), 1)
+        head.addWidget(ActionButton(self.nothing))
+        head.addWidget(ActionButton(self.everything))
+        column.addLayout(head)
+        column.addWidget(self._hint)
+        column.addWidget(self.switches)
+        column.addSpacing(SPACE_4)
+        column.addWidget(Heading(self._theme, "Roots"))
+        column.addWidget(self.roots)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(page)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(scroll)
+        self._split.addWidget(self.exact)
+        self._split.setSizes([500, 500])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self.alert)
+        whole.addWidget(self._split, 1)
+
+
+_DIFFERS = "The server was told something else when it was connected."
+_WRITING = "You are writing JSON: declare or discard that first."
+
+
+def _about_roots(ours: OurSide) -> str:
+    if not ours.declared.has(("roots",)):
+        return "Not declared: the server may not ask for them."
+    return "" if ours.roots else "No folders: a server that asks gets an empty list."
+
+
+def _when(ours: OurSide | None) -> str:
+    """When a server is told, in the words of which revision."""
+    if ours is None or ours.revision is None:
+        return "Each revision is told what it has a word for; which one it is shows when connecting."
+    if ours.revision.era is Era.STATELESS:
+        return f"Every request says this, at {ours.revision}: a change holds from the next one on."
+    return f"Said once, by initialize at {ours.revision}."
