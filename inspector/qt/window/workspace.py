@@ -22,11 +22,12 @@ from inspector.qt.widgets.badge import Badge, StateDot
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
+    from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tasks.panel import TasksPanel
 
-TABS = ("overview", "tools", "resources", "prompts", "tasks", "raw", "console")
+TABS = ("overview", "tools", "resources", "prompts", "tasks", "client", "raw", "console")
 
 
 class Workspace(QWidget):
@@ -53,7 +54,8 @@ class Workspace(QWidget):
         self._resources: ResourcesPanel | None = None
         self._prompts: PromptsPanel | None = None
         self._tasks: TasksPanel | None = None
-        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks")}
+        self._client: ClientPanel | None = None
+        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks", "client")}
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
@@ -87,6 +89,8 @@ class Workspace(QWidget):
             self._prompts.set_view(view)
         if self._tasks is not None:
             self._tasks.set_view(view)
+        if self._client is not None:
+            self._client.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
@@ -130,6 +134,16 @@ class Workspace(QWidget):
             self._put("tasks", panel)
             panel.set_view(self.view)
         return self._tasks
+
+    @property
+    def client(self) -> ClientPanel:
+        if self._client is None:
+            from inspector.qt.panels.client.panel import ClientPanel
+
+            self._client = ClientPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._put("client", self._client)
+            self._client.set_view(self.view)
+        return self._client
 
     def made_resources(self) -> ResourcesPanel | None:
         """The panel, if somebody looked at it already."""
