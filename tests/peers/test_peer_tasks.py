@@ -17,6 +17,7 @@ from inspector.engine.byhand import ToolCall
 from inspector.engine.taskviews import Origin, Standing, TaskView
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import Progressed
+from inspector.protocol.declared import ALL
 from inspector.protocol.tasks import TaskStatus
 from tests.peers.visit import Visit, visiting
 
@@ -35,7 +36,11 @@ async def elicit(params: JSONObject) -> JSONObject:
     return {"action": "accept", "content": content}
 
 
-ANSWERERS = {"elicitation/create": elicit}
+async def sample(params: JSONObject) -> JSONObject:
+    return {"role": "assistant", "content": {"type": "text", "text": "by a person"}, "model": "by hand"}
+
+
+ANSWERERS = {"elicitation/create": elicit, "sampling/createMessage": sample}
 
 
 def entry(design: str, file: Path | None = None) -> StdioEntry:
@@ -185,7 +190,8 @@ async def test_the_servers_list_brings_what_we_did_not_call(tmp_path: Path) -> N
 @pytest.fixture
 async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
     script = str(node_modules / "server-everything/dist/index.js")
-    entry = StdioEntry(name="everything", command="node", args=(script, "stdio"))
+    args, declared = (script, "stdio"), ALL.whole
+    entry = StdioEntry(name="everything", command="node", args=args, capabilities=declared)
     async with tasks_of(entry) as visit:
         yield visit
 
@@ -208,3 +214,18 @@ async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit)
     assert (await calling).kind is OutcomeKind.CANCELLED
     view = await everything.until(lambda view: view.standing is Standing.ENDED)
     assert view.task.status is TaskStatus.CANCELLED
+
+
+# ------------------------------------------------------------------ what everything asks of us as a task
+
+
+async def test_everything_asks_us_as_a_task_and_comes_back_for_the_answer(everything: TaskVisit) -> None:
+    visit = everything.visit
+    words = await visit.text("trigger-elicitation-request-async")
+    assert "[COMPLETED] User provided the requested information!" in words
+    assert "- Name: Ann" in words
+    assert visit.told("notifications/tasks/status")
+    words = await visit.text("trigger-sampling-request-async", prompt="who?", maxTokens=10)
+    assert "by a person" in words
+    assert "Task created" in words
+    assert visit.complaints() == []
