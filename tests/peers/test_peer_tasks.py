@@ -14,6 +14,8 @@ from inspector.base.errors import RpcError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.entries import StdioEntry
 from inspector.engine.byhand import ToolCall
+from inspector.engine.cards import Card, Reply
+from inspector.engine.inbox import Inbox
 from inspector.engine.taskviews import Origin, Standing, TaskView
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import Progressed
@@ -229,3 +231,38 @@ async def test_everything_asks_us_as_a_task_and_comes_back_for_the_answer(everyt
     assert "by a person" in words
     assert "Task created" in words
     assert visit.complaints() == []
+
+
+# ------------------------------------------------------------------ through the Inbox
+
+
+@asynccontextmanager
+async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], Card]]:
+    """A call that became a task, which asks the person."""
+    inbox = Inbox()
+    opened: asyncio.Queue[Card] = asyncio.Queue()
+    inbox.changed.connect(opened.put_nowait)
+    async with visiting(entry(design), inbox=inbox) as visit:
+        tasks = TaskVisit(visit)
+        calling = tasks.start("ask")
+        yield tasks, calling, await opened.get()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_card_says_which_task_asks_and_its_answer_ends_the_task(design: str) -> None:
+    async with asked(design) as (visit, calling, card):
+        view = await visit.until(lambda view: view.task.status is TaskStatus.INPUT_REQUIRED)
+        assert card.task_id == view.id
+        (question,) = card.questions
+        answer: JSONObject = {"action": "accept", "content": {"name": "Bea"}}
+        visit.visit.engine.inbox.reply(card.id, question.key, Reply(answer))
+        assert b"Hello Bea" in (await calling).answer
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+async def test_a_card_ends_with_its_task(design: str) -> None:
+    async with asked(design) as (visit, calling, card):
+        await visit.book.cancel("tasks", card.task_id)
+        assert (await calling).kind is OutcomeKind.CANCELLED
+        if design == "extension":
+            assert visit.visit.engine.inbox.cards() == ()
