@@ -3,7 +3,8 @@
 A server can put terminal escapes, bidirectional overrides, zero-width characters and "tag" characters
 into names, descriptions and log lines, and so make a screen say what was not sent. `visible` shows each
 of them as a token, so that the reader sees what is there; ordinary text passes unchanged and unscanned
-by anything slower than one regular expression.
+by anything slower than one regular expression. What joins or colours the character before it stays where
+it does just that: in 👩‍💻, ❤️, 1️⃣ or a variant of an ideograph; anywhere else it could carry a message.
 """
 
 from __future__ import annotations
@@ -13,8 +14,18 @@ import re
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, except tab and line feed
     "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "\ufe00-\ufe0f\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
+_EMOJI = re.compile("[\u2194-\u21aa\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]")
+# Beside those, what is an emoji only with a selector behind it.
+_STYLED = re.compile(
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u24c2\u25aa-\u25fe\u2934\u2935\u3030\u303d"
+    "\u3297\u3299\U0001f000-\U0001f2ff]"
+)
+_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_KEY, _KEYCAP = re.compile("[#*0-9]"), "\u20e3"
+_JOINER = "\u200d"
+_STYLES = "\ufe0e\ufe0f"
 _LINE_BREAKS = re.compile("[\n\u2028\u2029\t]+")
 
 
@@ -29,7 +40,27 @@ def one_line(text: str) -> str:
 
 
 def _token(match: re.Match[str]) -> str:
+    if _belongs(match.group(), match.string, match.start()):
+        return match.group()
     code = ord(match.group())
     if code < 0x20:
         return chr(0x2400 + code)  # Unicode's own pictures for control characters
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def _belongs(hidden: str, text: str, place: int) -> bool:
+    """Whether it only changes how its neighbours look, as they are meant to be changed."""
+    before, after = _at(text, place - 1), _at(text, place + 1)
+    if hidden == _JOINER:
+        if before == _STYLES[1]:
+            before = _at(text, place - 2)
+        return bool(_EMOJI.match(before) and _EMOJI.match(after))
+    if hidden in _STYLES:
+        is_key = after == _KEYCAP and _KEY.match(before)
+        return bool(is_key or _EMOJI.match(before) or _STYLED.match(before))
+    is_variant = "\ufe00" <= hidden <= "\ufe02" or hidden >= "\U000e0100"
+    return is_variant and bool(_IDEOGRAPH.match(before))
+
+
+def _at(text: str, place: int) -> str:
+    return text[place] if 0 <= place < len(text) else ""

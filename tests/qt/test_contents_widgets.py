@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.app.resources import resource_folder
@@ -120,6 +121,18 @@ def test_long_markdown_is_laid_out_in_turns_and_says_what_is_missing(qtbot: QtBo
 
 
 # ------------------------------------------------------------------ content
+
+
+def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None:
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    view.resize(300, 200)
+    view.show()
+    view.show_content(Content(ContentKind.MARKDOWN, ("# Title\n\n" + "Some words.\n\n" * 60).encode()))
+    page = view.findChild(QTextEdit)
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > 0)
+    QApplication.processEvents()
+    assert page.verticalScrollBar().value() == 0
 
 
 def test_broken_picture_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: Theme) -> None:

@@ -19,7 +19,7 @@ from inspector.qt.models.fuzzy import Query, haystack
 from inspector.qt.models.palette import MOST_SHOWN, NoteRole, Pick, PickModel, PlacesRole
 from inspector.qt.widgets.pickerpopup import PickerPopup
 from tests.qt.lens_driver import Lens, scripted
-from tests.qt.offering_stage import offering
+from tests.qt.offering_stage import offering, open_prompts, search
 
 Check: TypeAlias = Callable[[QAbstractItemModel], None]
 
@@ -174,6 +174,7 @@ def test_palette_reaches_commands_and_remembers_what_was_used(lens: Lens) -> Non
     go(lens, opened(lens), "conso")
     assert lens.workspace.tabs.tabText(lens.workspace.tabs.currentIndex()) == "Console"
     popup = opened(lens)
+    lens.until(lambda: rows(popup))
     assert rows(popup)[0] == "Console"
     QTest.keyClick(popup.line, Qt.Key.Key_Escape)
     assert not popup.isVisible()
@@ -219,6 +220,17 @@ def test_palette_reaches_resources_and_prompts(lens: Lens) -> None:
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     lens.until(lambda: lens.sent("resources/read"))
     assert lens.sent("resources/read") == [{"uri": "x://deep/book"}]
+
+
+def test_palette_reaches_what_a_search_hides_whatever_is_in_its_name(lens: Lens) -> None:
+    odd = "greet\x1fsome\x1fbody"
+    panel = open_prompts(lens, offering("shelf", prompts=[{"name": "first"}, {"name": odd}]))
+    search(panel.search, "first")
+    lens.until(lambda: panel.model.rowCount() == 1)
+    lens.do("view.tools")
+    go(lens, opened(lens), "greet")
+    lens.until(lambda: getattr(panel.view.prompt, "name", "") == odd)
+    assert panel.list.currentIndex().data() == "greet␟some␟body"
 
 
 def test_palette_reaches_templates_and_the_keyboard_is_in_the_first_thing_to_fill_in(lens: Lens) -> None:

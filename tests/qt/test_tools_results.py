@@ -107,6 +107,17 @@ def test_structured_content_that_fits_its_schema_says_so(lens: Lens) -> None:
     assert not view.alert.text("check")
 
 
+def test_a_tab_that_goes_leaves_no_gap(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    lens.do("view.tools")
+    view = shown(lens, {"content": [text("{}")], "structuredContent": {"city": "Lisbon"}})
+    view.show_nothing()  # as when the person goes to another tool
+    view = shown(lens, {"content": [text("only words")]})
+    assert tab_words(view) == ["Content", "Message"]
+    bar = view.tabs.tabBar()
+    assert bar.tabRect(3).left() == bar.tabRect(0).right() + 1
+
+
 def test_differences_from_the_output_schema_are_named_at_the_top(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})

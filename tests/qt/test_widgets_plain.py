@@ -97,6 +97,20 @@ def test_label_of_any_length_stays_short(theme: Theme, qtbot: QtBot) -> None:
     assert len(label.text()) == LABEL_LIMIT
 
 
+@pytest.mark.parametrize("selectable", [False, True])
+def test_a_word_too_long_for_a_line_goes_on_in_the_next(theme: Theme, qtbot: QtBot, selectable: bool) -> None:
+    word = "W" * 200
+    label = PlainLabel(theme, f"before {word} after", wrap=True, selectable=selectable)
+    qtbot.addWidget(label)
+    assert label.minimumSizeHint().width() < 400
+    lines = label.fontMetrics().horizontalAdvance(word) / 400
+    assert label.heightForWidth(400) >= (lines + 1) * label.fontMetrics().height()
+    label.resize(400, label.heightForWidth(400))
+    last = label.grab().toImage().copy(0, label.height() - label.fontMetrics().height(), 400, 100)
+    assert len({last.pixel(x, y) for x in range(400) for y in range(10)}) > 1, "its last line is painted"
+    assert label.text() == f"before {word} after", "nothing is put in for it"
+
+
 def test_eliding_label_gives_way_and_offers_the_whole_text_as_tool_tip(theme: Theme, qtbot: QtBot) -> None:
     label = PlainLabel(theme, LONG + "\nend", elide=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)

@@ -84,6 +84,8 @@ class Guide:
         await self.until(f"the tool {name} in the list", lambda: self.tools.model.row_of(name) is not None)
         if not self.tools.choose(name):
             raise StopFailed(f"the tool {name} could not be chosen")
+        # The list is filled a moment before it is shown.
+        await self.until(f"the form of {name}", self.tools.call_view.arguments.isVisible)
 
     async def call(self, expected: OutcomeKind) -> CallOutcome:
         """Press Call and wait for the outcome."""

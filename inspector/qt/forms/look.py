@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from inspector.base.plaintext import visible
 from inspector.qt.theme import Theme
+from inspector.qt.widgets.breaking import BreakingLabel
 from inspector.qt.widgets.labels import plain_tooltip, shortened
 
 MUTED = QPalette.ColorRole.PlaceholderText
@@ -44,7 +45,7 @@ class Look:
 
 def small_label(look: Look, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
     """Small wrapped plain text; what is too long to read in a form is in the tool tip."""
-    label = QLabel()
+    label = BreakingLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setFont(look.small)

@@ -7,12 +7,13 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON
-from inspector.base.units import duration, plural, size
+from inspector.base.units import plural, size
 from inspector.engine.outputcheck import OutputCheck
 from inspector.engine.results import CallResult, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting
 from inspector.qt.bridge import Bridge
+from inspector.qt.forms.answerview import time_words
 from inspector.qt.forms.changestable import ChangesTable
 from inspector.qt.forms.checkwords import check_badge, check_sentence
 from inspector.qt.forms.partsview import PartsView
@@ -25,6 +26,7 @@ from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.labels import Muted
 from inspector.qt.widgets.savebody import BodySaver
+from inspector.qt.widgets.tabs import show_tab
 
 _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RESULT: "ok",
@@ -127,7 +129,7 @@ class ResultView(QWidget):
             return
         # The latest change can be looked at until there is another.
         has_table = 0 < sighting.changes == self._shown_change
-        self.tabs.setTabVisible(self.tabs.indexOf(self.changes), has_table)
+        show_tab(self.tabs, self.tabs.indexOf(self.changes), has_table)
         if self.tabs.isTabVisible(was):
             self.tabs.setCurrentIndex(was)
 
@@ -152,7 +154,7 @@ class ResultView(QWidget):
 
     def _show_status(self, outcome: CallOutcome) -> None:
         self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
-        facts = [duration(outcome.elapsed_ns)]
+        facts = [time_words(outcome)]
         if outcome.answer:
             facts.append(size(len(outcome.answer)))
         if outcome.task_id:
@@ -189,7 +191,7 @@ class ResultView(QWidget):
         """Show these tabs, and go to the first of them."""
         views = (self.content, self.structured, self.changes, self.whole)
         for place, view in enumerate(views):
-            self.tabs.setTabVisible(place, view in tabs)
+            show_tab(self.tabs, place, view in tabs)
         self.tabs.setCurrentIndex(next(place for place, view in enumerate(views) if view in tabs))
         self._read_tab()
         self._pages.setCurrentWidget(self.tabs)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.base.plaintext import one_line, visible
 from inspector.qt.theme import Theme, Tone
+from inspector.qt.widgets.breaking import BreakingLabel
 
 # A label is for reading at a glance: laying out more than this would freeze the window.
 LABEL_LIMIT = 20_000
@@ -31,10 +32,11 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-class PlainLabel(QLabel):
+class PlainLabel(BreakingLabel):
     """A label in plain text, coloured by a tone.
 
-    It either elides (one line; the whole text is in the tool tip) or, with `wrap`, flows over several lines.
+    It either elides (one line; the whole text is in the tool tip) or, with `wrap`, flows over several lines,
+    broken inside a word where that is too long for one.
     `selectable` text is never elided, so that what is copied is what was sent.
     """
 
@@ -82,11 +84,9 @@ class PlainLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
-        if self._elide is Qt.TextElideMode.ElideNone and not self.wordWrap():
+        if self._elide is Qt.TextElideMode.ElideNone:
             return hint
-        # A wrapping label asks for the width of its longest word, and a server may send one of any length.
-        least = "mm…" if not self.wordWrap() else "m" * 20
-        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance(least)), hint.height())
+        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance("mm…")), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._elide is Qt.TextElideMode.ElideNone:

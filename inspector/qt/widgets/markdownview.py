@@ -88,10 +88,18 @@ class MarkdownView(QWidget):
                 break
             self._add(cursor, block)
         cursor.endEditBlock()
+        self._stay_put()
         if is_done:
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
+
+    def _stay_put(self) -> None:
+        """The page's own cursor goes along with what is written there, and takes the view with it."""
+        own = self.page.textCursor()
+        if not own.hasSelection() and own.position():
+            own.setPosition(0)
+            self.page.setTextCursor(own)
 
     def _tell(self, *, is_cut: bool) -> None:
         self._note.setText("Only its beginning is laid out. Text has all of it." if is_cut else "")

@@ -192,7 +192,7 @@ class Reaching(QObject):
         if pick.key in self._saved:
             self.open_saved(self._saved[pick.key])
             return
-        kind, server, name = pick.key.split(_BETWEEN)
+        kind, server, name = pick.key.split(_BETWEEN, 2)  # the name is the server's own: anything is in it
         if kind == "command":
             self._window.actions_table[name].trigger()
         elif (workspace := self._go_to(server)) is not None:
@@ -240,8 +240,8 @@ def _show(workspace: Workspace, kind: str, name: str) -> None:
         _when_listed(lists.templates, lambda: _choose_template(workspace, name))
     elif kind == "prompts":
         workspace.show_tab("prompts")
-        panel = workspace.prompts
-        _when_listed(panel.model, lambda: panel.choose(name))
+        workspace.prompts.choose_soon(name)
+        workspace.prompts.list.setFocus()
 
 
 def _when_listed(model: OfferedModel, go: Callable[[], object]) -> None:

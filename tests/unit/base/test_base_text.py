@@ -30,10 +30,43 @@ SECOND = 1_000_000_000
         ("tag\U000e0041", "tag⟨U+E0041⟩"),
         ("half \ud83d", "half ⟨U+D83D⟩"),
         ("c1 \x9b31m", "c1 ⟨U+009B⟩31m"),
+        ("a\u200db", "a⟨U+200D⟩b"),
+        ("👩\u200d", "👩⟨U+200D⟩"),
+        ("👩\u200d\u200d💻", "👩⟨U+200D⟩⟨U+200D⟩💻"),
+        ("a\ufe0f1\ufe0f", "a⟨U+FE0F⟩1⟨U+FE0F⟩"),
+        ("❤\ufe0f\ufe0f", "❤\ufe0f⟨U+FE0F⟩"),
+        ("❤\ufe03葛\U000e0100\U000e0101", "❤⟨U+FE03⟩葛\U000e0100⟨U+E0101⟩"),
     ],
 )
 def test_hidden_characters_are_shown_as_tokens(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "👩\u200d💻",
+        "👨🏽\u200d🚀",
+        "❤\ufe0f\u200d🔥",
+        "🏳\ufe0f\u200d🌈",
+        "1\ufe0f\u20e3",
+        "☎\ufe0e",
+        "葛\U000e0100",
+    ],
+)
+def test_what_joins_or_styles_an_emoji_stays_in_it(text: str) -> None:
+    assert visible(text) == text
+
+
+@given(st.text("ab1#\u20e3👩💻🏽❤葛\u200d\ufe0e\ufe0f\ufe00\U000e0100\u200b\u202e"))
+def test_what_stays_hidden_only_ever_changes_the_look_of_what_is_before_it(text: str) -> None:
+    shown = visible(text)
+    assert visible(shown) == shown
+    emoji = "[👩💻🏽❤]"
+    left = re.sub(rf"{emoji}(\ufe0f?\u200d(?={emoji})|[\ufe0e\ufe0f])?", "", shown)
+    left = re.sub(r"[1#][\ufe0e\ufe0f]\u20e3|葛[\ufe00\U000e0100]", "", left)
+    assert not re.search("[\u200b\u200d\u202e\ufe00-\ufe0f\U000e0100]", left)
+    assert re.sub("⟨U.([0-9A-F]+)⟩", lambda token: chr(int(token[1], 16)), shown) == text, "nothing is lost"
 
 
 @given(st.text())

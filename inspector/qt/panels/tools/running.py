@@ -45,7 +45,7 @@ class RunningStrip(QWidget):
         row.addWidget(self._leave_button)
         row.addWidget(ActionButton(cancel, "quiet"))
         column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_1, 0)
+        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
         column.setSpacing(SPACE_1)
         column.addWidget(self._bar)
         column.addLayout(row)

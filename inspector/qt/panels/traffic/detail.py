@@ -24,6 +24,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keyvalue import KeyValueList
+from inspector.qt.widgets.tabs import show_tab
 from inspector.traffic.follow import follow
 
 # How often the story of an operation that is still open is looked for again.
@@ -154,7 +155,7 @@ class DetailView(QWidget):
     def _offer_http(self, is_there: bool) -> None:
         """Hide the tab from rows that have none; who looked at it is there again on the next that has one."""
         self._misses_http |= not is_there and self.tabs.currentIndex() == Tab.HTTP
-        self.tabs.setTabVisible(Tab.HTTP, is_there)
+        show_tab(self.tabs, Tab.HTTP, is_there)
         if is_there and self._misses_http:
             self._misses_http = False
             self.tabs.setCurrentIndex(Tab.HTTP)

@@ -1,0 +1,89 @@
+"""A label whose long words are broken where it ends: Qt's own cuts them off there."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QTextDocument, QTextLayout, QTextOption
+from PySide6.QtWidgets import QLabel
+
+_LONG_WORD = re.compile(r"\S{21}")  # a shorter one finds room in the narrowest label
+_TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
+_ANYWHERE = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+
+
+class BreakingLabel(QLabel):
+    """Plain text that wraps between words, and inside a word that is wider than the label.
+
+    Text without long words, nearly all of it, is left to Qt.
+    """
+
+    def breaks_words(self) -> bool:
+        """Whether a word may be too wide for a line."""
+        return self.wordWrap() and _LONG_WORD.search(self.text()) is not None
+
+    def minimumSizeHint(self) -> QSize:
+        """Qt asks for the width of the longest word, and a server may send one of any length."""
+        hint = super().minimumSizeHint()
+        if not self.wordWrap():
+            return hint
+        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance("m" * 20)), hint.height())
+
+    def heightForWidth(self, width: int) -> int:
+        height = super().heightForWidth(width)
+        if not self.breaks_words():
+            return height
+        if (document := self._document()) is not None:
+            _break_anywhere(document)
+            return super().heightForWidth(width)
+        around = self.height() - self.contentsRect().height()
+        layout = self._laid_out(width - (self.width() - self.contentsRect().width()))
+        return math.ceil(layout.boundingRect().height()) + around
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.breaks_words():
+            super().paintEvent(event)
+        elif (document := self._document()) is not None:
+            super().heightForWidth(self.width())  # so that Qt has laid it out before, and leaves it as it is
+            _break_anywhere(document)
+            super().paintEvent(event)
+        else:
+            self._paint(self.contentsRect())
+
+    def _document(self) -> QTextDocument | None:
+        """What text that can be selected is in; Qt has no other way to it."""
+        return self.findChild(QTextDocument)
+
+    def _paint(self, box: QRect) -> None:
+        layout = self._laid_out(box.width())
+        painter = QPainter(self)
+        group = QPalette.ColorGroup.Normal if self.isEnabled() else QPalette.ColorGroup.Disabled
+        painter.setPen(self.palette().color(group, self.foregroundRole()))
+        height = math.ceil(layout.boundingRect().height())
+        spare = max(box.height() - height, 0)
+        top = spare if self.alignment() & _BOTTOM else 0 if self.alignment() & _TOP else spare // 2
+        layout.draw(painter, QPointF(box.left(), box.top() + top))
+
+    def _laid_out(self, width: int) -> QTextLayout:
+        option = QTextOption(self.alignment())
+        option.setWrapMode(_ANYWHERE)
+        # A line separator is a line feed of a text layout.
+        layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
+        layout.setTextOption(option)
+        layout.beginLayout()
+        top = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, top))
+            top += line.height()
+        layout.endLayout()
+        return layout
+
+
+def _break_anywhere(document: QTextDocument) -> None:
+    option = document.defaultTextOption()
+    if option.wrapMode() is not _ANYWHERE:
+        option.setWrapMode(_ANYWHERE)
+        document.setDefaultTextOption(option)
