@@ -151,6 +151,13 @@ class AnswerRules:
             return Attempt(asked, reason=str(exc))
         return Attempt(asked, reply, remarks=_remarks(asked, reply))
 
+    async def draft(self, rule: AnswerRule, asked: Asked) -> Reply:
+        """What a rule answers to a question that a person puts to it: on or off, whatever its filter says.
+
+        Raises UserError when it cannot answer.
+        """
+        return await self._answer(rule, asked)
+
     async def _answer(self, rule: AnswerRule, asked: Asked, *, is_trial: bool = False) -> Reply:
         try:
             match rule.kind:

@@ -90,11 +90,13 @@ class TextBox(QPlainTextEdit):
     rows, and spaces for no-break spaces.
     """
 
-    def __init__(self, font: QFont, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, font: QFont, parent: QWidget | None = None, *, lines: tuple[int, int] = _LINES_SHOWN
+    ) -> None:
         super().__init__(parent)
         self._text: str | None = None
         self._rows: str | None = None
-        self._lines_shown = _LINES_SHOWN
+        self._lines_shown = lines
         self.setProperty("kind", "input")
         self.setFont(font)
         self.document().setDocumentMargin(1)  # text starts where that of a line edit does

@@ -26,6 +26,7 @@ class AddressLabel(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._parts = (one_line(link.before), one_line(link.host), one_line(link.after))
+        self._heights: dict[int, int] = {}  # by width: a layout asks over and over
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -41,7 +42,9 @@ class AddressLabel(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return round(self._laid_out(width - 2 * SPACE_3).boundingRect().height()) + 2 * SPACE_2
+        if width not in self._heights:
+            self._heights[width] = round(self._laid_out(width - 2 * SPACE_3).boundingRect().height())
+        return self._heights[width] + 2 * SPACE_2
 
     def sizeHint(self) -> QSize:
         return QSize(320, self.heightForWidth(max(self.width(), 320)))

@@ -27,6 +27,7 @@ from inspector.qt.widgets.messages import MessageCard
 from inspector.schema.values import FormError
 
 _JSON_HEIGHT = 140
+_TEXT_LINES = (4, 16)
 
 
 class BlockRow(QWidget):
@@ -68,10 +69,10 @@ class TextRow(BlockRow):
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, "Text")
         self._source = block
-        self.box = TextBox(theme.ui_font())
+        self.box = TextBox(theme.ui_font(), lines=_TEXT_LINES)
         self.box.setAccessibleName("Text of the answer")
         self.box.setPlaceholderText("What the model says")
-        self._is_exact = self.box.set_text(text_of(block, "text"))
+        self.box.set_text(text_of(block, "text"))
         self.column.addWidget(self.box)
         self.box.textChanged.connect(self.changed)
 

@@ -46,6 +46,7 @@ class CardFooter(QWidget):
         self._page.add(self.done_action, "primary")
         self._page.add(self.again_action)
         self._page.add(self.dismiss_action)
+        self._page.add_words(Muted(theme, "The server says when the page is done with, if it does."))
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 1, 0, 0)
         self._column.setSpacing(0)

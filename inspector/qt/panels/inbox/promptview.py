@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from inspector.base.jsonvalue import excerpt, shorten
+from inspector.base.jsonvalue import compact, excerpt, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import plural
 from inspector.engine.contents import Content, ContentKind, Message
@@ -146,7 +146,7 @@ def _facts(asked: SamplingAsked) -> list[Fact]:
 
 def _quoted(texts: tuple[str, ...]) -> str:
     """With their line breaks in view."""
-    return ", ".join(excerpt(text) for text in texts[:_MOST_WORDS])
+    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MOST_WORDS])
 
 
 def _bars(theme: Theme, wishes: ModelPreferences) -> list[ShareBar]:

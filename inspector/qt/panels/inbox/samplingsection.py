@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QTimer
 
+from inspector.engine.answerrules import Asked
 from inspector.engine.cards import SAMPLING_REJECTED, Card, Question, Reply
 from inspector.protocol.asking import SamplingAsked
 from inspector.protocol.replies import problems_of
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.inbox.answereditor import AnswerEditor
+from inspector.qt.panels.inbox.drafting import Drafting
+from inspector.qt.panels.inbox.prompteditor import PromptEditor
 from inspector.qt.panels.inbox.promptview import PromptView
 from inspector.qt.panels.inbox.section import Section
 from inspector.qt.theme import Theme
@@ -29,11 +34,14 @@ class SamplingSection(Section):
     ) -> None:
         super().__init__(theme, card, question)
         self._asked = asked
-        self.prompt = PromptView(theme, asked)
+        self.prompt = self._make_prompt(asked)
+        self.prompt_editor = PromptEditor(theme, asked)
         self.editor = AnswerEditor(bridge, theme, asked.tools)
         self.problems = Alert(theme)
-        self._fill(self.asked, (self.prompt,), margin=0)
-        self._fill(self.answer, (self.editor, self.problems), margin=0)
+        self.drafting = Drafting(bridge, theme, self.editor.alert, self._asked_as_edited)
+        self.editor.head.addWidget(self.drafting)
+        self.asked_column = self._fill(self.asked, (self.prompt,), margin=0)
+        self._fill(self.answer, (self.prompt_editor, self.editor, self.problems), margin=0)
         self.send_action = self._action("Send answer", self.send, "Send it to the server (Ctrl+Return)")
         tip = _DECLINE_ENDS if card.round else _DECLINE_TIP
         self.decline_action = self._action("Decline", self._decline, tip)
@@ -42,8 +50,8 @@ class SamplingSection(Section):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self.check)
         self.editor.changed.connect(self._on_changed)
-        self.prompt.content_requested.connect(self.content_requested)
-        self.prompt.uri_requested.connect(self.uri_requested)
+        self.prompt_editor.edited.connect(self._on_prompt_edited)
+        self.drafting.drafted.connect(self.editor.set_answer)
         self.show_question(card, question)
 
     def send(self) -> None:
@@ -68,6 +76,23 @@ class SamplingSection(Section):
                 self.problems.say(str(number), problems[number])
             else:
                 self.problems.close_about(str(number))
+
+    def _make_prompt(self, asked: SamplingAsked) -> PromptView:
+        prompt = PromptView(self._theme, asked)
+        prompt.content_requested.connect(self.content_requested)
+        prompt.uri_requested.connect(self.uri_requested)
+        return prompt
+
+    def _on_prompt_edited(self, asked: SamplingAsked) -> None:
+        """Show the prompt that would be used."""
+        former, self.prompt = self.prompt, self._make_prompt(asked)
+        self.asked_column.replaceWidget(former, self.prompt)
+        former.hide()
+        former.deleteLater()
+
+    def _asked_as_edited(self) -> Asked:
+        question = replace(self._question, params=self.prompt_editor.params)
+        return Asked(self._card.server, question, self._card.revision)
 
     def _on_changed(self) -> None:
         self.bar.alert.close_about("wrong")

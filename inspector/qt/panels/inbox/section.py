@@ -85,6 +85,7 @@ class Section(QWidget):
         self._take_back = ActionButton(self.take_back_action, "quiet")
         self._lay_out()
         self._show_remarks(question.remarks)
+        self.answer.setEnabled(card.is_open)  # nobody has typed into it
 
     @property
     def question(self) -> Question:
@@ -133,12 +134,13 @@ class Section(QWidget):
             action.setToolTip(tip)
         return action
 
-    def _fill(self, place: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> None:
+    def _fill(self, place: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> QVBoxLayout:
         column = QVBoxLayout(place)
         column.setContentsMargins(margin, 0, margin, 0)
         column.setSpacing(SPACE_2)
         for part in parts:
             column.addWidget(part)
+        return column
 
     def _decide(self, reply: Reply) -> None:
         self.bar.alert.close_all()
