@@ -311,7 +311,8 @@ def _sampling(asked: Asked) -> SamplingAsked:
         read_as = read_question(asked.question.method, asked.question.params, asked.revision)
     except ValueError as exc:
         raise UserError(f"The question cannot be read: {one_line(str(exc))}.") from exc
-    assert isinstance(read_as, SamplingAsked)  # `suits` has looked
+    if not isinstance(read_as, SamplingAsked):
+        raise UserError("It knows what a model would say, and no model is asked for.", "Answer it yourself.")
     return read_as
 
 

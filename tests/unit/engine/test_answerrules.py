@@ -13,7 +13,7 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
-from inspector.engine.answerrules import CANNED_MODEL, ECHO_MODEL, AnswerRules
+from inspector.engine.answerrules import CANNED_MODEL, ECHO_MODEL, AnswerRules, Asked
 from inspector.engine.cards import Question, Reply
 from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
 from inspector.protocol.revisions import R4, R5, Revision
@@ -265,6 +265,11 @@ async def test_an_endpoint_whose_key_is_gone_is_not_asked() -> None:
         with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
             await replied(await with_rules(rule), question())
         assert server.calls == []
+
+
+async def test_a_rule_that_a_person_puts_to_a_form_it_cannot_answer_says_so() -> None:
+    with pytest.raises(UserError, match="no model is asked for"):
+        await AnswerRules().draft(ECHO, Asked("demo", FORM, R4))
 
 
 # ------------------------------------------------------------------ trying, and the file
