@@ -96,8 +96,9 @@ class TaskBook:
             elif len(known) < _MOST_KEPT:
                 self._keep(server, task, Beginning(Origin.LISTED))
                 new += 1
-        for one in known.values():
-            if one.standing is Standing.UNKNOWN and any(task.id == one.task.id for task in listing.items):
+        listed = {task.id for task in listing.items}
+        for id, one in known.items():
+            if id in listed and one.standing is Standing.UNKNOWN:
                 one.follow()
         self._follow_some(server)
         return new
