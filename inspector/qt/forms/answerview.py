@@ -116,7 +116,7 @@ class AnswerView(QWidget):
         is_error = outcome.kind is OutcomeKind.RPC_ERROR
         self._answer = outcome.answer
         self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
-        self._facts.setText(" · ".join((duration(outcome.elapsed_ns), size(len(outcome.answer)), *facts)))
+        self._facts.setText(" · ".join((time_words(outcome), size(len(outcome.answer)), *facts)))
         self.alert.close_all()
         if is_error:
             self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
@@ -144,3 +144,9 @@ class AnswerView(QWidget):
 
     def _save_message(self) -> None:
         self.saver.ask(BytesBody(self._answer), "answer.json")
+
+
+def time_words(outcome: CallOutcome) -> str:
+    """How long it took; apart from it, how much of that the server waited for us."""
+    whole = duration(outcome.elapsed_ns)
+    return f"{whole}, of these {duration(outcome.waited_ns)} in the Inbox" if outcome.waited_ns else whole

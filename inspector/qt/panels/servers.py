@@ -21,10 +21,10 @@ from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import ServersModel, ViewRole, WaitingRole, state_words
-from inspector.qt.panels.inboxentry import InboxEntry
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_dot
 from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.inboxentry import InboxEntry
 from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
 from inspector.qt.widgets.toolbar import PanelHeader
 
@@ -130,11 +130,14 @@ class ServersPanel(QWidget):
             self.choose(view.name)
 
     def _on_server_removed(self, name: str) -> None:
+        is_inbox = self.inbox.isChecked()
         self.model.remove(name)
+        if is_inbox:
+            self.choose_inbox()  # the list went to another server, the person did not
         if not self.model.rowCount():
             self._pages.setCurrentWidget(self._empty)
-            self.inbox.setChecked(False)
-            self.server_chosen.emit("")
+            if not is_inbox:
+                self.server_chosen.emit("")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())

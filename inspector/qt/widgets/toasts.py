@@ -58,6 +58,10 @@ class Toasts(QWidget):
         """Those that have a place, the oldest first."""
         return tuple(self._toasts.values())[:_MOST]
 
+    def all_keys(self) -> tuple[int, ...]:
+        """Also of those that wait for a place."""
+        return tuple(self._toasts)
+
     @property
     def is_held(self) -> bool:
         """Is somebody about to use one?"""

@@ -102,6 +102,7 @@ class Commands(QObject):
         for id, own in panel.actions_here.items():
             own.changed.connect(partial(self._on_traffic_changed, panel, id))
         self._window.opening.watch(panel)
+        panel.actions_here["traffic.inbox"].setEnabled(False)  # until a row is chosen that asked something
         panel.help_requested.connect(self._actions["help.filters"].trigger)
         panel.rules_requested.connect(partial(self._window.open_colour_rules, panel))
 
@@ -148,6 +149,7 @@ class Commands(QObject):
             "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_watching()),
             "call.variables": window.reaching.open_variables,
             "app.palette": window.reaching.open_palette,
+            "app.inbox": window.servers.choose_inbox,
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
             "resource.read": self._in_resources(lambda panel: panel.read()),
@@ -172,6 +174,8 @@ class Commands(QObject):
             "view.resources": lambda: window.show_tab("resources"),
             "view.prompts": lambda: window.show_tab("prompts"),
             "view.tasks": lambda: window.show_tab("tasks"),
+            "view.inbox": lambda: window.show_tab("inbox"),
+            "view.client": lambda: window.show_tab("client"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,9 @@ from inspector.qt.window.reaching import Reaching
 # The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
 if TYPE_CHECKING:
     from inspector.config.secrets.standing import SecretsState
+    from inspector.engine.cards import Card
+    from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.window.inboxes import Inboxes
     from inspector.qt.window.secretsstatus import SecretsStatus
     from inspector.qt.window.workspace import Workspace
 
@@ -106,7 +110,16 @@ class MainWindow(QMainWindow):
     def current_view(self) -> ServerView | None:
         return self.servers.current()
 
+    @cached_property
+    def inboxes(self) -> Inboxes:
+        """Made for the first question of a server, or the first look at where there are none."""
+        from inspector.qt.window.inboxes import Inboxes
+
+        return Inboxes(self, self._bridge, self._theme)
+
     def show_tab(self, name: str) -> None:
+        """Of the server in front, or of the one that was before the Inbox of all servers."""
+        self.servers.leave_inbox()
         if (workspace := self.workspace()) is not None:
             workspace.show_tab(name)
 
@@ -253,7 +266,9 @@ class MainWindow(QMainWindow):
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
+        self._bridge.card_changed.connect(self._on_card_changed)
         self.servers.server_chosen.connect(self._on_server_chosen)
+        self.servers.inbox_chosen.connect(self._on_inbox_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.told.connect(self._on_told)
         self.captures.front_changed.connect(self._commands.update_traffic)
@@ -298,17 +313,34 @@ class MainWindow(QMainWindow):
         self.traffic.set_server(name)
         self._commands.update(view)
 
+    def _on_inbox_chosen(self) -> None:
+        panel = self.inboxes.overall
+        if self._stack.indexOf(panel) < 0:
+            self._stack.addWidget(panel)
+        self._stack.setCurrentWidget(panel)
+        self.setWindowTitle("Inbox — MCP Lens")
+        self._commands.update(None)
+
+    def _on_card_changed(self, card: Card) -> None:
+        self.inboxes.put(card)
+
+    def _make_inbox(self, server: str) -> InboxPanel:
+        return self.inboxes.make_panel(server)
+
     def _workspace_of(self, view: ServerView) -> Workspace:
         """Made when a server is looked at for the first time."""
         if view.name not in self.workspaces:
             before = self.workspace()
             from inspector.qt.window.workspace import Workspace
 
-            workspace = Workspace(self._bridge, view, self.actions_table, self._theme)
+            workspace = Workspace(self._bridge, view, self.actions_table, self._theme, self._make_inbox)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
             workspace.readiness_changed.connect(self._commands.update_resources)
+            workspace.answer_requested.connect(lambda card_id: self.inboxes.go_to(view.name, card_id))
             self.opening.watch_workspace(workspace)
             self.workspaces[view.name] = workspace
+            if "inboxes" in vars(self):
+                workspace.show_cards(self.inboxes.cards.of(view.name))
             self._stack.addWidget(workspace)
             if before is not None:
                 workspace.tabs.setCurrentIndex(before.tabs.currentIndex())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -22,29 +23,41 @@ from inspector.qt.widgets.badge import Badge, StateDot
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
+    from inspector.engine.cards import Card
     from inspector.qt.panels.client.panel import ClientPanel
+    from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tasks.panel import TasksPanel
 
-TABS = ("overview", "tools", "resources", "prompts", "tasks", "client", "raw", "console")
+TABS = ("overview", "tools", "resources", "prompts", "tasks", "inbox", "client", "raw", "console")
 
 
 class Workspace(QWidget):
     """The panels of one server. They keep what was typed and chosen while another server is in front.
 
+    `make_inbox` makes the Inbox of a server when it is first looked at: those of a window share their cards.
+
     Signals:
         tab_changed: The person went to another tab.
         readiness_changed: What can be done with a resource or a prompt may be another now.
         row_requested: The person wants to see a row in the traffic; carries its number.
+        answer_requested: The person wants to answer a card; carries its id.
     """
 
     tab_changed = Signal()
     readiness_changed = Signal()
     row_requested = Signal(int)
+    answer_requested = Signal(int)
 
     def __init__(
-        self, bridge: Bridge, view: ServerView, actions: Actions, theme: Theme, parent: QWidget | None = None
+        self,
+        bridge: Bridge,
+        view: ServerView,
+        actions: Actions,
+        theme: Theme,
+        make_inbox: Callable[[str], InboxPanel],
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.view = view
@@ -55,7 +68,9 @@ class Workspace(QWidget):
         self._prompts: PromptsPanel | None = None
         self._tasks: TasksPanel | None = None
         self._client: ClientPanel | None = None
-        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks", "client")}
+        self._inbox: InboxPanel | None = None
+        self._make_inbox = make_inbox
+        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks", "inbox", "client")}
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
@@ -69,6 +84,7 @@ class Workspace(QWidget):
         self._lay_out()
         self.tabs.currentChanged.connect(self._on_tab_changed)
         self.tools.call_view.result.uri_requested.connect(self.open_uri)
+        self.tools.call_view.answer_requested.connect(self.answer_requested)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -144,6 +160,18 @@ class Workspace(QWidget):
             self._put("client", self._client)
             self._client.set_view(self.view)
         return self._client
+
+    @property
+    def inbox(self) -> InboxPanel:
+        if self._inbox is None:
+            self._inbox = self._make_inbox(self.view.name)
+            self._put("inbox", self._inbox)
+        return self._inbox
+
+    def show_cards(self, cards: tuple[Card, ...]) -> None:
+        """What this server asks now."""
+        self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
+        self.tools.call_view.show_cards(cards)
 
     def made_resources(self) -> ResourcesPanel | None:
         """The panel, if somebody looked at it already."""

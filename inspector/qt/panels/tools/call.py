@@ -15,6 +15,7 @@ from inspector.base.plaintext import one_line
 from inspector.config.savedcalls import SavedCall
 from inspector.config.variables import names_in
 from inspector.engine.byhand import ToolCall
+from inspector.engine.cards import Card
 from inspector.engine.repeating import RepeatPlan
 from inspector.engine.toolhints import TaskChoice, task_choice
 from inspector.engine.views import CallOutcome
@@ -25,6 +26,7 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
 from inspector.qt.forms.resultview import ResultView
+from inspector.qt.panels.tools.asked import AskedStrip
 from inspector.qt.panels.tools.calling import Calling
 from inspector.qt.panels.tools.drawer import Drawer
 from inspector.qt.panels.tools.editors import Editors
@@ -47,10 +49,12 @@ class CallView(QWidget):
     Signals:
         readiness_changed: `tool`, `can_call` or `is_running` may be another now.
         saved_picked: The person wants a saved call of this server; carries the SavedCall.
+        answer_requested: The person wants to answer what the call waits for; carries the card's id.
     """
 
     readiness_changed = Signal()
     saved_picked = Signal(object)
+    answer_requested = Signal(int)
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -69,6 +73,7 @@ class CallView(QWidget):
         self.alert = Alert(theme)
         self.drawer = Drawer(theme)
         self.result = ResultView(bridge, theme)
+        self.asked = AskedStrip(theme)
         self.running = RunningStrip(theme, actions["tool.cancel"])
         self._summary = Muted(theme)
         self._saved_button = icon_button(actions["call.saved"])
@@ -128,6 +133,10 @@ class CallView(QWidget):
         self.calling.set_tool(None)
         self.editors.show_none()
         self.readiness_changed.emit()
+
+    def show_cards(self, cards: tuple[Card, ...]) -> None:
+        """What the server asks now: perhaps for the call that runs."""
+        self.asked.show_cards(cards)
 
     def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
         self._is_connected = connected
@@ -265,6 +274,7 @@ class CallView(QWidget):
         self.drawer.watching.watch_requested.connect(self.watch)
         self.pickers.arguments_picked.connect(self.editors.put)
         self.pickers.saved_picked.connect(self.saved_picked)
+        self.asked.answer_requested.connect(self.answer_requested)
         self.readiness_changed.connect(self._on_readiness_changed)
 
     def _on_options_changed(self) -> None:
@@ -272,6 +282,7 @@ class CallView(QWidget):
         self.refresh_variables()
 
     def _on_readiness_changed(self) -> None:
+        self.asked.set_running(self.calling.running_tool)
         for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):
             action.setEnabled(self.can_call)
 
@@ -285,7 +296,7 @@ class CallView(QWidget):
         column.setSpacing(SPACE_1)
         column.addWidget(self.head)
         column.addWidget(self.editors, 1)
-        for widget in (self.variables_line, self.drawer, self.alert, self.running):
+        for widget in (self.variables_line, self.drawer, self.alert, self.asked, self.running):
             column.addWidget(widget)
         column.addLayout(self._make_buttons())
         splitter = QSplitter(Qt.Orientation.Horizontal)

@@ -63,6 +63,7 @@ class Calling(QObject):
         self._tool: Tool | None = None
         self._outcomes: dict[str, CallOutcome] = {}
         self._task: asyncio.Task[None] | None = None
+        self._called = ""
         self._task_id = ""  # of the task that the call became
         running.leave.triggered.connect(self.leave)
         self._turn = 0
@@ -70,6 +71,11 @@ class Calling(QObject):
     @property
     def is_running(self) -> bool:
         return self._task is not None
+
+    @property
+    def running_tool(self) -> str:
+        """The name of the tool that is being called, or nothing."""
+        return self._called if self.is_running else ""
 
     def set_tool(self, tool: Tool | None) -> None:
         """The one in front; with another one comes its latest outcome."""
@@ -117,6 +123,7 @@ class Calling(QObject):
         if self.is_running:
             return
         self._turn += 1
+        self._called = tool.name
         self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
         self._task_id = ""
         self._running.begin()

@@ -19,7 +19,7 @@ from inspector.traffic.records import Direction, RecordKind, Status
 
 _SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 _ROW_COMMANDS = (
-    ("traffic.partner", "traffic.operation"),
+    ("traffic.partner", "traffic.operation", "traffic.inbox"),
     ("traffic.mark", "traffic.comment"),
     ("traffic.copy",),
     ("traffic.resend",),

@@ -1,0 +1,52 @@
+"""What the window says of cards outside of the Inbox: in toasts, above a call, about those that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.engine.cards import Card, CardEnd
+from inspector.qt.models.inboxwords import excerpt_of, for_person, waits_words, what_words, wish_words
+
+_NAME = 40  # letters of a server's name where there is one line for all
+_ENDS = {
+    CardEnd.WITHDRAWN: "{server} took its question back ({what}).",
+    CardEnd.OVERDUE: "A question of {server} was not answered in time ({what}).",
+    CardEnd.SERVER_GONE: "{server} is gone, and its question with it ({what}).",
+    CardEnd.REFUSED: "A question of {server} was refused without asking you ({what}).",
+}
+
+
+def toast_words(card: Card) -> tuple[str, str, str, str]:
+    """Who asks, what for, what it is about, and which call waits."""
+    wish = wish_words(card).removeprefix(one_line(card.server)).strip()
+    about = next((words for words in map(excerpt_of, for_person(card)) if words), "")
+    return one_line(card.server), wish[:1].upper() + wish[1:], about, waits_words(card)
+
+
+def is_news(card: Card) -> bool:
+    """Did it end in a way that somebody who did not look should hear of?"""
+    return card.end in _ENDS
+
+
+def news_words(cards: Sequence[Card]) -> str:
+    """How the last of them ended; the others are counted. The Inbox has the reasons."""
+    last = cards[-1]
+    assert last.end is not None
+    server = one_line(shorten(last.server, _NAME))
+    words = _ENDS[last.end].format(server=server, what=what_words(last).lower())
+    return f"{words} {len(cards) - 1:,} more before it." if len(cards) > 1 else words
+
+
+def asked_of_call(cards: Sequence[Card], tool: str) -> Card | None:
+    """The oldest question that a running call of a tool waits for, or may be waiting for: not all tell."""
+    return next(
+        (card for card in cards if (card.method, card.subject) in (("tools/call", tool), ("", ""))), None
+    )
+
+
+def waiting_words(card: Card) -> str:
+    """Above the call that waits."""
+    what = "the page" if card.awaits_page else what_words(card).lower()
+    return f"Waiting for you: {what}"
