@@ -65,6 +65,7 @@ class Inbox:
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
         self._open: dict[int, OpenCard] = {}
+        self._asked: dict[Asking, OpenCard] = {}
         self._past: deque[Card] = deque(maxlen=_MOST_PAST)
         self._rounds: dict[tuple[str, int], tuple[Round, ...]] = {}
 
@@ -152,7 +153,7 @@ class Inbox:
         if len(replies) == len(asking.questions):
             return answers_of(replies)
         waiting = self._make(server, asking, replies, remark)
-        self._open[waiting.card.id] = waiting
+        self._open[waiting.card.id] = self._asked[asking] = waiting
         if self.answer_within is not None:
             loop = asyncio.get_running_loop()
             waiting.timer = loop.call_later(self.answer_within, self._on_overdue, waiting)
@@ -161,7 +162,7 @@ class Inbox:
     def ended(
         self, server: str, asking: Asking, end: AskingEnd, why: str, known: Mapping[str, Answerer]
     ) -> None:
-        waiting = next((each for each in self._open.values() if each.asking is asking), None)
+        waiting = self._asked.get(asking)
         if waiting is None:
             # It was refused, or taken back at once; of what would have been answered unasked nothing is said.
             questions = asking.questions.values()
@@ -171,10 +172,10 @@ class Inbox:
         self._end(waiting, _ENDS[end], visible(why), is_answered=False)
 
     def noted(self, asking: Asking, text: str) -> None:
-        for waiting in self._open.values():
-            if waiting.asking is asking:
-                waiting.card = replace(waiting.card, note=text)
-                self._show(waiting)
+        waiting = self._asked.get(asking)
+        if waiting is not None:
+            waiting.card = replace(waiting.card, note=text)
+            self._changed(waiting)
 
     # -------------------------------------------------------------- cards
 
@@ -272,6 +273,7 @@ class Inbox:
             waiting.card, end=end, note=note or waiting.card.note, ended_ns=now, awaits_page=False
         )
         self._open.pop(waiting.card.id, None)
+        self._asked.pop(waiting.asking, None)
         self._past.append(waiting.card)
         self._remember_round(waiting.card)
         if is_answered:

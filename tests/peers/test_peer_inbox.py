@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -144,10 +145,11 @@ async def test_two_questions_at_once_are_one_card_or_two_as_the_era_asks(person:
 async def test_a_call_goes_through_several_rounds(person: Person) -> None:
     call = person.call("book_trip")
     is_stateless = person.visit.agreement.era is Era.STATELESS
-    for number, content in enumerate(({"city": "Oslo"}, {"day": "2026-11-16"}, {"seats": 2})):
+    steps: list[JSONObject] = [{"city": "Oslo"}, {"day": "2026-11-16"}, {"seats": 2}]
+    for number, content in enumerate(steps):
         (card,) = await person.cards()
         assert (card.round, len(card.earlier)) == ((number + 1, number) if is_stateless else (0, 0))
-        person.answer(card, accepted(dict(content)))
+        person.answer(card, accepted(content))
     outcome = await call
     assert outcome.waited_ns > 0
     assert b"2026-11-16" in outcome.answer
@@ -267,3 +269,22 @@ async def test_two_servers_of_both_eras_ask_at_once(http_url: str) -> None:
     people[0].answer(cards["srv 0"], NAMED)
     assert "Ada" in await people[0].text(calls[0])
     await engine.close()
+
+
+async def test_server_everything_asks_for_a_form_a_model_and_the_roots(
+    node_modules: Path, tmp_path: Path
+) -> None:
+    script = str(node_modules / "server-everything/dist/index.js")
+    entry = StdioEntry(name="everything", command="node", args=(script, "stdio"), roots=(str(tmp_path),))
+    async with at_the_window(entry) as person:
+        call = person.call("trigger-sampling-request", prompt="who?", maxTokens=10)
+        (card,) = await person.cards()
+        assert card.subject == "trigger-sampling-request"
+        person.answer(card, BLUE)
+        assert "blue" in await person.text(call)
+        call = person.call("trigger-elicitation-request")
+        (card,) = await person.cards()
+        assert card.questions[0].method == "elicitation/create"
+        person.answer(card, declined())
+        assert "declined" in await person.text(call)
+        assert tmp_path.as_uri() in await person.text(person.call("get-roots-list"))

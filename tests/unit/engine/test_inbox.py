@@ -559,3 +559,13 @@ async def test_only_so_many_cards_of_the_past_are_kept(stage: InboxStage) -> Non
         await peer.next()
     assert len(stage.inbox.past()) == 500
     assert stage.inbox.past()[-1].id == 600
+
+
+async def test_thousands_of_cards_of_a_server_that_dies_end_with_it(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    for number in range(3000):
+        peer.ask("elicitation/create", ASK, number)
+    await settle()
+    assert len(stage.inbox.cards()) == 3000
+    peer.wire.end()
+    assert (await stage.end())[0] is CardEnd.SERVER_GONE
