@@ -86,7 +86,7 @@ class Declared:
         whole = self.whole
         if path[0] == "elicitation" and whole.get("elicitation") == {}:
             whole = {**whole, "elicitation": {"form": {}}}  # the same, in newer words
-        return replace(self, whole=_put(whole, path, value))
+        return replace(self, whole=_put(whole, path, value, _MEANT))
 
     def only(self, methods: Container[str]) -> Declared:
         """Without what nobody answers: `methods` are those that somebody does."""
@@ -156,6 +156,7 @@ def _remarks(capabilities: JSONObject, revision: Revision | None) -> Iterator[st
             yield f"The extension {shown(name)} has no prefix: names look like “example.com/name”."
 
 
+_MEANT = ("sampling", "roots")  # also when there is nothing in them
 _KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 
 
@@ -193,7 +194,8 @@ def _without(value: JSONObject, *members: str) -> JSONObject:
     return {name: item for name, item in value.items() if name not in members}
 
 
-def _put(here: JSONObject, path: tuple[str, ...], value: JSON) -> JSONObject:
+def _put(here: JSONObject, path: tuple[str, ...], value: JSON, lasting: Container[str] = ()) -> JSONObject:
+    """`lasting` members of `here` stay when they are left empty."""
     member, *rest = path
     if not rest:
         return _without(here, member) if value is None else {**here, member: value}
@@ -201,5 +203,5 @@ def _put(here: JSONObject, path: tuple[str, ...], value: JSON) -> JSONObject:
     if value is None and not isinstance(below, dict):
         return here
     inner = _put(below if isinstance(below, dict) else {}, tuple(rest), value)
-    is_left_empty = value is None and inner == {} and member not in ("sampling", "roots")
+    is_left_empty = value is None and inner == {} and member not in lasting
     return _without(here, member) if is_left_empty else {**here, member: inner}

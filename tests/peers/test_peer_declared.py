@@ -1,0 +1,99 @@
+"""What real servers see of what we declare: the SDK of today, in both eras, over both transports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.demo.servers import command
+from inspector.engine.byhand import ToolCall
+from inspector.engine.inbox import Inbox
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.declared import ALL, NOTHING
+from inspector.protocol.revisions import Era
+from tests.peers.netserver import listening
+from tests.peers.visit import Visit, visiting
+
+ERAS = ("auto", "legacy-first")
+# Tools that ask, and what they say when they may not.
+ASKING = {
+    "sampling": ("sampling", {"prompt": "A colour?"}),
+    "elicit_form": ("elicitation (form)", {}),
+    "list_roots": ("roots", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def http_url() -> Iterator[str]:
+    with listening(command("everything", http=True), r"listening on (\S+)") as url:
+        yield url
+
+
+@pytest.fixture(params=[(transport, era) for transport in ("stdio", "http") for era in ERAS], ids="-".join)
+def entry(request: pytest.FixtureRequest, http_url: str) -> Entry:
+    transport, era = request.param
+    if transport == "http":
+        return HttpEntry(name="sdk", url=http_url, era=era)
+    program, *args = command("everything")
+    return StdioEntry(name="sdk", command=program, args=tuple(args), era=era)
+
+
+@pytest.fixture
+async def visit(entry: Entry) -> AsyncIterator[Visit]:
+    async with visiting(entry, inbox=Inbox()) as visit:
+        yield visit
+
+
+def said(outcome: CallOutcome) -> str:
+    result = json.loads(outcome.answer)["result"]
+    return "\n".join(block["text"] for block in result["content"])
+
+
+async def require_refusals(visit: Visit) -> None:
+    """Each tool says that we did not declare what it asks for; else it would wait for an answer."""
+    for tool, (capability, arguments) in ASKING.items():
+        outcome = await visit.engine.call_tool("sdk", tool, {**arguments})
+        assert outcome.kind is OutcomeKind.TOOL_ERROR, (tool, outcome)
+        assert capability in said(outcome)
+
+
+async def test_a_server_sees_what_is_switched_off(visit: Visit) -> None:
+    visit.engine.set_declared("sdk", NOTHING)
+    ours = visit.view.ours
+    assert ours is not None
+    is_stateless = visit.agreement.era is Era.STATELESS
+    assert ours.differs is not is_stateless
+    if not is_stateless:
+        assert await visit.text("list_roots") == "The client has no roots."  # as was declared
+        await visit.engine.connect("sdk")
+    await require_refusals(visit)
+    visit.engine.set_declared("sdk", None)
+    if not is_stateless:
+        await visit.engine.connect("sdk")
+    assert await visit.text("list_roots") == "The client has no roots."
+
+
+async def test_a_server_gets_the_roots_of_the_moment(visit: Visit, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        path = tmp_path / folder
+        await visit.engine.set_roots("sdk", (str(path),))
+        assert await visit.text("list_roots") == f"{path.as_uri()}  {folder}"
+    assert visit.told("notifications/roots/list_changed") is (visit.agreement.era is Era.HANDSHAKE)
+
+
+async def test_one_call_declares_for_itself(visit: Visit) -> None:
+    own: JSONObject = ALL.switched(("roots",), None).whole
+    outcome = await visit.engine.by_hand.call("sdk", ToolCall("list_roots", capabilities=own))
+    if visit.agreement.era is Era.STATELESS:
+        assert outcome.kind is OutcomeKind.TOOL_ERROR
+        assert "roots" in said(outcome)
+    else:
+        assert outcome.kind is OutcomeKind.FAILED
+        assert "declared once" in outcome.summary
+    assert await visit.text("list_roots") == "The client has no roots."
+    assert not visit.complaints()

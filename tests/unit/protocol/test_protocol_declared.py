@@ -1,0 +1,157 @@
+"""What we declare: in the words of each revision, switched member by member, written by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.asking import ELICITATION, QUESTIONS, ROOTS, SAMPLING
+from inspector.protocol.declared import (
+    ALL,
+    NOTHING,
+    SWITCHES,
+    Declared,
+    Switch,
+    answering,
+    exactly,
+    in_words,
+    remarks,
+)
+from inspector.protocol.methods import TASKS_EXTENSION
+from inspector.protocol.revisions import R1, R2, R3, R4, R5, REVISIONS, Revision
+from inspector.protocol.rounds import missing_for
+from inspector.protocol.types import InputRequest
+
+TASKS: JSONObject = {
+    "list": {},
+    "cancel": {},
+    "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+}
+CHANGING: JSONObject = {"listChanged": True}
+BOTH: JSONObject = {"form": {}, "url": {}}
+
+
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [
+        (R1, {"roots": CHANGING, "sampling": {}}),
+        (R2, {"roots": CHANGING, "sampling": {}}),
+        (R3, {"roots": CHANGING, "sampling": {}, "elicitation": {}}),
+        (R4, {"roots": CHANGING, "sampling": {"tools": {}}, "elicitation": BOTH, "tasks": TASKS}),
+        (R5, {"roots": {}, "sampling": {"tools": {}}, "elicitation": BOTH}),
+        (None, ALL.whole),
+    ],
+)
+def test_each_revision_is_told_what_it_has_a_word_for(revision: Revision | None, said: JSONObject) -> None:
+    assert ALL.capabilities(revision) == said
+    assert NOTHING.capabilities(revision) == {}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_a_person_wrote_is_said_exactly_so(revision: Revision) -> None:
+    whole: JSONObject = {"tasks": 7, "roots": {"listChanged": "maybe"}, "elicitation": {"url": {}}, "x": None}
+    assert exactly(whole).capabilities(revision) == whole
+
+
+def test_pages_alone_are_not_taken_for_forms_where_there_were_only_forms() -> None:
+    pages = Declared({"elicitation": {"url": {}}})
+    assert pages.capabilities(R3) == {}
+    assert pages.capabilities(R4) == {"elicitation": {"url": {}}}
+    assert Declared({"elicitation": {}}).capabilities(R3) == {"elicitation": {}}
+
+
+def test_extensions_are_said_in_every_revision_but_that_of_tasks_in_its_own() -> None:
+    both = Declared({"extensions": {"example.com/x": {"a": 1}, TASKS_EXTENSION: {}}})
+    assert both.capabilities(R5) == both.whole
+    assert both.capabilities(R4) == {"extensions": {"example.com/x": {"a": 1}}}
+    assert Declared({"extensions": {TASKS_EXTENSION: {}}}).capabilities(R4) == {}
+
+
+# ------------------------------------------------------------------ switches
+
+
+@pytest.mark.parametrize("switch", SWITCHES, ids=lambda switch: switch.name)
+def test_a_switch_goes_on_and_off_again_and_leaves_the_rest_alone(switch: Switch) -> None:
+    path, value = switch.path, switch.value
+    on = NOTHING.switched(path, value)
+    assert on.has(path)
+    parent = on.switched(path, None)
+    assert not parent.has(path)
+    is_meant = len(path) > 1 and path[0] in ("sampling", "roots")
+    assert parent.whole == ({path[0]: {}} if is_meant else {})
+    assert ALL.switched(path, None).switched(path, value).has(path)
+    others = [other for other in SWITCHES if other.path[: len(path)] != path]
+    without = ALL.switched(path, None)
+    assert [other.name for other in others if without.has(other.path)] == [
+        other.name for other in others if ALL.has(other.path)
+    ]
+
+
+def test_what_was_written_by_hand_stays_when_something_is_switched() -> None:
+    odd: JSONObject = {"x": [1], "sampling": {"odd": 1}, "elicitation": {}}
+    switched = exactly(odd).switched(("sampling", "tools"), {}).switched(("elicitation", "url"), {})
+    assert switched == exactly({"x": [1], "sampling": {"odd": 1, "tools": {}}, "elicitation": BOTH})
+    assert exactly(odd).switched(("elicitation", "form"), None).whole == {"x": [1], "sampling": {"odd": 1}}
+    assert exactly(odd).switched(("roots", "listChanged"), None).whole == odd
+
+
+@pytest.mark.parametrize("value", [True, None, [], "yes"])
+def test_what_is_no_object_is_not_declared_and_can_be_put_right(value: JSON) -> None:
+    odd = exactly({"sampling": value, "elicitation": value})
+    assert not odd.has(("sampling",))
+    assert not odd.has(("elicitation", "form"))
+    assert odd.switched(("sampling",), {}).has(("sampling",))
+    assert odd.switched(("elicitation", "url"), {}).whole["elicitation"] == {"url": {}}
+
+
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [
+        (("sampling",), InputRequest(SAMPLING, {}, {})),
+        (("sampling", "tools"), InputRequest(SAMPLING, {"tools": []}, {})),
+        (("elicitation", "form"), InputRequest(ELICITATION, {}, {})),
+        (("elicitation", "url"), InputRequest(ELICITATION, {"mode": "url"}, {})),
+        (("roots",), InputRequest(ROOTS, {}, {})),
+    ],
+)
+def test_what_is_switched_off_may_not_be_asked(path: tuple[str, ...], question: InputRequest) -> None:
+    assert missing_for(question, ALL.capabilities(R5)) == ""
+    missing = missing_for(question, ALL.switched(path, None).capabilities(R5))
+    assert missing.replace("“", "").replace("”", "") == ".".join(path)
+
+
+# ------------------------------------------------------------------ who answers
+
+
+def test_only_what_is_answered_is_declared() -> None:
+    assert answering(()) == NOTHING
+    assert answering([ELICITATION, SAMPLING]).whole == {"sampling": {}, "elicitation": BOTH}
+    assert ALL.only(QUESTIONS) == ALL
+    assert ALL.only(()) == Declared({"tasks": {"list": {}, "cancel": {}}})
+    assert ALL.only([ROOTS, SAMPLING]).whole == {
+        "roots": CHANGING,
+        "sampling": {"tools": {}},
+        "tasks": {**TASKS, "requests": {"sampling": {"createMessage": {}}}},
+    }
+
+
+# ------------------------------------------------------------------ words
+
+
+def test_what_a_server_may_stumble_over_is_remarked() -> None:
+    for revision in REVISIONS:
+        assert remarks(ALL.capabilities(revision), revision) == ()
+    odd: JSONObject = {"sampling": True, "x": {}, "tasks": {}, "roots": CHANGING, "extensions": {"y": {}}}
+    assert remarks(odd, R5) == (
+        "“sampling” is not an object, which every capability must be.",
+        "“x” is no capability that the protocol knows.",
+        "2026-07-28 has no “tasks”.",
+        "2026-07-28 knows less of “roots”.",
+        "The extension “y” has no prefix: names look like “example.com/name”.",
+    )
+    assert "2026-07-28" not in " ".join(remarks(odd, None))
+
+
+def test_what_is_declared_is_said_on_one_line() -> None:
+    assert in_words({}) == "nothing"
+    assert in_words({"roots": {}, "sampling": {"tools": {}}, "x": 1}) == "roots, sampling (tools), x (1)"
