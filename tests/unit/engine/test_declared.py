@@ -51,8 +51,9 @@ async def reconnect(stage: InboxStage, peer: Peer) -> JSONObject:
     """Connect again by handshake; gives what that declares."""
     connecting = stage.start(stage.engine.connect("srv"))
     await settle()
-    offered = {**INITIALIZED, "protocolVersion": peer.revision.date, "capabilities": {"tools": {}}}
-    request = await peer.reply(**offered)
+    offered: JSONObject = {"tools": {}}
+    said = {**INITIALIZED, "protocolVersion": peer.revision.date, "capabilities": offered}
+    request = await peer.reply(**said)
     await connecting
     assert (await peer.next())["method"] == "notifications/initialized"
     return request["params"]["capabilities"]  # type: ignore[no-any-return]
