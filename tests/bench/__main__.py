@@ -15,6 +15,7 @@ BENCHMARKS = {
     "capture": "a million frames: open, filter, search, sort, scroll",
     "recording": "tool calls with recording, against without",
     "body": "a result of 50 MB: shown without a freeze, and saved whole",
+    "offered": "10,000 tools listed, changed, searched in the window; a form of 2,000 properties",
     "line": "one very long line, against a raw asyncio client",
 }
 

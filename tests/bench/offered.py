@@ -1,0 +1,138 @@
+"""Ten thousand tools in the shown window: listed, changed, searched, reached from the palette.
+
+Measures on the window's own thread how long its event loop was away (`gap`), and how long it worked between
+two of its turns (`work`: what is left of a gap when the machine was not busy with something else). The floor
+is the same window with nothing to do (`idle`). And how long a form of 2,000 properties takes to open.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.config.entries import StdioEntry
+from tests.bench.enginehost import SERVER
+from tests.bench.report import Number, Result, stopwatch
+from tests.bench.windowhost import in_empty_window
+
+if TYPE_CHECKING:
+    from inspector.app.behind import App
+    from inspector.protocol.connection import Progressed
+    from inspector.qt.panels.tools.panel import ToolsPanel
+
+LONGEST_WORK_MS = 50
+LONGEST_FORM_S = 0.5
+_PROPERTIES = 2_000
+_REST_S = 0.5
+_WORDS = "tool_099"
+_SCRIPTED = Path(__file__).parents[1] / "qt" / "scripted_server.py"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=10_000, help="how many tools (default: %(default)s)")
+    parser.add_argument("--page", type=int, default=500, help="how many in a page (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> Result:
+    async def measure(app: App) -> Result:
+        return await _Measuring(app, options).run()
+
+    return in_empty_window(measure)
+
+
+class _Measuring:
+    def __init__(self, app: App, options: argparse.Namespace) -> None:
+        self._app = app
+        self._options = options
+        self._numbers: dict[str, Number] = {}
+        self._work: list[float] = []
+
+    async def run(self) -> Result:
+        script = json.dumps({"many": self._options.count, "page": self._options.page})
+        command = [sys.executable, "-I", "-S", str(_SCRIPTED), script]
+        program, *args = command
+        entry = StdioEntry(name=SERVER, command=program, args=tuple(args), era="2025-11-25")
+        await self._app.bridge.add_server(entry)
+        self._app.window.servers.choose(SERVER)
+        self._app.window.show_tab("tools")
+        await asyncio.sleep(2 * _REST_S)  # the window is being made
+        async with self._watched("idle"):
+            await asyncio.sleep(_REST_S)
+        self._work.clear()
+        async with self._watched("listing"):
+            self._app.bridge.connect_server(SERVER)
+            await self._until(lambda: self._tools.total == self._options.count)
+            await asyncio.sleep(_REST_S)
+        for tool in ("grows", "alters"):
+            async with self._watched(tool):
+                await self._app.bridge.call_tool(SERVER, tool, {}, _ignore)
+                await asyncio.sleep(_REST_S)
+        await self._search()
+        await self._reach()
+        form_s = self._open_form()
+        self._numbers |= {"command": shlex.join(command), "form_s": round(form_s, 3)}
+        worst = max(self._work)
+        bars = {"work<=50ms": worst <= LONGEST_WORK_MS, "form<0.5s": form_s < LONGEST_FORM_S}
+        return Result("offered", self._numbers, bars)
+
+    @property
+    def _tools(self) -> ToolsPanel:
+        return self._app.window.workspaces[SERVER].tools
+
+    async def _search(self) -> None:
+        model, field = self._tools.model, self._tools.search
+        async with self._watched("searching"):
+            for end in range(1, len(_WORDS) + 1):
+                field.setText(_WORDS[:end])
+                field.settle()
+                await self._until(lambda: not model.is_searching)
+
+    async def _reach(self) -> None:
+        reaching = self._app.window.reaching
+        async with self._watched("palette"):
+            reaching.open_palette()
+            popup = reaching.popup
+            assert popup is not None
+            for end in range(1, len(_WORDS) + 1):
+                popup.line.setText(_WORDS[:end])
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(_REST_S)
+        popup.close()
+
+    def _open_form(self) -> float:
+        arguments = self._tools.call_view.arguments
+        members = {f"p{place}": {"type": "string", "description": "Words."} for place in range(_PROPERTIES)}
+        with stopwatch() as watch:
+            arguments.set_schema({"type": "object", "properties": members})
+            arguments.repaint()
+        return watch.seconds
+
+    @asynccontextmanager
+    async def _watched(self, what: str) -> AsyncIterator[None]:
+        from tests.bench.heartbeat import Work
+
+        work = Work()
+        work.start()
+        yield
+        work.stop()
+        self._numbers |= {f"{what}_gap_ms": work.worst_ms(), f"{what}_work_ms": work.longest_ms()}
+        self._work.append(work.longest_ms())
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not condition():
+            if time.monotonic() > until:
+                raise SystemExit("The window did not come to rest within a minute.")
+            await asyncio.sleep(0.005)
+
+
+def _ignore(event: Progressed) -> None:
+    """Progress is not measured here."""
