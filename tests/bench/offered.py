@@ -25,6 +25,7 @@ from tests.bench.windowhost import in_empty_window
 
 if TYPE_CHECKING:
     from inspector.app.behind import App
+    from inspector.base.jsonvalue import JSONObject
     from inspector.protocol.connection import Progressed
     from inspector.qt.panels.tools.panel import ToolsPanel
 
@@ -109,7 +110,8 @@ class _Measuring:
 
     def _open_form(self) -> float:
         arguments = self._tools.call_view.arguments
-        members = {f"p{place}": {"type": "string", "description": "Words."} for place in range(_PROPERTIES)}
+        words = {"type": "string", "description": "Words."}
+        members: JSONObject = {f"p{place}": {**words} for place in range(_PROPERTIES)}
         with stopwatch() as watch:
             arguments.set_schema({"type": "object", "properties": members})
             arguments.repaint()

@@ -129,7 +129,7 @@ def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None
     view.resize(300, 200)
     view.show()
     view.show_content(Content(ContentKind.MARKDOWN, ("# Title\n\n" + "Some words.\n\n" * 60).encode()))
-    page = view.findChild(QTextEdit)
+    (page,) = view.findChildren(QTextEdit)
     qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > 0)
     QApplication.processEvents()
     assert page.verticalScrollBar().value() == 0
