@@ -1,0 +1,73 @@
+"""What is wrong with a server's or an authorization server's side of a login, as findings to show.
+
+Each kind has an id that stays, so that reports can be compared. A finding says what we saw, which rule that
+touches, and who must change what; the quote that proves it is the server's own text, made harmless.
+The words are in `discoverywords.py` and `grantwords.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.plaintext import one_line, visible
+from inspector.protocol.auth.discoverywords import DISCOVERY
+from inspector.protocol.auth.grantwords import GRANTS
+from inspector.protocol.auth.wording import Severity, Wording
+from inspector.protocol.revisions import Revision
+
+__all__ = ["WORDINGS", "Finding", "Severity", "finding", "quoted"]
+
+LONGEST_QUOTE = 300
+_LONGEST_VALUE = 160
+
+Value: TypeAlias = str | int | Iterable[str]
+
+WORDINGS: dict[str, Wording] = DISCOVERY | GRANTS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell. Strict stops at every error; who only observes is stopped by `stops` alone."""
+
+    id: str
+    severity: Severity
+    seen: str
+    rule: str
+    fix: str
+    evidence: str = ""  # a quote: shortened, hidden characters made visible; plain text only
+    stops: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it as one paragraph, without the quote."""
+        return f"{self.seen} {self.rule} {self.fix}"
+
+
+def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value) -> Finding:
+    """The finding with this id, its places filled. Every place of its wording must be given."""
+    wording = WORDINGS[id]
+    severity = wording.severity(revision)
+    values = {name: _shown(value) for name, value in seen.items()}
+    return Finding(
+        id=id,
+        severity=severity,
+        seen=wording.seen.format_map(values),
+        rule=wording.rule.format_map(values),
+        fix=wording.fix.format_map(values),
+        evidence=quoted(evidence),
+        stops=wording.stops and severity is Severity.ERROR,
+    )
+
+
+def quoted(text: str) -> str:
+    """Somebody else's text for showing: hidden characters as tokens, and not more than can be read."""
+    return visible(text) if len(text) <= LONGEST_QUOTE else visible(text[: LONGEST_QUOTE - 1]) + "…"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, int):
+        return str(value)
+    text = value if isinstance(value, str) else ", ".join(value)
+    return one_line(text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…")

@@ -1,0 +1,98 @@
+"""The table of findings, and how a finding is made from it."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from inspector.protocol.auth.findings import LONGEST_QUOTE, WORDINGS, Severity, finding
+from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
+
+# How many the handbook names per family, and PRM-015 and PRM-016, which are ours.
+FAMILIES = {"AUTH": 13, "PRM": 16, "ASM": 25, "REG": 12, "AZ": 10, "TOK": 19, "RS": 12}
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def all_places(id: str) -> set[str]:
+    wording = WORDINGS[id]
+    return places(wording.seen) | places(wording.rule) | places(wording.fix)
+
+
+def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
+    expected = {
+        f"{family}-{number:03}" for family, count in FAMILIES.items() for number in range(1, count + 1)
+    }
+
+    assert set(WORDINGS) == expected
+
+
+@pytest.mark.parametrize("id", WORDINGS)
+def test_a_wording_has_three_sentences_and_the_last_says_who(id: str) -> None:
+    wording = WORDINGS[id]
+
+    assert all(text.endswith(".") and "  " not in text for text in (wording.seen, wording.rule, wording.fix))
+    assert re.match("(MCP server|Authorization server|You)( or MCP server|, or you)?: ", wording.fix)
+
+
+@pytest.mark.parametrize("id", WORDINGS)
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+def test_every_finding_can_be_made_with_its_places_filled(id: str, revision: Revision) -> None:
+    made = finding(id, revision, **dict.fromkeys(all_places(id), "❖"))
+
+    assert made.id == id
+    assert ("❖" in made.text) == bool(all_places(id))
+    assert not places(made.text)
+    assert made.severity is Severity.ERROR or not made.stops
+
+
+@pytest.mark.parametrize(
+    ("id", "revision", "severity"),
+    [
+        ("AUTH-003", R2, Severity.INFO),
+        ("AUTH-003", R3, Severity.ERROR),
+        ("AUTH-003", R4, Severity.WARNING),
+        ("AUTH-003", R5, Severity.WARNING),
+        ("AUTH-010", R3, Severity.INFO),
+        ("AUTH-010", R4, Severity.WARNING),
+        ("AUTH-011", R4, Severity.INFO),
+        ("AUTH-011", R5, Severity.WARNING),
+        ("ASM-006", R3, Severity.INFO),
+        ("ASM-006", R4, Severity.ERROR),
+        ("ASM-007", R3, Severity.WARNING),
+        ("ASM-007", R4, Severity.ERROR),
+        ("AZ-003", R4, Severity.WARNING),
+        ("AZ-003", R5, Severity.ERROR),
+    ],
+)
+def test_how_grave_it_is_depends_on_the_revision(id: str, revision: Revision, severity: Severity) -> None:
+    assert finding(id, revision, **dict.fromkeys(all_places(id), "x")).severity is severity
+
+
+def test_nobody_passes_a_wrong_state_issuer_or_forbidden_address() -> None:
+    for id in ("AZ-001", "AZ-002", "AZ-003", "AZ-004", "ASM-002", "ASM-011", "ASM-012"):
+        assert finding(id, R5, **dict.fromkeys(all_places(id), "x")).stops
+
+
+def test_a_missing_place_is_a_mistake_of_ours() -> None:
+    with pytest.raises(KeyError):
+        finding("AUTH-001", R5)
+
+
+def test_what_the_server_wrote_is_shortened_and_shown_with_its_hidden_characters() -> None:
+    made = finding("AUTH-009", R5, schemes="Ba\x1bsic\n\u202e{oops}" + "x" * 500, evidence="\x00" + "y" * 500)
+
+    assert "Ba␛sic ⟨U+202E⟩{oops}xx" in made.seen
+    assert len(made.seen) < 220
+    assert made.evidence.startswith("␀yy")
+    assert made.evidence.endswith("…")
+    assert len(made.evidence) == LONGEST_QUOTE
+
+
+def test_several_values_are_listed() -> None:
+    assert "lists plain, S512, not S256" in finding("ASM-007", R5, methods=["plain", "S512"]).seen
+    assert "answered 503 to" in finding("AUTH-001", R5, status=503).seen
