@@ -26,6 +26,11 @@ FIELDS: JSONObject = {
     "text": "hi",
     "choice": "red",
 }
+CAPABILITIES: JSONObject = {
+    "sampling": {"tools": {}},
+    "elicitation": {"form": {}, "url": {}},
+    "tasks": {"requests": {"elicitation": {"create": {}}}},
+}
 FAST: JSONObject = {"poll_interval": 100}
 
 
@@ -40,6 +45,12 @@ async def elicit(params: JSONObject) -> JSONObject:
 
 
 async def sample(params: JSONObject) -> JSONObject:
+    """Uses a tool, if there is one and it was not used yet."""
+    messages = params["messages"]
+    assert isinstance(messages, list)
+    if "tools" in params and len(messages) == 1:
+        use: JSONObject = {"type": "tool_use", "id": "a", "name": "weather", "input": {"city": "Lima"}}
+        return {"role": "assistant", "model": "toy", "content": [use], "stopReason": "toolUse"}
     return {"role": "assistant", "model": "toy", "content": {"type": "text", "text": "blue"}}
 
 
@@ -74,7 +85,15 @@ class Guest:
 async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
     program, *args = command("everything")
     engine = Engine(answerers={"elicitation/create": elicit, "sampling/createMessage": sample})
-    engine.add(StdioEntry(name="demo", command=program, args=tuple(args), era=request.param))
+    engine.add(
+        StdioEntry(
+            name="demo",
+            command=program,
+            args=tuple(args),
+            era=request.param,
+            capabilities=CAPABILITIES,
+        )
+    )
     await engine.connect("demo")
     yield Guest(engine)
     await engine.close()
@@ -94,6 +113,18 @@ async def test_questions_of_all_kinds_are_answered(guest: Guest) -> None:
     assert "password" in text_of(await guest.call("elicit_password"))
     assert text_of(await guest.call("elicit_url", seconds=0)) == "The page was answered with: accept."
     assert text_of(await guest.call("ask_and_withdraw", seconds=60)) == "Answered in time: accept."
+
+
+async def test_model_uses_a_tool_that_the_question_brought_along(guest: Guest) -> None:
+    assert text_of(await guest.call("sampling_tools")) == "toy said: blue"
+
+
+async def test_question_becomes_a_task_of_ours(guest: Guest) -> None:
+    outcome = await guest.call("ask_as_task")
+    if guest.is_stateless:
+        assert outcome.kind is OutcomeKind.TOOL_ERROR
+    else:
+        assert text_of(outcome).startswith("working → completed: ")
 
 
 async def test_pages_that_a_call_needs_are_opened_first(guest: Guest) -> None:
