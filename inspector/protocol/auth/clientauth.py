@@ -1,0 +1,161 @@
+"""How a client proves who it is at the token endpoint: which method, and what each puts into the request.
+
+Four methods are ours: `none`, `client_secret_basic`, `client_secret_post` and `private_key_jwt`. Others are
+named as such when a client is registered, not only when the first token request fails.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import quote_plus
+from uuid import uuid4
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.protocol.members import shown, some
+
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+ASSERTION_SECONDS = 300
+# RFC 8414, section 2: what an absent `token_endpoint_auth_methods_supported` stands for.
+DEFAULT_METHODS = ("client_secret_basic",)
+
+
+class AuthMethod(Enum):
+    """The methods that we can do, by their registered names."""
+
+    NONE = "none"
+    BASIC = "client_secret_basic"
+    POST = "client_secret_post"
+    PRIVATE_KEY = "private_key_jwt"
+
+    @property
+    def needs_secret(self) -> bool:
+        return self in (AuthMethod.BASIC, AuthMethod.POST)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodChoice:
+    """The method to use and why; `problem` says why none can be used."""
+
+    method: AuthMethod | None
+    reason: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a method adds to a token request."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    form: tuple[tuple[str, str], ...] = ()
+
+
+def find_method(name: str) -> AuthMethod | None:
+    """The method of this name; None when it is not one of ours."""
+    return next((method for method in AuthMethod if method.value == name), None)
+
+
+def choose_method(
+    *,
+    offered: Sequence[str] | None,
+    has_secret: bool,
+    has_key: bool = False,
+    registered: str = "",
+    typed: str = "",
+) -> MethodChoice:
+    """Choose how to authenticate.
+
+    `offered` is the metadata's list (None: absent), `registered` the method of the registration reply,
+    `typed` the person's setting, which wins.
+    """
+    if typed:
+        return _named(typed, "You set the method yourself.", has_secret, has_key)
+    if registered:
+        return _named(registered, "The client is registered with this method.", has_secret, has_key)
+    listed = DEFAULT_METHODS if offered is None else tuple(offered)
+    if has_key and (AuthMethod.PRIVATE_KEY.value in listed or not has_secret):
+        return MethodChoice(AuthMethod.PRIVATE_KEY, "There is a private key for this client.")
+    if not has_secret:
+        return MethodChoice(AuthMethod.NONE, "There is no client secret, so only the client id is sent.")
+    return _with_secret(listed, is_declared=offered is not None)
+
+
+def _named(name: str, reason: str, has_secret: bool, has_key: bool) -> MethodChoice:
+    problem = method_problem(name, has_secret=has_secret, has_key=has_key)
+    return MethodChoice(None if problem else find_method(name), reason, problem)
+
+
+def _with_secret(listed: tuple[str, ...], is_declared: bool) -> MethodChoice:
+    secret_methods = (AuthMethod.BASIC.value, AuthMethod.POST.value)
+    first = next((name for name in listed if name in secret_methods), "")
+    if first:
+        reason = "is the first method with a secret that the server lists"
+        if not is_declared:
+            reason = "is what a server accepts that lists no methods"
+        return MethodChoice(find_method(first), f"{first} {reason}.")
+    if AuthMethod.NONE.value in listed:
+        return MethodChoice(
+            AuthMethod.NONE, "The server accepts public clients only, so the secret is not sent."
+        )
+    problem = (
+        f"The server lists {some(listed) or 'no method'}; none of them can be done with a client secret."
+    )
+    return MethodChoice(None, "", problem)
+
+
+def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str:
+    """Why a method cannot be used, as the second half of a sentence; "" when it can."""
+    method = find_method(name)
+    if method is None:
+        ours = ", ".join(method.value for method in AuthMethod)
+        return f"{shown(name)} is not supported here; {ours} are."
+    if method.needs_secret and not has_secret:
+        return f"{name} needs a client secret, and there is none."
+    if method is AuthMethod.PRIVATE_KEY and not has_key:
+        return f"{name} needs a private key, and there is none."
+    return ""
+
+
+def registrable_method(offered: Sequence[str] | None) -> AuthMethod:
+    """The method to ask for at registration: `none` where listed, as a desktop app keeps no secret well."""
+    listed = DEFAULT_METHODS if offered is None else tuple(offered)
+    order = (AuthMethod.NONE, AuthMethod.BASIC, AuthMethod.POST)
+    return next((method for method in order if method.value in listed), AuthMethod.NONE)
+
+
+def authenticate(method: AuthMethod, client_id: str, *, secret: str = "", assertion: str = "") -> Proof:
+    """The headers and form fields that prove the client's identity."""
+    if method is AuthMethod.BASIC:
+        return Proof(headers=(("Authorization", basic(client_id, secret)),))
+    if method is AuthMethod.POST:
+        return Proof(form=(("client_id", client_id), ("client_secret", secret)))
+    if method is AuthMethod.PRIVATE_KEY:
+        # RFC 7521, section 4.2: the client id is the assertion's subject, and unnecessary beside it.
+        return Proof(form=(("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion)))
+    return Proof(form=(("client_id", client_id),))
+
+
+def basic(client_id: str, secret: str) -> str:
+    """RFC 6749, section 2.3.1: both parts are form-encoded first, so that a colon in the id stays apart."""
+    pair = f"{quote_plus(client_id, safe='')}:{quote_plus(secret, safe='')}"
+    return f"Basic {base64.b64encode(pair.encode('ascii')).decode('ascii')}"
+
+
+def assertion_claims(client_id: str, audience: str, now: float, jti: str = "") -> JSONObject:
+    """What a `private_key_jwt` assertion says. `audience` is the issuer of the authorization server."""
+    issued = int(now)
+    return {
+        "iss": client_id,
+        "sub": client_id,
+        "aud": audience,
+        "iat": issued,
+        "exp": issued + ASSERTION_SECONDS,
+        "jti": jti or str(uuid4()),
+    }
+
+
+def usable_methods(offered: Iterable[str]) -> tuple[AuthMethod, ...]:
+    """Those of a server's list that we can do, in its order."""
+    return tuple(method for name in offered if (method := find_method(name)) is not None)

@@ -1,0 +1,81 @@
+"""Tokens bound to a key (DPoP, RFC 9449), without cryptography: what a proof says, and whose nonce is whose.
+
+`oauth.signing` signs what `proof_claims` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.protocol.auth.pkce import b64url
+
+PROOF_TYPE = "dpop+jwt"
+USE_NONCE = "use_dpop_nonce"
+ALGORITHM = "ES256"
+
+_NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2000}")  # RFC 9449, section 8.1: NQCHAR
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def proof_claims(
+    method: str, url: str, now: float, *, access_token: str = "", nonce: str = "", jti: str = ""
+) -> JSONObject:
+    """What the proof for one request says; every request has its own `jti`, a repeated one too."""
+    claims: JSONObject = {"jti": jti or str(uuid4()), "htm": method, "htu": target_of(url), "iat": int(now)}
+    if access_token:
+        claims["ath"] = token_hash(access_token)
+    if nonce:
+        claims["nonce"] = nonce
+    return claims
+
+
+def target_of(url: str) -> str:
+    """`htu`: the address of a request without its query and fragment."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", "", ""))
+
+
+def token_hash(access_token: str) -> str:
+    """`ath`: ties a proof to one access token."""
+    return b64url(hashlib.sha256(access_token.encode("utf-8")).digest())
+
+
+def wants_nonce(status: int, error: str) -> bool:
+    """Is this the demand for a nonce, of a token endpoint (400) or of an MCP server (401)?
+
+    It asks for the same request once more, with a proof that holds the nonce. It is no failed login.
+    """
+    return status in (400, 401) and error == USE_NONCE
+
+
+@dataclass(slots=True)
+class Nonces:
+    """The newest nonce of each origin: an authorization server's is nothing to an MCP server."""
+
+    _by_origin: dict[str, str] = field(default_factory=dict)
+
+    def note(self, url: str, nonce: str | None) -> bool:
+        """Keep the `DPoP-Nonce` of a response, whatever its status. Is it a new one that can be used?"""
+        origin = _origin(url)
+        if nonce is None or not _NONCE.fullmatch(nonce) or self._by_origin.get(origin) == nonce:
+            return False
+        self._by_origin[origin] = nonce
+        return True
+
+    def of(self, url: str) -> str:
+        """The nonce for a request to this address; "" when none was given."""
+        return self._by_origin.get(_origin(url), "")
+
+    def forget(self) -> None:
+        self._by_origin.clear()
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    return f"{parts.scheme}://{parts.hostname}:{port}"

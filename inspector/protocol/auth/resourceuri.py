@@ -1,0 +1,79 @@
+"""The `resource` parameter (RFC 8707): which server a token is for, the same in every request of a login."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from inspector.protocol.revisions import R2, Revision, is_between
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChoice:
+    """What is sent as `resource`; None: nothing. `reason` is a sentence."""
+
+    value: str | None
+    reason: str
+
+
+def canonical_resource(server_url: str) -> str:
+    """The server's address as an identifier.
+
+    Scheme and host in small letters; no fragment, no user name, no default port. A slash at the end goes
+    where it is all of the path; `/mcp/` may be another resource than `/mcp` and stays.
+    Raises ValueError when the address cannot be read.
+    """
+    parts = urlsplit(server_url.strip())
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ValueError("It is no absolute http or https address.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = parts.port
+    place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
+    path = "" if parts.path == "/" and not parts.query else parts.path
+    return urlunsplit((parts.scheme, place, path, parts.query, ""))
+
+
+def choose_resource(
+    server_url: str,
+    *,
+    revision: Revision,
+    advertised: str | None = None,
+    typed: str | None = None,
+) -> ResourceChoice:
+    """Choose the identifier to send.
+
+    `advertised` is the metadata's `resource`, and only one that was found to cover the server's address.
+    `typed` is the person's: None when nothing is set, "" to send none.
+    """
+    if typed is not None:
+        return _as_typed(typed.strip())
+    if advertised:
+        return ResourceChoice(advertised, "From the protected resource metadata, letter for letter.")
+    if is_between(revision, R2, R2):
+        return ResourceChoice(
+            None, "2025-03-26 without protected resource metadata knows no resource parameter."
+        )
+    reason = "The server's address: there is no protected resource metadata to name another."
+    return ResourceChoice(canonical_resource(server_url), reason)
+
+
+def _as_typed(typed: str) -> ResourceChoice:
+    if not typed:
+        return ResourceChoice(None, "You chose to send no resource.")
+    return ResourceChoice(typed, "You set the resource yourself.")
+
+
+def resource_problem(text: str) -> str:
+    """Why a typed resource cannot be one, as a sentence; "" when it can."""
+    try:
+        parts = urlsplit(text)
+        is_absolute = bool(parts.scheme and (parts.netloc or parts.path))
+    except ValueError:
+        return "The resource cannot be read as an address."
+    if any(sign.isspace() or not sign.isprintable() for sign in text):
+        return "The resource holds a blank or a control character."
+    if not is_absolute:
+        return "The resource must be an absolute address, such as https://example.com/mcp."
+    return "The resource must not have a fragment (#…)." if "#" in text else ""

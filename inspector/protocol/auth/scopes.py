@@ -1,0 +1,156 @@
+"""Which scopes a login asks for, where they come from, and how sets of them are joined and compared.
+
+2025-11-25 and later: the challenge's `scope`, else all of the resource metadata's `scopes_supported`, else
+none at all. `offline_access` is the authorization server's business: it is asked for only when that server's own
+metadata lists it, wherever else it may be written. Order is kept, duplicates go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.protocol.members import some
+
+OFFLINE = "offline_access"
+
+# RFC 6749, section 3.3: printable ASCII without the quotation mark and the backslash.
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_MOST_SCOPES = 500  # a hostile list must not make an address that no browser takes
+
+
+class ScopeSource(Enum):
+    """Where the scopes of a request were found."""
+
+    PERSON = "your setting"
+    CHALLENGE = "WWW-Authenticate"
+    RESOURCE = "protected resource metadata"
+    STEP_UP = "step-up"
+    NOWHERE = "nowhere"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeChoice:
+    """The scopes to ask for. `reason` says why these; `left_out` holds those that are not sent."""
+
+    scopes: tuple[str, ...]
+    source: ScopeSource
+    reason: str
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str | None:
+        """The `scope` parameter; None when there must be none."""
+        return " ".join(self.scopes) or None
+
+    @property
+    def wants_consent(self) -> bool:
+        """OpenID Connect, section 11: `offline_access` counts only together with `prompt=consent`."""
+        return OFFLINE in self.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeDifference:
+    """What was asked for against what was given."""
+
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.extra)
+
+
+def split_scope(text: str | None) -> tuple[str, ...]:
+    """The scopes in a `scope` value: apart at blanks, in order, each once. Blank text has none."""
+    return union((text or "").split())
+
+
+def union(*groups: Iterable[str]) -> tuple[str, ...]:
+    """All scopes of all groups, in order, each once."""
+    return tuple(dict.fromkeys(scope for group in groups for scope in group))
+
+
+def compare_scopes(asked: Iterable[str], granted: Iterable[str]) -> ScopeDifference:
+    asked, granted = tuple(asked), tuple(granted)
+    missing = tuple(scope for scope in union(asked) if scope not in granted)
+    return ScopeDifference(missing, tuple(scope for scope in union(granted) if scope not in asked))
+
+
+def choose_scopes(
+    *,
+    challenge: str | None = None,
+    resource: Iterable[str] | None = None,
+    server: Iterable[str] | None = None,
+    typed: str | None = None,
+    wants_refresh: bool = True,
+) -> ScopeChoice:
+    """Choose what to ask for.
+
+    `challenge` is the challenge's parameter, `resource` and `server` the `scopes_supported` of the two
+    metadata documents, `typed` what the person set (None: nothing set; "": ask for none).
+    """
+    if typed is not None:
+        return ScopeChoice(split_scope(typed), ScopeSource.PERSON, "You set the scopes yourself.")
+    found, source, reason = _found(split_scope(challenge), _listed(resource))
+    return _settled(found, source, reason, OFFLINE in _listed(server), wants_refresh)
+
+
+def step_up_scopes(
+    requested: Iterable[str],
+    granted: Iterable[str],
+    challenge: str | None,
+    server: Iterable[str] | None = None,
+) -> ScopeChoice:
+    """The scopes of a second login: all that was asked for and given before, and what is missing now.
+
+    2026-07-28 wants the union, and no earlier revision forbids it: a login for the missing scope alone would
+    take the others away.
+    """
+    before, now = union(requested, granted), split_scope(challenge)
+    new = compare_scopes(now, before).missing
+    added = f"and {some(new)}, which the server asks for now" if new else "and nothing new"
+    reason = f"All that was asked for and granted before, {added}."
+    # What was granted before stays, `offline_access` included; only a new one needs the server's word.
+    may_stay = OFFLINE in before or OFFLINE in _listed(server)
+    return _settled(union(before, now), ScopeSource.STEP_UP, reason, may_stay, wants_refresh=False)
+
+
+def _found(challenge: tuple[str, ...], resource: tuple[str, ...]) -> tuple[tuple[str, ...], ScopeSource, str]:
+    if challenge:
+        return challenge, ScopeSource.CHALLENGE, "The challenge names the scopes that this request needs."
+    if resource:
+        reason = (
+            "The challenge names no scope, so all scopes of the protected resource metadata are asked for."
+        )
+        return resource, ScopeSource.RESOURCE, reason
+    reason = "Neither the challenge nor the protected resource metadata names a scope, so none is sent."
+    return (), ScopeSource.NOWHERE, reason
+
+
+def _settled(
+    found: tuple[str, ...], source: ScopeSource, reason: str, offline_listed: bool, wants_refresh: bool
+) -> ScopeChoice:
+    usable = tuple(scope for scope in found if _SCOPE.fullmatch(scope))[:_MOST_SCOPES]
+    if not offline_listed:
+        usable = tuple(scope for scope in usable if scope != OFFLINE)
+    left_out = compare_scopes(found, usable).missing
+    if offline_listed and wants_refresh:
+        usable = union(usable, (OFFLINE,))
+    notes = [*_notes(found, usable, left_out)]
+    return ScopeChoice(usable, source, " ".join([reason, *notes]), left_out)
+
+
+def _notes(found: tuple[str, ...], usable: tuple[str, ...], left_out: tuple[str, ...]) -> Iterable[str]:
+    if OFFLINE in usable and OFFLINE not in found:
+        yield "offline_access is added: the authorization server lists it, and it brings a refresh token."
+    if OFFLINE in left_out:
+        yield "offline_access is left out: the authorization server does not list it."
+    others = [scope for scope in left_out if scope != OFFLINE]
+    if others:
+        yield f"Left out, as they are no scopes that can be sent: {some(others)}."
+
+
+def _listed(scopes: Iterable[str] | None) -> tuple[str, ...]:
+    return union(*(scope.split() for scope in scopes)) if scopes is not None else ()
