@@ -15,7 +15,8 @@
         ├── RequestTimedOut     no answer within the limit
         ├── RequestCancelled    the person (or the program) stopped waiting
         ├── NotOffered          the server does not have the capability this needs
-        └── QueryError          a filter cannot be read; says where (in `traffic.query.errors`)
+        ├── QueryError          a filter cannot be read; says where (in `traffic.query.errors`)
+        └── UrlBlocked          an address that a server gave is not contacted (in `protocol.auth.guard`)
 
 A mistake of the peer that we can live with is not an exception: it is recorded with the frame
 (`protocol.jsonrpc.Message.problem`) and the conversation goes on.

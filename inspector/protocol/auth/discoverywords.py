@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from inspector.protocol.auth.wording import (
     ERROR_ONLY_R3,
+    ERROR_SINCE_R3,
     ERROR_SINCE_R4,
     WARNING_SINCE_R4,
     WARNING_SINCE_R5,
@@ -44,7 +45,7 @@ _CHALLENGE = {
         "MCP server: add resource_metadata to the challenge.",
     ),
     "AUTH-005": Wording(
-        ERROR_SINCE_R4,
+        ERROR_SINCE_R3,
         "The authorization server cannot be found: {tried}.",
         "A server must name it by resource_metadata in the challenge, or in a document at a known place.",
         "MCP server: publish protected resource metadata (RFC 9728).",
@@ -84,8 +85,8 @@ _CHALLENGE = {
     ),
     "AUTH-012": warning(
         "In the challenge, {parameter} is {what}.",
-        "RFC 9110 allows each parameter once, with a value; clients differ in what they make of this.",
-        "MCP server: send the parameter once, with a value, or not at all.",
+        "Each comes once, with a value, in quotes unless it is one word (RFC 9110 §11.2); clients differ.",
+        "MCP server: send it that way, or not at all.",
     ),
     "AUTH-013": error(
         "The refusal came as a JSON-RPC error with HTTP status {status}.",

@@ -52,6 +52,7 @@ def info(seen: str, rule: str, fix: str) -> Wording:
 
 # Some rules came with a revision, or were relaxed by one.
 ERROR_ONLY_R3 = ((R3, Severity.ERROR), (R4, Severity.WARNING))
+ERROR_SINCE_R3 = ((R3, Severity.ERROR),)
 ERROR_SINCE_R4 = ((R4, Severity.ERROR),)
 WARNING_THEN_ERROR_R4 = ((R2, Severity.WARNING), (R4, Severity.ERROR))
 WARNING_SINCE_R4 = ((R4, Severity.WARNING),)

@@ -1,0 +1,248 @@
+"""Which addresses that a server names are contacted at all.
+
+Discovery is a chain of addresses that others wrote: in a challenge, in metadata, and in what this led to.
+Whoever follows them blindly can be sent to the router, to a database of the company, or to the page where a
+cloud machine keeps its keys. So one function looks at each of them before anything is sent, and the socket
+asks `classify` once more about the number that the name turned out to be.
+
+The reading of an address is that of `base.weblink`, which refuses what two readers could read differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import TypeAlias
+
+from inspector.base.errors import UserError
+from inspector.base.plaintext import one_line
+from inspector.base.weblink import Link, read_link
+
+LONGEST_URL = 2_048
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+
+class AddressKind(Enum):
+    """Where a number leads."""
+
+    PUBLIC = "public"
+    LOOPBACK = "loopback"  # this machine
+    PRIVATE = "private"  # the network around us; by consent
+    RESERVED = "reserved"  # nobody's, everybody's, or a cloud's own services; never
+
+
+class BlockReason(Enum):
+    """Why an address is not contacted."""
+
+    UNREADABLE = "unreadable"
+    SCHEME = "scheme"  # neither https nor http
+    CREDENTIALS = "credentials"
+    FRAGMENT = "fragment"
+    LOOPBACK = "loopback"
+    PRIVATE = "private"
+    RESERVED = "reserved"
+    PLAIN_HTTP = "plain http"
+    PORT = "port"
+
+
+class UrlBlocked(UserError):
+    """An address that a server gave is not contacted; `reason` as one of a few, the summary as a sentence."""
+
+    def __init__(self, reason: BlockReason, summary: str, next_step: str = "") -> None:
+        super().__init__(summary, next_step)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a server's addresses may lead to, beside the public web by https."""
+
+    loopback: bool = False  # only when the server that the person typed is on this machine
+    private: bool = False  # by consent for this server: its own network, and unusual ports
+    plain_http: bool = False  # by consent for this server
+
+    def permits(self, kind: AddressKind) -> bool:
+        """May a connection to such a number be made? What the socket asks about every resolved address."""
+        if kind is AddressKind.LOOPBACK:
+            return self.loopback
+        return kind is AddressKind.PUBLIC or (kind is AddressKind.PRIVATE and self.private)
+
+
+PUBLIC_ONLY = Allowance()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedUrl:
+    """An address that may be contacted, as far as its text can say."""
+
+    raw: str  # as the server wrote it: for comparing and showing
+    url: str  # the same in plain letters, without disguise: for contacting
+    scheme: str
+    host: str  # as it is looked up, without a dot at the end; a number in its usual form
+    port: int
+    kind: AddressKind | None  # None: a name, to be judged when it is looked up
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, always with the port: two addresses of one origin have the same."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return self.url
+
+
+def allowance_for(server_url: str, *, private: bool = False, plain_http: bool = False) -> Allowance:
+    """What the server at an address that the person typed may name; the others are the person's consent."""
+    link = read_link(server_url)
+    return Allowance(not link.problem and _kind(link) is AddressKind.LOOPBACK, private, plain_http)
+
+
+def check_url(raw: object, allowance: Allowance = PUBLIC_ONLY) -> GuardedUrl:
+    """The address, when it may be contacted. Raises UrlBlocked."""
+    link = _read(raw)
+    kind = _kind(link)
+    _check_kind(link, kind, allowance)
+    if link.scheme == "http" and kind is not AddressKind.LOOPBACK and not allowance.plain_http:
+        raise UrlBlocked(BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _CONSENT)
+    port = link.port or _DEFAULT_PORTS[link.scheme]
+    is_usual = port in _DEFAULT_PORTS.values() or port >= 1024
+    if not (is_usual or kind is AddressKind.LOOPBACK or allowance.private):
+        raise UrlBlocked(BlockReason.PORT, f"Port {port} belongs to other services than the web.", _CONSENT)
+    return GuardedUrl(link.url, _plain(link), link.scheme, _host(link), port, kind)
+
+
+def classify(address: Address) -> AddressKind:
+    """Where a number leads. An IPv4 address inside of an IPv6 one counts as what it is."""
+    if isinstance(address, IPv4Address):
+        return _classify_v4(address)
+    if address == _LOOPBACK_V6:
+        return AddressKind.LOOPBACK
+    if any(address in network for network in _RESERVED_V6):
+        return AddressKind.RESERVED
+    if any(address in network for network in _PRIVATE_V6):
+        return AddressKind.PRIVATE
+    for network, shift in _EMBEDDING_V6:
+        if address in network:
+            return _classify_v4(IPv4Address(int(address) >> shift & 0xFFFF_FFFF))
+    return AddressKind.PUBLIC if address in _GLOBAL_V6 else AddressKind.RESERVED
+
+
+def same_origin(one: GuardedUrl, other: GuardedUrl) -> bool:
+    return one.origin == other.origin
+
+
+# ------------------------------------------------------------------ reading
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_CONSENT = "Allow it for this server, if you know why it is so."
+
+
+def _read(raw: object) -> Link:
+    if not isinstance(raw, str) or not raw:
+        raise UrlBlocked(BlockReason.UNREADABLE, "It is no text, or an empty one.")
+    if len(raw) > LONGEST_URL:
+        raise UrlBlocked(BlockReason.UNREADABLE, f"It is longer than {LONGEST_URL:,} characters.")
+    link = read_link(raw)
+    if link.problem:
+        raise UrlBlocked(_unreadable(raw), link.problem)
+    if "@" in link.before:
+        raise UrlBlocked(BlockReason.CREDENTIALS, "It holds a user name or a password.")
+    if "#" in link.path:
+        raise UrlBlocked(BlockReason.FRAGMENT, "It holds a fragment (#…).")
+    return link
+
+
+def _unreadable(raw: str) -> BlockReason:
+    has_web_scheme = raw.partition(":")[0].lower() in _DEFAULT_PORTS
+    return BlockReason.UNREADABLE if has_web_scheme else BlockReason.SCHEME
+
+
+def _kind(link: Link) -> AddressKind | None:
+    if link.address is not None:
+        return classify(link.address)
+    return AddressKind.LOOPBACK if link.is_loopback else None
+
+
+def _check_kind(link: Link, kind: AddressKind | None, allowance: Allowance) -> None:
+    if kind is None or allowance.permits(kind):
+        return
+    host = one_line(link.host)
+    if kind is AddressKind.LOOPBACK:
+        # No consent helps: who may name this machine is only a server on this machine.
+        raise UrlBlocked(BlockReason.LOOPBACK, f"{host} is this machine, and the server is not on it.")
+    if kind is AddressKind.PRIVATE:
+        raise UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", _CONSENT)
+    raise UrlBlocked(BlockReason.RESERVED, f"{host} is an address for special use, not of a web server.")
+
+
+def _host(link: Link) -> str:
+    return link.ascii_host.rstrip(".")
+
+
+def _plain(link: Link) -> str:
+    """As it is, when every reader sees the same host in it; else spelled out."""
+    as_written = link.host.strip("[]").lower()
+    return link.url if link.url.isascii() and as_written == link.ascii_host else link.encoded()
+
+
+# ------------------------------------------------------------------ the map
+
+
+def _v4(*networks: str) -> tuple[IPv4Network, ...]:
+    return tuple(map(IPv4Network, networks))
+
+
+def _v6(*networks: str) -> tuple[IPv6Network, ...]:
+    return tuple(map(IPv6Network, networks))
+
+
+# The keys of a cloud machine are behind some of these, so they come before what contains them.
+_CLOUD_V4 = _v4("100.100.100.200/32", "168.63.129.16/32", "169.254.0.0/16", "192.0.0.0/24")
+_CLOUD_V6 = _v6("fd00:ec2::254/128", "fd20:ce::254/128")
+_LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
+_LOOPBACK_V6 = IPv6Address("::1")
+# Carriers' and tunnels' ranges count as private: VPNs give out the former, some proxies the latter.
+_PRIVATE_V4 = _v4("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15")
+_PRIVATE_V6 = _v6("fc00::/7")
+_RESERVED_V4 = _CLOUD_V4 + _v4(
+    "0.0.0.0/8",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+)
+_RESERVED_V6 = _CLOUD_V6 + _v6(
+    "::/128",
+    "100::/64",
+    "64:ff9b:1::/48",
+    "2001::/23",
+    "2001:db8::/32",
+    "3fff::/20",
+    "5f00::/16",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+)
+_GLOBAL_V6 = IPv6Network("2000::/3")
+# An IPv4 address inside, and how many bits behind it: mapped, compatible, NAT64, translated, 6to4.
+_EMBEDDING_V6 = (
+    (IPv6Network("::ffff:0:0/96"), 0),
+    (IPv6Network("::/96"), 0),
+    (IPv6Network("64:ff9b::/96"), 0),
+    (IPv6Network("::ffff:0:0:0/96"), 0),
+    (IPv6Network("2002::/16"), 80),
+)
+
+
+def _classify_v4(address: IPv4Address) -> AddressKind:
+    if address in _LOOPBACK_V4:
+        return AddressKind.LOOPBACK
+    if any(address in network for network in _RESERVED_V4):
+        return AddressKind.RESERVED
+    is_private = any(address in network for network in _PRIVATE_V4)
+    return AddressKind.PRIVATE if is_private else AddressKind.PUBLIC
