@@ -187,6 +187,14 @@ class Bridge(QObject):
         """One server as it stands. Raises UserError."""
         return await self._call(_soon(partial(self._engine.view, name)))
 
+    async def caught_up(self) -> None:
+        """Until the window has heard all that the engine has said so far: what comes then is news."""
+        import asyncio
+
+        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._post(lambda: None if heard.done() else heard.set_result(None))
+        await heard
+
     async def set_declared(self, name: str, declared: Declared | None) -> None:
         """What we declare to a server (`Engine.set_declared`). Raises UserError."""
         await self._call(_soon(partial(self._engine.set_declared, name, declared)))

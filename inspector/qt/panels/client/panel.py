@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
+from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.views import OurSide, ServerView
 from inspector.protocol.declared import NOTHING, Declared, exactly
@@ -21,7 +22,7 @@ from inspector.qt.panels.client.switches import SwitchList
 from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.labels import Heading, Muted
+from inspector.qt.widgets.labels import Heading
 
 # Narrower than this, the switches and the JSON stand on top of one another.
 _WIDE = 760
@@ -45,7 +46,6 @@ class ClientPanel(QWidget):
         self.switches = SwitchList(theme)
         self.roots = RootsList(theme)
         self.exact = ExactDeclaration(theme)
-        self._hint = Muted(theme, wrap=True)
         self.everything = QAction("Everything", self)
         self.everything.setToolTip("Declare all that can be answered in the Inbox")
         self.nothing = QAction("Nothing", self)
@@ -90,13 +90,17 @@ class ClientPanel(QWidget):
         self._bridge.start(f"{name} {self._server}", self._sent(work), self)
 
     async def _sent(self, work: Coroutine[Any, Any, None]) -> None:
-        """Raises UserError. Whatever came of it, what there is now is shown."""
+        """Raises UserError. Whatever came of it, what there is then is shown."""
+        problem: UserError | None = None
         try:
             await work
-        finally:
-            self._sending -= 1
-            view = await self._bridge.view(self._server)
-            self.set_view(view)
+        except UserError as exc:
+            problem = exc
+        await self._bridge.caught_up()  # views from before it may still be on their way
+        self._sending -= 1
+        self.set_view(await self._bridge.view(self._server))
+        if problem is not None:
+            raise problem
 
     # -------------------------------------------------------------- showing
 
@@ -121,8 +125,10 @@ class ClientPanel(QWidget):
     def _show_readiness(self) -> None:
         """What is being written would be lost to a switch."""
         self.switches.setEnabled(not self.exact.is_edited)
-        self._hint.setText(_WRITING if self.exact.is_edited else "")
-        self._hint.setVisible(self.exact.is_edited)
+        if self.exact.is_edited:
+            self.alert.say("writing", _WRITING, tone="wait")
+        else:
+            self.alert.close_about("writing")
 
     # --------------------------------------------------------------
 
@@ -146,7 +152,6 @@ class ClientPanel(QWidget):
         head.addWidget(ActionButton(self.nothing))
         head.addWidget(ActionButton(self.everything))
         column.addLayout(head)
-        column.addWidget(self._hint)
         column.addWidget(self.switches)
         column.addSpacing(SPACE_4)
         column.addWidget(Heading(self._theme, "Roots"))
@@ -169,7 +174,7 @@ class ClientPanel(QWidget):
 
 
 _DIFFERS = "The server was told something else when it was connected."
-_WRITING = "You are writing JSON: declare or discard that first."
+_WRITING = "You are writing JSON: declare or discard that before you switch."
 
 
 def _about_roots(ours: OurSide) -> str:

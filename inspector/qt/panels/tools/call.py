@@ -187,7 +187,14 @@ class CallView(QWidget):
     def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
         """Raises UserError for options that cannot be used."""
         options = self.drawer.options.options()
-        return ToolCall(tool.name, arguments, options.timeout, options.read_meta(), options.as_task)
+        return ToolCall(
+            tool.name,
+            arguments,
+            options.timeout,
+            options.read_meta(),
+            options.as_task,
+            capabilities=options.read_capabilities(),
+        )
 
     def toggle_options(self) -> None:
         self.drawer.toggle(self.drawer.options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -64,7 +66,7 @@ class Drawer(QWidget):
     def put_saved(self, call: SavedCall) -> None:
         """The options that a call was saved with."""
         meta = write_exactly(call.meta).replace("\n", " ") if call.meta else ""
-        options = CallOptions(call.timeout, meta, self._options.get(call.tool, NO_OPTIONS).as_task)
+        options = replace(self._options.get(call.tool, NO_OPTIONS), timeout=call.timeout, meta=meta)
         self._options[call.tool] = options
         if call.tool == self._tool:
             self.options.set_options(options, self._choice)

@@ -1,17 +1,32 @@
-"""What is said about a call besides its arguments: how long to wait, `_meta`, whether it is to be a task."""
+"""What is said about a call besides its arguments: how long to wait, `_meta`, whether it is to be a task,
+what we declare for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.base.jsonvalue import JSONObject, JSONProblem, compact, to_wire
 from inspector.config.exactfile import read_exactly
 from inspector.engine.callmeta import meta_remarks
 from inspector.engine.toolhints import TaskChoice
+from inspector.engine.views import OurSide
+from inspector.protocol.declared import SWITCHES, Declared, Switch, remarks
+from inspector.protocol.revisions import R5, Era, is_between
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.labels import PlainLabel
 
@@ -24,23 +39,34 @@ _TASK_TIPS = {
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """`timeout` in seconds, None for the server's own. `meta` is JSON text as it was typed."""
+    """`timeout` in seconds, None for the server's own. `meta` and `capabilities` are JSON text as it was
+    typed."""
 
     timeout: float | None = None
     meta: str = ""
     as_task: bool = False
+    capabilities: str = ""
 
     def read_meta(self) -> JSONObject:
         """Raises UserError."""
-        if not self.meta.strip():
-            return {}
-        try:
-            value = read_exactly(self.meta)
-        except JSONProblem as exc:
-            raise UserError(f"_meta is not JSON: {exc}.", "Correct it, or empty it.") from exc
-        if not isinstance(value, dict):
-            raise UserError("_meta must be a JSON object.", 'Write it like {"name": "value"}.')
-        return value
+        return _read_object("_meta", self.meta, 'Write it like {"name": "value"}.') or {}
+
+    def read_capabilities(self) -> JSONObject | None:
+        """None for those of the server. Raises UserError."""
+        return _read_object("Capabilities", self.capabilities, 'Write them like {"roots": {}}.')
+
+
+def _read_object(what: str, text: str, example: str) -> JSONObject | None:
+    """What is written; None for nothing. Raises UserError."""
+    if not text.strip():
+        return None
+    try:
+        value = read_exactly(text)
+    except JSONProblem as exc:
+        raise UserError(f"{what} is not JSON: {exc}.", "Correct it, or empty it.") from exc
+    if not isinstance(value, dict):
+        raise UserError(f"{what} must be a JSON object.", example)
+    return value
 
 
 NO_OPTIONS = CallOptions()
@@ -68,20 +94,41 @@ class OptionsStrip(QWidget):
         self.meta.setFont(theme.mono_font(0.95))
         self.meta.setPlaceholderText('{"example.com/trace": "1"}')
         self.meta.setAccessibleName("_meta of the call, as JSON")
+        self.capabilities = QLineEdit()
+        self.capabilities.setFont(theme.mono_font(0.95))
+        self.capabilities.setAccessibleName("Capabilities declared for this call, as JSON")
+        self._menu = QMenu(self)
+        self._menu.aboutToShow.connect(self._fill_menu)
+        self.switches = QToolButton()
+        self.switches.setText("Switch")
+        self.switches.setToolTip("Switch on or off what is declared for this call")
+        self.switches.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.switches.setMenu(self._menu)
         self.task = QCheckBox("Run as task")
         self._remark = PlainLabel(theme, tone="warn", wrap=True)
         self._choice = TaskChoice.NO
+        self._ours: OurSide | None = None
         self._lay_out(theme)
         self.timeout.valueChanged.connect(self.changed)
-        self.meta.textChanged.connect(self._on_meta_changed)
+        self.meta.textChanged.connect(self._on_text_changed)
+        self.capabilities.textChanged.connect(self._on_text_changed)
         self.task.toggled.connect(self.changed)
         self.set_options(NO_OPTIONS, TaskChoice.NO)
+        self.set_our_side(None)
 
     def options(self) -> CallOptions:
         is_task = self._choice is TaskChoice.MUST or (
             self._choice is TaskChoice.MAY and self.task.isChecked()
         )
-        return CallOptions(self.timeout.value() or None, self.meta.text(), is_task)
+        return CallOptions(self.timeout.value() or None, self.meta.text(), is_task, self.capabilities.text())
+
+    def set_our_side(self, ours: OurSide | None) -> None:
+        """What is declared when nothing is written here."""
+        self._ours = ours
+        said = ours.said if ours is not None else None
+        self.capabilities.setPlaceholderText(compact(said) if said is not None else "as on the Client tab")
+        self.switches.setEnabled(self._is_per_call)
+        self._show_remark()
 
     def set_options(self, options: CallOptions, choice: TaskChoice) -> None:
         """Those of another tool, and what that tool offers."""
@@ -89,6 +136,7 @@ class OptionsStrip(QWidget):
         self.blockSignals(True)
         self.timeout.setValue(options.timeout or 0)
         self.meta.setText(options.meta)
+        self.capabilities.setText(options.capabilities)
         self.task.setChecked(options.as_task or choice is TaskChoice.MUST)
         self.blockSignals(False)
         self.task.setEnabled(choice is TaskChoice.MAY)
@@ -97,28 +145,70 @@ class OptionsStrip(QWidget):
         self._show_remark()
 
     def summary(self) -> str:
-        """What is not as usual, in a few words: `30 s · _meta · task`."""
+        """What is not as usual, in a few words: `30 s · _meta · task · capabilities`."""
         options = self.options()
         words = (
             f"{options.timeout:g} s" if options.timeout else "",
             "_meta" if options.meta.strip() else "",
             "task" if options.as_task else "",
+            "capabilities" if options.capabilities.strip() else "",
         )
         return " · ".join(word for word in words if word)
 
     # --------------------------------------------------------------
 
-    def _on_meta_changed(self) -> None:
+    @property
+    def _is_per_call(self) -> bool:
+        """Does each call say what we can?"""
+        revision = self._ours.revision if self._ours is not None and self._ours.said is not None else None
+        return revision is not None and revision.era is Era.STATELESS
+
+    def _fill_menu(self) -> None:
+        """From what this call would declare now."""
+        self._menu.clear()
+        declared = Declared(self._capabilities() or {})
+        for switch in SWITCHES:
+            if is_between(R5, switch.since, switch.until):
+                action = self._menu.addAction(switch.name)
+                action.setToolTip(switch.sentence)
+                action.setCheckable(True)
+                action.setChecked(declared.has(switch.path))
+                action.triggered.connect(partial(self._flip, switch))
+
+    def _flip(self, switch: Switch, *_: object) -> None:
+        declared = Declared(self._capabilities() or {})
+        value = None if declared.has(switch.path) else switch.value
+        self.capabilities.setText(to_wire(declared.switched(switch.path, value).whole).decode())
+
+    def _capabilities(self) -> JSONObject | None:
+        """What is written; where that is nothing that can be read, what is declared without it."""
+        try:
+            written = self.options().read_capabilities()
+        except UserError:
+            written = None
+        return written if written is not None or self._ours is None else self._ours.said
+
+    def _on_text_changed(self) -> None:
         self._show_remark()
         self.changed.emit()
 
     def _show_remark(self) -> None:
+        options = self.options()
         try:
-            words = " ".join(meta_remarks(self.options().read_meta()))
+            words = " ".join(
+                (*meta_remarks(options.read_meta()), *self._remarks(options.read_capabilities()))
+            )
         except UserError as exc:
             words = exc.summary
         self._remark.setText(words)
         self._remark.setVisible(bool(words))
+
+    def _remarks(self, capabilities: JSONObject | None) -> tuple[str, ...]:
+        if capabilities is None or self._ours is None or self._ours.said is None:
+            return ()
+        if not self._is_per_call:
+            return (f"At {self._ours.revision} capabilities are declared once, when connecting: empty this.",)
+        return remarks(capabilities, self._ours.revision)
 
     def _lay_out(self, theme: Theme) -> None:
         grid = QGridLayout()
@@ -129,6 +219,12 @@ class OptionsStrip(QWidget):
         grid.addWidget(self.task, 0, 2)
         grid.addWidget(PlainLabel(theme, "_meta", tone="muted"), 1, 0)
         grid.addWidget(self.meta, 1, 1, 1, 2)
+        declaring = QHBoxLayout()
+        declaring.setSpacing(SPACE_2)
+        declaring.addWidget(self.capabilities, 1)
+        declaring.addWidget(self.switches)
+        grid.addWidget(PlainLabel(theme, "Capabilities", tone="muted"), 2, 0)
+        grid.addLayout(declaring, 2, 1, 1, 2)
         grid.setColumnStretch(2, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)

@@ -35,6 +35,7 @@ class ToolsPanel(OneListPanel):
 
     def set_view(self, view: ServerView) -> None:
         self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
+        self.call_view.drawer.options.set_our_side(view.ours)
         super().set_view(view)
 
     def open_saved(self, call: SavedCall) -> None:
