@@ -1,0 +1,196 @@
+"""Waiting for the answer that the browser brings back from a login.
+
+It comes over the loopback listener, or a person pastes it. Either way it is an answer only when it has the
+`state` of this login: anything else is noted and refused, and the waiting goes on, so that a page which
+sprays requests at the port can neither end a login nor slip its own code in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from dataclasses import dataclass
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from inspector.base.clock import Clock
+from inspector.base.errors import LocalProtocolError, RequestCancelled, RequestTimedOut, UserError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.redact import MASK
+from inspector.base.signals import Signal
+from inspector.base.units import duration
+
+_LONGEST = 16 * 1024
+_MOST_PARAMETERS = 50
+_KEPT_HITS = 200
+_SHOWN = 200
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_VALUE = re.compile("=[^&]*")
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackHit:
+    """One request that reached the listener, or one pasted URL. `shown` has no secrets in it, and is safe to
+    show; `refusal` says why it was no answer, and is empty for the answer."""
+
+    at: int  # wall time in nanoseconds
+    shown: str
+    refusal: str = ""
+
+    @property
+    def is_answer(self) -> bool:
+        return not self.refusal
+
+
+class CallbackWait:
+    """The wait of one login. Say which `state` to expect before the browser is opened, then await `answer`.
+
+    Signals:
+        hit_received: Something came, answer or not; carries the CallbackHit.
+    """
+
+    def __init__(self, redirect_uri: str, clock: Clock) -> None:
+        self.redirect_uri = redirect_uri
+        self.hits: list[CallbackHit] = []  # the newest 200
+        self.hit_count = 0
+        self.ends_at: int | None = None  # monotonic time, while somebody awaits `answer`
+        self.hit_received: Signal[CallbackHit] = Signal()
+        self._clock = clock
+        self._state = b""
+        self._is_taken = False
+        self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def expect(self, state: str) -> None:
+        """From now on an answer with this state is one."""
+        if not state:
+            raise LocalProtocolError("a login without a state takes anybody's answer")
+        self._state = state.encode()
+
+    async def answer(self, limit: float) -> str:
+        """The query of the answer, as it came: only its state is known to be right.
+
+        `limit` is in seconds. Raises RequestTimedOut, and RequestCancelled after `cancel`.
+        """
+        self.ends_at = self._clock.monotonic_ns() + int(limit * 1e9)
+        try:
+            async with asyncio.timeout(limit):
+                return await asyncio.shield(self._answer)
+        except TimeoutError as exc:
+            waited = duration(int(limit * 1e9))
+            raise RequestTimedOut(
+                f"The browser did not come back with an answer within {waited}.",
+                "Begin the login again, or paste the address that the browser ended at.",
+            ) from exc
+        except asyncio.CancelledError:
+            if not self._answer.cancelled() or _is_cancelled_itself():
+                raise
+            raise RequestCancelled("The login was cancelled.", "Begin it again when you want to.") from None
+        finally:
+            self.ends_at = None
+
+    def cancel(self) -> None:
+        """Nobody waits any more; what comes now is refused. Harmless after the answer."""
+        self._answer.cancel()
+
+    # -------------------------------------------------------------- what comes
+
+    def paste(self, text: str) -> None:
+        """Take the address that a person copied from the browser. Raises UserError when it is no answer."""
+        query, refusal = self._read_pasted(text)
+        refusal = refusal or self.judge(query)
+        self.note("pasted address", refusal)
+        if refusal:
+            raise UserError(
+                f"This address is not the answer to the login. {refusal}",
+                "Copy the whole address from the browser's address bar, after the login.",
+            )
+        self.deliver(query)
+
+    def judge(self, query: str) -> str:
+        """Why a query is not the answer; empty when it is, and from then on no other one is."""
+        refusal = self._refusal(query)
+        if not refusal:
+            self._is_taken = True
+        return refusal
+
+    def deliver(self, query: str) -> None:
+        """Hand over a query that was judged to be the answer."""
+        if not self._answer.done():
+            self._answer.set_result(query)
+
+    def note(self, shown: str, refusal: str) -> None:
+        """List a hit."""
+        hit = CallbackHit(self._clock.wall_ns(), shorten(one_line(shown), _SHOWN), refusal)
+        self.hit_count += 1
+        self.hits.append(hit)
+        del self.hits[:-_KEPT_HITS]
+        self.hit_received.emit(hit)
+
+    def _refusal(self, query: str) -> str:
+        if self._answer.cancelled():
+            return "The login was cancelled."
+        if self._is_taken:
+            return "The answer has come already."
+        if not self._state:
+            return "No login waits for an answer yet."
+        try:
+            pairs = read_query(query)
+        except ValueError:
+            return "Its parameters cannot be read."
+        names = [name for name, _ in pairs]
+        # RFC 6749, section 3.1: "Request and response parameters MUST NOT be included more than once."
+        if repeated := next((name for name in names if names.count(name) > 1), None):
+            return f"It has the parameter {shorten(one_line(repeated), 40)} more than once."
+        return self._state_refusal(dict(pairs).get("state", ""))
+
+    def _state_refusal(self, state: str) -> str:
+        if not state:
+            return "It has no state."
+        if not secrets.compare_digest(state.encode(), self._state):
+            return "Its state is not that of this login."
+        return ""
+
+    def _read_pasted(self, text: str) -> tuple[str, str]:
+        """The query of a pasted address, and why it is none."""
+        text = text.strip().strip("<>\"'")
+        if len(text) > _LONGEST:
+            return "", "It is too long."
+        if "://" not in text:
+            text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars leave it out
+        try:
+            pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
+            is_ours = _place(pasted) == _place(wanted)
+        except ValueError:
+            return "", "It is no address."
+        if not is_ours:
+            return "", f"It does not begin with {self.redirect_uri}."
+        if not pasted.query and pasted.fragment:
+            return "", "The server put its answer behind a #, where only a web page can read it."
+        return pasted.query, ""
+
+
+def read_query(query: str) -> list[tuple[str, str]]:
+    """The parameters of a callback. Raises ValueError for what no server would send."""
+    if len(query) > _LONGEST or _BAD_ESCAPE.search(query):
+        raise ValueError("not a query")
+    query.encode()  # half letters, which only a pasted text can hold
+    return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS)
+
+
+def shown_target(method: str, target: str) -> str:
+    """A request line for the list of hits. Every value is masked: a name may be spelled so that it does not
+    look like that of a secret."""
+    path, mark, query = target.partition("?")
+    return f"{method} {path}{mark}{_VALUE.sub(f'={MASK}', query)}"
+
+
+def _place(url: SplitResult) -> tuple[str, str | None, int | None, str]:
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.hostname, port, url.path
+
+
+def _is_cancelled_itself() -> bool:
+    """Was the task that waits cancelled, and not only what it waits for?"""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

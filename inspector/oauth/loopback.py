@@ -1,0 +1,292 @@
+"""The listener that the browser comes back to after a login (RFC 8252, section 7.3).
+
+It is on this machine's own address only, takes one path, and answers with a page that says the same to
+everybody: nothing that came with a request is ever written back. Whoever else reaches the port (other pages
+in the browser, other programs) gets an error, is listed, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import re
+import socket
+import sys
+from collections import deque
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError, UserError
+from inspector.oauth.callbackwait import CallbackWait, shown_target
+from inspector.transport.tasks import TaskScope
+
+# RFC 8252, section 8.3: the name `localhost` may be resolved to something else, an address not.
+HOSTS = ("127.0.0.1", "::1", "localhost")
+DEFAULT_PATH = "/callback"
+_PATH = re.compile(r"/[A-Za-z0-9._~/-]{0,200}")
+_LONGEST_HEAD = 8 * 1024
+_MOST_THROWN_AWAY = 4 * 1024 * 1024
+_CONNECTION_LIMIT = 5.0
+_MOST_CONNECTIONS = 32
+_TRIES = 8
+_REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[\x21-\x7e]*) HTTP/1\.[01]")
+
+
+class _Request(NamedTuple):
+    method: str
+    target: str
+    hosts: list[str]
+
+
+class _Verdict(NamedTuple):
+    status: str
+    refusal: str = ""
+    shown: str = ""
+    answer: str | None = None
+
+
+class LoopbackListener:
+    """Listens from `open` to `close`; an async context manager does both. The answer is in `wait`.
+
+    Open it before the login's URL is built: `wait.redirect_uri` has the port that it got. A fixed `port` is
+    for clients that were registered with one; 0 takes any that is free.
+    """
+
+    def __init__(
+        self, clock: Clock, *, host: str = "127.0.0.1", port: int = 0, path: str = DEFAULT_PATH
+    ) -> None:
+        """Raises ConfigError for a place that is not on this machine, and for what cannot be in a URL."""
+        _check(host, port, path)
+        self._clock = clock
+        self._host = host
+        self._port = port
+        self._path = path
+        self._places: tuple[str, ...] = ()  # how a browser names it in the Host header
+        self._wait: CallbackWait | None = None
+        self._servers: list[asyncio.Server] = []
+        self._tasks = TaskScope()
+        self._connections: deque[asyncio.Task[None]] = deque()
+
+    @property
+    def wait(self) -> CallbackWait:
+        assert self._wait is not None, "open it first"
+        return self._wait
+
+    async def open(self) -> None:
+        """Take the port. Raises UserError when it cannot be had."""
+        sockets = _bind(self._host, self._port)
+        self._port = sockets[0].getsockname()[1]
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        self._places = (f"{host}:{self._port}", *((host,) if self._port == 80 else ()))
+        self._wait = CallbackWait(f"http://{self._places[0]}{self._path}", self._clock)
+        for each in sockets:
+            self._servers.append(
+                await asyncio.start_server(self._on_connection, sock=each, limit=_LONGEST_HEAD)
+            )
+
+    async def close(self) -> None:
+        """Give the port free, and end the wait if it still goes on. Safe to call at any time."""
+        for server in self._servers:
+            server.close()
+        await self._tasks.close()
+        if self._wait is not None:
+            self._wait.cancel()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # -------------------------------------------------------------- one connection
+
+    def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Too many at once: the oldest goes, so that those who only hold the line keep nobody out."""
+        running = deque(task for task in self._connections if not task.done())
+        while len(running) >= _MOST_CONNECTIONS:
+            running.popleft().cancel()
+        running.append(self._tasks.spawn("login callback", self._serve(reader, writer)))
+        self._connections = running
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer: str | None = None
+        try:
+            async with asyncio.timeout(_CONNECTION_LIMIT):
+                verdict = await self._judge_head(reader)
+                if verdict is not None:
+                    answer = verdict.answer
+                    self.wait.note(verdict.shown, verdict.refusal)
+                    await _write_page(reader, writer, verdict)
+                writer.close()
+        except (OSError, TimeoutError):
+            pass  # they went away, or keep us waiting
+        finally:
+            if not writer.is_closing():
+                writer.transport.abort()
+            # Only now: whoever gets it closes the listener, and the browser should see its page before.
+            if answer is not None:
+                self.wait.deliver(answer)
+
+    async def _judge_head(self, reader: asyncio.StreamReader) -> _Verdict | None:
+        """None when nothing came: browsers open connections in advance."""
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return _Verdict("431 Request Header Fields Too Large", "It is too long.", "a long request")
+        except asyncio.IncompleteReadError as exc:
+            return _Verdict("400 Bad Request", "It broke off.", "half a request") if exc.partial else None
+        request = _read_head(head)
+        if request is None:
+            return _Verdict("400 Bad Request", "It is not HTTP as browsers send it.", "a broken request")
+        return self._judge(request)
+
+    def _judge(self, request: _Request) -> _Verdict:
+        shown = shown_target(request.method, request.target)
+        path, _, query = request.target.partition("?")
+        # A page on a name that resolves to this machine could send anything here; its name gives it away.
+        if len(request.hosts) != 1 or request.hosts[0] not in self._places:
+            return _Verdict("403 Forbidden", f"It is not addressed to {self._places[0]}.", shown)
+        if path != self._path:
+            return _Verdict("404 Not Found", "It is for another path.", shown)
+        if request.method != "GET":
+            return _Verdict("405 Method Not Allowed", "It is no GET.", shown)
+        refusal = self.wait.judge(query)
+        if refusal:
+            return _Verdict("400 Bad Request", refusal, shown)
+        return _Verdict("200 OK", shown=shown, answer=query)
+
+
+def _read_head(head: bytes) -> _Request | None:
+    first, *lines = head[:-4].decode("latin-1").split("\r\n")
+    match = _REQUEST_LINE.fullmatch(first)
+    if match is None:
+        return None
+    hosts = []
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or name != name.strip():
+            return None
+        if name.lower() == "host":
+            hosts.append(value.strip().lower())
+    return _Request(match[1], match[2], hosts)
+
+
+# ------------------------------------------------------------------ pages
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<h1>{title}</h1>
+<p>{text}</p>
+</html>
+"""
+_RECEIVED = _PAGE.format(
+    title="The answer has reached MCP Lens",
+    text="You can close this tab and go back to MCP Lens, which says whether the login worked.",
+)
+_REFUSED = _PAGE.format(
+    title="This is not the answer that MCP Lens waits for",
+    text="Go back to MCP Lens: its login goes on, and says what came in.",
+)
+_HEADERS = (
+    "Content-Type: text/html; charset=utf-8",
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options: nosniff",
+    "Cache-Control: no-store",
+    "Referrer-Policy: no-referrer",
+    "Cross-Origin-Opener-Policy: same-origin",
+    "Connection: close",
+)
+
+
+async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, verdict: _Verdict) -> None:
+    body = (_REFUSED if verdict.answer is None else _RECEIVED).encode()
+    allow = ("Allow: GET",) if verdict.status.startswith("405") else ()
+    lines = (f"HTTP/1.1 {verdict.status}", *_HEADERS, *allow, f"Content-Length: {len(body)}", "", "")
+    writer.write("\r\n".join(lines).encode() + body)
+    await writer.drain()
+    writer.write_eof()
+    if verdict.answer is None:
+        await _throw_away(reader)
+
+
+async def _throw_away(reader: asyncio.StreamReader) -> None:
+    """Read what else was sent: closing with it unread would reset the connection, and lose the page."""
+    left = _MOST_THROWN_AWAY
+    while left > 0 and (piece := await reader.read(64 * 1024)):
+        left -= len(piece)
+
+
+# ------------------------------------------------------------------ ports
+
+
+def _check(host: str, port: int, path: str) -> None:
+    if host not in HOSTS:
+        raise ConfigError(
+            f"A login cannot come back to {host}: the listener is for this machine only.",
+            f"Use {', '.join(HOSTS[:-1])} or {HOSTS[-1]}.",
+        )
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"{port} is no port.", "Use one from 1024 to 65535, or 0 for any that is free.")
+    if not _PATH.fullmatch(path):
+        raise ConfigError(
+            f"{path!r} cannot be the path that a login comes back to.", "Use one like /callback."
+        )
+
+
+def _bind(host: str, port: int) -> list[socket.socket]:
+    """Raises UserError. A browser may take `localhost` for either address, so both are taken."""
+    if host != "localhost":
+        return [_bind_one(host, port)]
+    for _ in range(_TRIES):
+        first = _bind_one("127.0.0.1", port)
+        try:
+            return [first, _bind_one("::1", first.getsockname()[1])]
+        except _PortTaken:
+            first.close()
+            if port:
+                raise
+        except UserError:  # there is no such address on this machine
+            return [first]
+    raise _PortTaken("No port is free on both addresses of localhost.", "Use 127.0.0.1 instead.")
+
+
+class _PortTaken(UserError):
+    """Somebody else listens there."""
+
+
+def _bind_one(host: str, port: int) -> socket.socket:
+    try:
+        taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    except OSError as exc:
+        raise UserError(f"{host} cannot be listened on: {exc.strerror}.", "Use 127.0.0.1.") from exc
+    try:
+        if sys.platform == "win32":
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            # There it shares no port that somebody listens on; without it, a port that served a login
+            # would be blocked for a minute after.
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((host, port))
+        taken.listen(_MOST_CONNECTIONS)
+    except OSError as exc:
+        taken.close()
+        raise _not_bound(host, port, exc) from exc
+    return taken
+
+
+def _not_bound(host: str, port: int, error: OSError) -> UserError:
+    if error.errno == errno.EADDRINUSE:
+        return _PortTaken(
+            f"Port {port} on {host} is taken by another program, so the login could not come back.",
+            "End that program (it may be a login in another window), or use another port.",
+        )
+    if error.errno == errno.EACCES:
+        return UserError(f"Port {port} may not be used by this program.", "Use one from 1024 to 65535.")
+    return UserError(f"{host} cannot be listened on: {error.strerror}.", "Use 127.0.0.1.")
