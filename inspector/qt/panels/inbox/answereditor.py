@@ -64,7 +64,9 @@ class AnswerEditor(QWidget):
         super().__init__(parent)
         self._bridge, self._theme, self._tools = bridge, theme, tools
         self._rest: JSONObject = {}  # members that the form has no place for
-        self._written: JSONObject | None = None  # what the JSON text stood for when it was left
+        self._written: JSONObject | None = None  # what was put into the form
+        self._as_put: JSONObject = {}  # what the form made of that
+        self._read: JSONObject | None = None  # what the JSON text stands for
         self.rows: list[BlockRow] = []
         self.switch = Segments(theme, ("Form", "JSON"))
         self.switch.setAccessibleName("Show the answer as")
@@ -87,11 +89,10 @@ class AnswerEditor(QWidget):
 
     def answer(self) -> JSONObject:
         """What would be sent, right or wrong. Raises FormError for what is no answer at all."""
-        return self.json_view.read_object() if self.is_json_shown() else self._composed()
+        return self.json_view.read_object() if self.is_json_shown() else self._in_form()
 
     def set_answer(self, answer: JSONObject) -> None:
         """Show an answer instead of what is there, in the view that is in front if it can be."""
-        self._written = None
         if self.is_json_shown() or not self._put(answer):
             self.json_view.set_value(answer)
             self._show(_JSON)
@@ -124,6 +125,13 @@ class AnswerEditor(QWidget):
             return
         self.add_block(file_block(kind, data, _mime_type(data, path)))
 
+    def _in_form(self) -> JSONObject:
+        """What was put in, as it was written, until something is changed."""
+        value = self._composed()
+        if self._written is not None and same(self._as_put, value):
+            return self._written
+        return value
+
     def _composed(self) -> JSONObject:
         blocks = [row.block() for row in self.rows]
         stop = self.stop_reason.currentText()
@@ -146,6 +154,7 @@ class AnswerEditor(QWidget):
         self.stop_reason.setCurrentText(text_of(answer, "stopReason"))
         for block in blocks:
             self._add_row(block)
+        self._written, self._as_put = answer, self._composed()
         return True
 
     # -------------------------------------------------------------- views
@@ -156,11 +165,11 @@ class AnswerEditor(QWidget):
     def show_json(self) -> None:
         """The text comes back as it was written when the form changed nothing."""
         try:
-            value = self._composed()
+            value = self._in_form()
         except FormError as exc:
             self._refuse(_FORM, f"Not switched: {exc}")
             return
-        if self._written is None or not same(self._written, value):
+        if self._read is None or not same(self._read, value):
             self.json_view.set_value(value)
         self._show(_JSON)
 
@@ -173,7 +182,7 @@ class AnswerEditor(QWidget):
         if not self._put(value):
             self._refuse(_JSON, "Not switched: this is no answer that the form could show.")
             return
-        self._written = value
+        self._read = value
         self._show(_FORM)
 
     def _show(self, view: int) -> None:

@@ -57,6 +57,7 @@ class CardView(QWidget):
         self._card = card
         self._was_open = card.is_open
         self._held: tuple[str, Reply] | None = None
+        self._is_handing_over = False
         self.head = CardHead(theme)
         self.rounds = EarlierRounds(theme, card)
         self.sections = {each.key: self._make_section(each) for each in card.questions}
@@ -120,7 +121,7 @@ class CardView(QWidget):
         if self.is_single or others or decides_all:
             self._reply(key, reply, is_last=decides_all or not others)
         else:
-            self._held = (key, reply)
+            self._held, self._is_handing_over = (key, reply), False
             self.show_card(self._card)
 
     def _on_retracted(self, key: str) -> None:
@@ -135,10 +136,11 @@ class CardView(QWidget):
         if self._held is None:
             return
         key, reply = self._held
-        if not self._card.is_open:
+        missing = {each.key for each in self._card.unanswered}
+        if not self._card.is_open or key not in missing:
             self._held = None
-        elif any(each.key != key for each in self._card.unanswered):
-            self._held = None
+        elif len(missing) > 1 and not self._is_handing_over:
+            self._is_handing_over = True
             self._reply(key, reply)
 
     def _missing(self) -> list[Question]:

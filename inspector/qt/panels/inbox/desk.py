@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shiboken6
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -37,7 +38,7 @@ class CardDesk(QObject):
     def view_of(self, card: Card) -> CardView:
         """Made when it is first looked at."""
         view = self._views.pop(card.id, None)
-        if view is None:
+        if view is None or not shiboken6.isValid(view):  # it went with the workspace of its server
             view = CardView(self._bridge, self._theme, self._opener, card, self._shelf)
             view.operation_requested.connect(self.operation_requested)
             view.uri_requested.connect(self.uri_requested)
@@ -50,8 +51,9 @@ class CardDesk(QObject):
         view.setParent(self._shelf)
 
     def _on_card_changed(self, card: Card) -> None:
-        if card.id in self._views:
-            self._views[card.id].show_card(card)
+        view = self._views.get(card.id)
+        if view is not None and shiboken6.isValid(view):
+            view.show_card(card)
 
     def _forget_some(self) -> None:
         """Ended cards can be made again from what they hold; open ones hold what was typed."""

@@ -12,9 +12,10 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.argumentseditor import ArgumentsEditor
 from inspector.qt.forms.validating import Validating
 from inspector.qt.panels.inbox.section import Section
-from inspector.qt.theme import Theme
+from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.longtext import LongText
 from inspector.schema.start import prefilled
 from inspector.schema.values import FormError
 
@@ -32,12 +33,16 @@ class FormSection(Section):
     ) -> None:
         super().__init__(theme, card, question)
         self._asked = asked
-        self.message = PlainLabel(theme, asked.message.strip(), wrap=True, selectable=True)
+        self.message = LongText(theme, asked.message.strip())
         self.secrets = Alert(theme)
         self.editor = ArgumentsEditor(theme, submit_keys=False, validate=Validating(bridge, self), fits=True)
-        self._fill(self.asked, (self.message,) if asked.message.strip() else ())
-        parts = (self.secrets, self.editor) if asked.properties else (Muted(theme, _NO_FIELDS),)
-        self._fill(self.answer, parts, margin=0 if asked.properties else 12)
+        self._fill(self.asked, (self.message,))
+        if not asked.message.strip():
+            self.message.hide()
+        no_fields = Muted(theme, _NO_FIELDS)
+        no_fields.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        self._fill(self.answer, (self.secrets, self.editor, no_fields), margin=0)
+        (no_fields if asked.properties else self.editor).hide()
         self._warn_of_secrets()
         self.editor.set_schema(asked.schema)
         self.editor.set_arguments(prefilled(self.editor.form.field))

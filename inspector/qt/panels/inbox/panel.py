@@ -61,7 +61,7 @@ class InboxPanel(QWidget):
         self._card_column = _column(self._place)
         self._shown: CardView | None = None
         self._follows = False  # the card in front is done with: the next one takes its place
-        self._count = -1
+        self._count = 0
         self._ticks = QTimer(self, interval=_TICK_MS)
         self._pages = QStackedWidget()
         self._lay_out()

@@ -16,7 +16,8 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.addresslabel import AddressLabel
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
-from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.longtext import LongText
 
 
 class UrlSection(Section):
@@ -27,12 +28,13 @@ class UrlSection(Section):
         self._opener = opener
         self._asked = asked
         self._link = read_link(asked.url)
-        self.message = PlainLabel(theme, asked.message.strip(), wrap=True, selectable=True)
+        self.message = LongText(theme, asked.message.strip())
         self.address = AddressLabel(theme, self._link)
         self.facts = KeyValueList(theme, self._facts())
         self.warnings = Alert(theme)
-        message = (self.message,) if asked.message.strip() else ()
-        self._fill(self.asked, (*message, self.address, self.facts, self.warnings))
+        self._fill(self.asked, (self.warnings, self.message, self.facts, self.address))
+        if not asked.message.strip():
+            self.message.hide()
         self._warn()
         self.open_action = self._action(
             "Open in browser", self.open_page, "Open the page, and tell the server that you agreed to"
@@ -48,6 +50,8 @@ class UrlSection(Section):
         self.bar.add(self.copy_action)
         self.bar.add(self.decline_action)
         self.bar.add(self.cancel_action)
+        # Always in view: a long message or address must not hide where the button leads.
+        self.bar.add_words(Muted(theme, f"Goes to {self._link.ascii_host}" if self._link.ascii_host else ""))
         self.show_question(card, question)
 
     def open_page(self) -> None:
