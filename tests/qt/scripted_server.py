@@ -64,6 +64,7 @@ class Server:
 
     def __init__(self, script: Params) -> None:
         self.script = script
+        self.asked: dict[str, object] = {}  # the calls that wait, by the id of their question
         self.tools: list[Params] = script.get("tools", TOOLS)
         if "many" in script:
             self.tools = [_one_of_many(number) for number in range(script["many"])]
@@ -80,6 +81,8 @@ class Server:
                 send(id=message["id"], result=self.page(params.get("cursor")))
             elif method == "tools/call":
                 self.call(message["id"], params["name"], params.get("arguments", {}))
+            elif message.get("id") in self.asked:
+                answer(self.asked.pop(message["id"]), json.dumps(message.get("result")))
             elif "id" in message and "method" in message:
                 send(id=message["id"], error={"code": -32601, "message": f"Method not found: {method}"})
 
@@ -158,6 +161,26 @@ class Server:
         """Another number at each call."""
         self.counted = getattr(self, "counted", 0) + 1
         answer(id, f"Number {self.counted}")
+
+    def _asks(self, id: object, arguments: Params) -> None:
+        """Ask the person to fill in a form, and answer with what they did."""
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        question = f"question {id}"
+        self.asked[question] = id
+        params = {"message": arguments.get("message", "Who are you?"), "requestedSchema": schema}
+        send(id=question, method="elicitation/create", params=params)
+
+    def _takes_back(self, id: object, arguments: Params) -> None:
+        """Whatever was asked is not to be answered any more."""
+        for question in self.asked:
+            send(method="notifications/cancelled", params={"requestId": question, "reason": "Too late."})
+        self.asked.clear()
+        answer(id, "taken back")
+
+    def _asks_nonsense(self, id: object, arguments: Params) -> None:
+        """A question that cannot be answered, then an answer to the call."""
+        send(id="nonsense", method="elicitation/create", params={"message": 7})
+        answer(id, "asked")
 
     def _big(self, id: object, arguments: Params) -> None:
         answer(id, "x" * 5_000_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QCursor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout, QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
@@ -66,7 +66,8 @@ class Toasts(QWidget):
     def is_held(self) -> bool:
         """Is somebody about to use one?"""
         focused = QApplication.focusWidget()
-        return self.underMouse() or (focused is not None and self.isAncestorOf(focused))
+        is_pointed_at = self.rect().contains(self.mapFromGlobal(QCursor.pos()))
+        return is_pointed_at or (focused is not None and self.isAncestorOf(focused))
 
     def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
         """Show one, or how it stands now. `note` stands beside the title, `about` below the words.
@@ -153,7 +154,7 @@ class _Ground(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         sheet = QRectF(self.rect()).adjusted(_SHADOW, _SHADOW, -_SHADOW, -_SHADOW)
         for step in range(_SHADOW, 0, -1):
-            painter.setBrush(QColor(0, 0, 0, 9))
+            painter.setBrush(QColor(0, 0, 0, 5))
             grown = sheet.adjusted(-step, -step + 1, step, step)
             painter.drawRoundedRect(grown, _RADIUS + step, _RADIUS + step)
         painter.setPen(self._theme.color("edge"))

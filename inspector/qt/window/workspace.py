@@ -166,6 +166,7 @@ class Workspace(QWidget):
         if self._inbox is None:
             self._inbox = self._make_inbox(self.view.name)
             self._put("inbox", self._inbox)
+            self._inbox.show()  # at once: who asked for it wants to go to a card
         return self._inbox
 
     def show_cards(self, cards: tuple[Card, ...]) -> None:
