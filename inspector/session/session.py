@@ -27,13 +27,13 @@ from inspector.protocol.revisions import Era, Revision
 from inspector.session import pages
 from inspector.session.asking import Responder
 from inspector.session.conversation import Conversation
-from inspector.session.httpevents import record_http
 from inspector.session.inquiry import Inquiry
 from inspector.session.negotiator import Negotiator, WrongRoute
 from inspector.session.rawsend import RawSent, lines_of, send_raw
 from inspector.session.route import Route
 from inspector.session.state import SessionState, Status
 from inspector.session.waiting import Exchange, HumanTime, OnProgress
+from inspector.traffic.httpevents import record_http
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (

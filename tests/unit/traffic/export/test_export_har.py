@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # The SDK brings it along.
 
 from inspector.protocol import jsonrpc
-from inspector.session.httpevents import record_http
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.harreading import HarReading
 from inspector.traffic.export.masking import NO_MASKING, Masking
 from inspector.traffic.export.reading import import_file
 from inspector.traffic.export.secrets import find_secrets
 from inspector.traffic.export.writing import Dropped
+from inspector.traffic.httpevents import record_http
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
 from inspector.transport.base import SseReceived

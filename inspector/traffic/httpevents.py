@@ -1,14 +1,14 @@
-"""What an HTTP transport reports, put into the log."""
+"""What is reported of HTTP exchanges, put into the log."""
 
 from __future__ import annotations
 
+from inspector.base.httpevents import HttpAnswered, HttpEnded, HttpRequested, SseReceived
 from inspector.traffic.eventwords import comment_text, event_text
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import HttpExchange
-from inspector.transport.base import HttpAnswered, HttpEnded, HttpRequested, SseReceived, WireEvent
 
 
-def record_http(recorder: Recorder, event: WireEvent) -> None:
+def record_http(recorder: Recorder, event: object) -> None:
     """Record an event of an HTTP exchange; any other event is none of ours."""
     match event:
         case HttpRequested():
