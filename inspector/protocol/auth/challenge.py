@@ -1,0 +1,317 @@
+"""WWW-Authenticate: what a server that refuses a request asks for.
+
+RFC 9110 §11.6.1 puts several challenges into one header, divided by the same commas as their parameters,
+so a search for `scope=` can find it inside of another parameter's text. This reads the header sign by sign,
+keeps what can be read, and says at which column the rest could not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.jsonrpc import ErrorObject
+from inspector.protocol.revisions import Revision
+
+USED_SCHEMES = ("bearer", "dpop")
+INSUFFICIENT_SCOPE = "insufficient_scope"
+_LONGEST_HEADER = 16_384
+_MOST_VALUES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """One challenge. Names of parameters are in small letters; of a repeated one the first counts."""
+
+    scheme: str  # as it was written
+    parameters: dict[str, str] = field(default_factory=dict)
+    token: str = ""  # what some schemes have instead of parameters
+    repeated: tuple[str, ...] = ()
+    unquoted: tuple[str, ...] = ()  # whose value would have needed quotes
+
+    @property
+    def is_used(self) -> bool:
+        """Is it of a scheme that MCP authorization uses?"""
+        return self.scheme.lower() in USED_SCHEMES
+
+    @property
+    def is_dpop(self) -> bool:
+        return self.scheme.lower() == "dpop"
+
+    def get(self, name: str) -> str:
+        """A parameter's value; "" when it is absent, or blank."""
+        return self.parameters.get(name, "").strip()
+
+    @property
+    def resource_metadata(self) -> str:
+        return self.get("resource_metadata")
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.get("scope").split()))
+
+    @property
+    def wants_more_scope(self) -> bool:
+        return self.get("error") == INSUFFICIENT_SCOPE
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderProblem:
+    """Where a header stopped being readable. Columns count from 1."""
+
+    column: int
+    text: str
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
+class Challenges:
+    """All challenges of one answer, in order, and what could not be read."""
+
+    all: tuple[Challenge, ...] = ()
+    problems: tuple[HeaderProblem, ...] = ()
+
+    @property
+    def used(self) -> tuple[Challenge, ...]:
+        return tuple(challenge for challenge in self.all if challenge.is_used)
+
+    @property
+    def offers_dpop(self) -> bool:
+        return any(challenge.is_dpop for challenge in self.all)
+
+
+def read_challenges(values: Sequence[str]) -> Challenges:
+    """Read every WWW-Authenticate value of an answer. Never raises."""
+    challenges: list[Challenge] = []
+    problems: list[HeaderProblem] = []
+    for value in values[:_MOST_VALUES]:
+        reader = _Reader(value[:_LONGEST_HEADER])
+        reader.read()
+        if len(value) > _LONGEST_HEADER:
+            reader.note(_LONGEST_HEADER, "the header is too long, and was read up to here")
+        challenges += reader.finished()
+        problems += reader.problems
+    return Challenges(tuple(challenges), tuple(problems))
+
+
+def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
+    """The one to act on: on 403 one that asks for scopes, else the first that says where the metadata is."""
+    used = challenges.used
+    if status == 403:
+        asking = [challenge for challenge in used if challenge.wants_more_scope]
+        if asking:
+            return asking[0]
+    naming = [challenge for challenge in used if challenge.resource_metadata]
+    return next(iter(naming or used), None)
+
+
+# ------------------------------------------------------------------ what the answer means
+
+
+class Answer(Enum):
+    """What the answer to a request says about logging in."""
+
+    OPEN = "no login is needed for this"
+    LOGIN = "a login is needed"
+    STEP_UP = "the token needs more scopes"
+    FORBIDDEN = "the token is not enough, and more scopes are not asked for"
+    ELSEWHERE = "a redirect"
+    WRONG_ADDRESS = "nothing that speaks MCP is there"
+    FAILED = "the server failed"
+
+
+def answer_of(status: int, challenge: Challenge | None, *, with_token: bool) -> Answer:
+    """`with_token` says whether the request carried one."""
+    if status < 300:
+        return Answer.OPEN
+    if status < 400:
+        return Answer.ELSEWHERE
+    if status == 401:
+        return Answer.LOGIN
+    if status == 403 and challenge is not None and challenge.wants_more_scope:
+        return Answer.STEP_UP if with_token else Answer.LOGIN
+    if status >= 500:
+        return Answer.FAILED
+    if challenge is not None and not with_token:
+        return Answer.LOGIN  # the wrong status, but it says what it wants
+    return Answer.FORBIDDEN if status == 403 else Answer.WRONG_ADDRESS
+
+
+def judge_answer(
+    status: int,
+    challenges: Challenges,
+    revision: Revision,
+    *,
+    with_token: bool = False,
+    error: ErrorObject | None = None,
+) -> tuple[Finding, ...]:
+    """What is wrong with how a server refused. `error` is the JSON-RPC error of the body, if it has one."""
+    found: list[Finding] = []
+    if not with_token:
+        found += _judge_status(status, challenges, revision, error)
+    if status == 401:
+        found += _judge_refusal(challenges, revision)
+    found += (
+        finding("AUTH-008", revision, column=problem.column, problem=problem.text, evidence=problem.header)
+        for problem in challenges.problems
+    )
+    for challenge in challenges.used:
+        found += _judge_parameters(challenge, revision)
+    return tuple(found)
+
+
+# A server's own words for "who are you?", in an error that came with a success.
+_REFUSAL = re.compile(
+    r"\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (?:is )?required|not authori[sz]ed|"
+    r"(?:missing|invalid|expired|no) (?:access |bearer |auth\w* )?(?:token|credentials))\b",
+    re.IGNORECASE,
+)
+
+
+def _judge_status(
+    status: int, challenges: Challenges, revision: Revision, error: ErrorObject | None
+) -> Iterator[Finding]:
+    if status >= 500:
+        yield finding("AUTH-001", revision, status=status)
+    elif status == 403 or (400 <= status < 500 and status != 401 and challenges.used):
+        yield finding("AUTH-002", revision, status=status)
+    elif status < 300 and error is not None and _REFUSAL.search(error.message[:1000]):
+        yield finding("AUTH-013", revision, status=status, evidence=error.message)
+
+
+def _judge_refusal(challenges: Challenges, revision: Revision) -> Iterator[Finding]:
+    if not challenges.all:
+        if not challenges.problems:
+            yield finding("AUTH-003", revision)
+        return
+    if not challenges.used:
+        schemes = dict.fromkeys(challenge.scheme for challenge in challenges.all)
+        yield finding("AUTH-009", revision, schemes=schemes)
+    elif not any("resource_metadata" in challenge.parameters for challenge in challenges.used):
+        yield finding("AUTH-004", revision)
+
+
+def _judge_parameters(challenge: Challenge, revision: Revision) -> Iterator[Finding]:
+    for name in dict.fromkeys(challenge.repeated):
+        yield finding("AUTH-012", revision, parameter=name, what="repeated; we use the first")
+    for name in dict.fromkeys(challenge.unquoted):
+        yield finding("AUTH-012", revision, parameter=name, what="not in quotes")
+    for name in ("scope", "resource_metadata"):
+        if name in challenge.parameters and not challenge.get(name):
+            yield finding("AUTH-012", revision, parameter=name, what="empty; we read it as absent")
+
+
+# ------------------------------------------------------------------ reading
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BLANKS = re.compile(r"[ \t]*")
+_DIVIDERS = re.compile(r"[ \t,]*")
+_EQUALS = re.compile(r"[ \t]*=[ \t]*")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_BARE = re.compile(r'[^\s,"]+')
+_TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*(?=[ \t]*(?:,|\Z))")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+class _Reader:
+    """One header value, read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = 0
+        self._challenges: list[Challenge] = []
+        self._parameters: dict[str, str] = {}
+        self._repeated: list[str] = []
+        self._unquoted: list[str] = []
+        self._open: tuple[str, str] | None = None  # scheme and token of the challenge that is being read
+        self.problems: list[HeaderProblem] = []
+
+    def read(self) -> None:
+        while True:
+            self._take(_DIVIDERS)
+            if self._place >= len(self._text):
+                return
+            name = self._take(_TOKEN)
+            if name is None:
+                self._skip("a name was expected")
+            elif self._take(_EQUALS) is None:
+                self._begin(name)
+            else:
+                self._parameter(name)
+
+    def finished(self) -> list[Challenge]:
+        self._end()
+        return self._challenges
+
+    def note(self, place: int, problem: str) -> None:
+        self.problems.append(HeaderProblem(place + 1, problem, self._text))
+
+    def _take(self, pattern: re.Pattern[str]) -> str | None:
+        match = pattern.match(self._text, self._place)
+        if match is None:
+            return None
+        self._place = match.end()
+        return match[0]
+
+    def _begin(self, scheme: str) -> None:
+        self._end()
+        blanks = self._take(_BLANKS)
+        # A token in the place of parameters can end in =, as a parameter without a value would. Those that
+        # we use have parameters only.
+        token = self._take(_TOKEN68) if blanks and scheme.lower() not in USED_SCHEMES else None
+        if not blanks and self._place < len(self._text) and self._text[self._place] != ",":
+            self._skip("a blank, a comma or = was expected")
+        self._open = scheme, token or ""
+
+    def _end(self) -> None:
+        if self._open is not None:
+            scheme, token = self._open
+            self._challenges.append(
+                Challenge(scheme, self._parameters, token, tuple(self._repeated), tuple(self._unquoted))
+            )
+        self._open, self._parameters, self._repeated, self._unquoted = None, {}, [], []
+
+    def _parameter(self, name: str) -> None:
+        start, name = self._place - 1, name.lower()
+        value = self._value(name)
+        if value is None:
+            return
+        if self._open is None:
+            self.note(start, f"the parameter {name} stands before any scheme")
+        elif name in self._parameters:
+            self._repeated.append(name)
+        else:
+            self._parameters[name] = value
+        self._expect_divider()
+
+    def _value(self, name: str) -> str | None:
+        start = self._place
+        if self._text.startswith('"', start):
+            quoted = self._take(_QUOTED)
+            if quoted is None:
+                self.note(start, "a quote is opened and not closed")
+                self._place = len(self._text)
+                return None
+            return _ESCAPE.sub(r"\1", quoted[1:-1])
+        bare = self._take(_BARE)
+        if bare is None:
+            self.note(start, f"{name} has no value")
+            return None
+        if not _TOKEN.fullmatch(bare):
+            self._unquoted.append(name)
+        return bare
+
+    def _expect_divider(self) -> None:
+        """After a value comes a comma. Without one, servers mean it as if there were."""
+        self._take(_BLANKS)
+        if self._place < len(self._text) and self._text[self._place] != ",":
+            self.note(self._place, "a comma was expected")
+
+    def _skip(self, problem: str) -> None:
+        """Go on behind the next comma."""
+        self.note(self._place, problem)
+        comma = self._text.find(",", self._place)
+        self._place = len(self._text) if comma < 0 else comma

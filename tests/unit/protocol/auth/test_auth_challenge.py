@@ -1,0 +1,256 @@
+"""Challenges: reading every header that servers send, choosing one, and what is wrong with a refusal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.protocol.auth.challenge import (
+    Answer,
+    Challenge,
+    Challenges,
+    answer_of,
+    choose_challenge,
+    judge_answer,
+    read_challenges,
+)
+from inspector.protocol.auth.findings import Severity
+from inspector.protocol.jsonrpc import ErrorObject
+from inspector.protocol.revisions import R3, R4, R5
+
+
+def ids(*headers: str, status: int = 401, with_token: bool = False, error: str = "") -> list[str]:
+    body = ErrorObject(-32001, error) if error else None
+    found = judge_answer(status, read_challenges(headers), R5, with_token=with_token, error=body)
+    return [one.id for one in found]
+
+
+META = 'Bearer resource_metadata="https://example.com/prm"'
+
+READABLE: list[tuple[str, list[tuple[str, dict[str, str]]]]] = [
+    ("Bearer", [("Bearer", {})]),
+    ('Bearer realm="x", scope="a b"', [("Bearer", {"realm": "x", "scope": "a b"})]),
+    ('bearer ERROR="insufficient_scope"', [("bearer", {"error": "insufficient_scope"})]),
+    (
+        'Bearer error_description="needs scope=admin now", scope="read"',
+        [("Bearer", {"error_description": "needs scope=admin now", "scope": "read"})],
+    ),
+    (
+        'Basic realm="resource_metadata=https://evil/", Bearer resource_metadata="https://ok/"',
+        [
+            ("Basic", {"realm": "resource_metadata=https://evil/"}),
+            ("Bearer", {"resource_metadata": "https://ok/"}),
+        ],
+    ),
+    ('Bearer scope=""', [("Bearer", {"scope": ""})]),
+    ('Bearer realm="say \\"hi\\", Basic x=1"', [("Bearer", {"realm": 'say "hi", Basic x=1'})]),
+    ("Bearer error = invalid_token ,\tscope = a", [("Bearer", {"error": "invalid_token", "scope": "a"})]),
+    ("Negotiate, Bearer, Basic realm=x", [("Negotiate", {}), ("Bearer", {}), ("Basic", {"realm": "x"})]),
+    ("Negotiate abc/+==, Bearer scope=a", [("Negotiate", {}), ("Bearer", {"scope": "a"})]),
+    (", ,Bearer scope=a,,error=b,", [("Bearer", {"scope": "a", "error": "b"})]),
+    ('DPoP algs="ES256 RS256", Bearer', [("DPoP", {"algs": "ES256 RS256"}), ("Bearer", {})]),
+    ("", []),
+    (" , ", []),
+]
+
+
+@pytest.mark.parametrize(("header", "expected"), READABLE)
+def test_a_header_is_read_as_it_is_meant(header: str, expected: list[tuple[str, dict[str, str]]]) -> None:
+    challenges = read_challenges([header])
+
+    assert [(one.scheme, one.parameters) for one in challenges.all] == expected
+    assert not challenges.problems
+
+
+def test_a_token_in_the_place_of_parameters_is_kept() -> None:
+    assert read_challenges(["Negotiate abc/+=="]).all == (Challenge("Negotiate", token="abc/+=="),)
+
+
+@pytest.mark.parametrize(
+    ("header", "column", "words", "kept"),
+    [
+        ('Bearer realm="x', 14, "not closed", [("Bearer", {})]),
+        ('Bearer scope="a" error="b"', 18, "comma", [("Bearer", {"scope": "a", "error": "b"})]),
+        ('realm="x", Bearer scope=a', 6, "before any scheme", [("Bearer", {"scope": "a"})]),
+        ("(), Bearer scope=a", 1, "a name was expected", [("Bearer", {"scope": "a"})]),
+        ('Bearer scope="a", ="b", error=c', 19, "name", [("Bearer", {"scope": "a", "error": "c"})]),
+        ("Bearer scope=, error=b", 14, "no value", [("Bearer", {"error": "b"})]),
+        ('"Bearer"', 1, "name", []),
+        ('Bearer"x", error=c', 7, "blank", [("Bearer", {"error": "c"})]),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_column_and_the_rest_is_kept(
+    header: str, column: int, words: str, kept: list[tuple[str, dict[str, str]]]
+) -> None:
+    challenges = read_challenges([header])
+
+    assert [(one.scheme, one.parameters) for one in challenges.all] == kept
+    assert challenges.problems[0].column == column
+    assert words in challenges.problems[0].text
+
+
+def test_a_header_too_long_to_be_meant_is_cut() -> None:
+    challenges = read_challenges(["Bearer " + "a=b, " * 100_000])
+
+    assert challenges.problems[-1].column == 16_385
+    assert challenges.all[0].parameters == {"a": "b"}
+
+
+def test_all_headers_of_an_answer_are_read() -> None:
+    challenges = read_challenges(["Basic realm=x", META, "DPoP"])
+
+    assert [one.scheme for one in challenges.all] == ["Basic", "Bearer", "DPoP"]
+    assert challenges.offers_dpop
+
+
+@given(st.lists(st.text(max_size=40) | st.text('Bearer sco="\\,= \t', max_size=60), max_size=4))
+def test_no_header_is_too_odd_to_be_read(headers: list[str]) -> None:
+    challenges = read_challenges(headers)
+
+    assert all(one.scheme for one in challenges.all)
+    assert all(1 <= one.column <= len(one.header) + 1 for one in challenges.problems)
+
+
+_WORD = st.text("abcXYZ019-_.", min_size=1, max_size=8)
+_VALUE = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
+
+
+@given(
+    st.lists(
+        st.tuples(_WORD, st.dictionaries(_WORD.map(str.lower), _VALUE, min_size=1, max_size=4)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_well_written_header_comes_back_whole(written: list[tuple[str, dict[str, str]]]) -> None:
+    def quote(value: str) -> str:
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    header = ", ".join(
+        f"{scheme} " + ", ".join(f"{name}={quote(value)}" for name, value in parameters.items())
+        for scheme, parameters in written
+    )
+    challenges = read_challenges([header])
+
+    assert [(one.scheme, one.parameters) for one in challenges.all] == written
+    assert not challenges.problems
+
+
+# ------------------------------------------------------------------ choosing
+
+
+def chosen(status: int, *headers: str) -> Challenge | None:
+    return choose_challenge(read_challenges(headers), status)
+
+
+def test_the_first_that_says_where_the_metadata_is_is_chosen() -> None:
+    challenge = chosen(401, "Basic realm=x", "Bearer realm=y", META)
+
+    assert challenge is not None
+    assert challenge.resource_metadata == "https://example.com/prm"
+
+
+def test_on_403_the_one_that_asks_for_scopes_is_chosen() -> None:
+    challenge = chosen(403, META, 'Bearer error="insufficient_scope", scope="b a b"')
+
+    assert challenge is not None
+    assert challenge.scopes == ("b", "a")
+    assert challenge.wants_more_scope
+
+
+def test_a_dpop_challenge_counts_and_others_do_not() -> None:
+    dpop = chosen(401, 'DPoP resource_metadata="https://example.com/x"')
+
+    assert dpop is not None
+    assert dpop.is_dpop
+    assert chosen(401, "Basic realm=x") is None
+    assert choose_challenge(Challenges(), 401) is None
+    assert chosen(403, "Bearer") == Challenge("Bearer")
+
+
+# ------------------------------------------------------------------ what it means
+
+ASKING = 'Bearer error="insufficient_scope", scope="a"'
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "with_token", "answer"),
+    [
+        (200, "", False, Answer.OPEN),
+        (202, "", True, Answer.OPEN),
+        (307, "", False, Answer.ELSEWHERE),
+        (401, "", False, Answer.LOGIN),
+        (401, META, True, Answer.LOGIN),
+        (403, ASKING, True, Answer.STEP_UP),
+        (403, ASKING, False, Answer.LOGIN),
+        (403, "", True, Answer.FORBIDDEN),
+        (403, META, True, Answer.FORBIDDEN),
+        (403, META, False, Answer.LOGIN),
+        (400, META, False, Answer.LOGIN),
+        (404, "", False, Answer.WRONG_ADDRESS),
+        (405, "", False, Answer.WRONG_ADDRESS),
+        (500, META, False, Answer.FAILED),
+    ],
+)
+def test_the_status_and_the_challenge_say_what_is_next(
+    status: int, header: str, with_token: bool, answer: Answer
+) -> None:
+    assert answer_of(status, chosen(status, header), with_token=with_token) is answer
+
+
+# ------------------------------------------------------------------ findings
+
+
+def test_a_good_refusal_gives_no_finding() -> None:
+    assert ids(META) == []
+    assert ids(status=200) == []
+    assert ids(status=404) == []
+
+
+def test_a_crash_without_a_token_is_found() -> None:
+    assert ids(status=500) == ["AUTH-001"]
+    assert ids(status=500, with_token=True) == []
+
+
+def test_a_wrong_status_for_missing_credentials_is_found() -> None:
+    assert ids(status=403) == ["AUTH-002"]
+    assert ids(META, status=400) == ["AUTH-002"]
+    assert ids(ASKING, status=403, with_token=True) == []
+
+
+def test_a_refusal_without_a_challenge_is_found() -> None:
+    assert ids() == ["AUTH-003"]
+    assert judge_answer(401, Challenges(), R3)[0].severity is Severity.ERROR
+    assert judge_answer(401, Challenges(), R4)[0].severity is Severity.WARNING
+
+
+def test_a_challenge_that_does_not_name_the_metadata_is_found() -> None:
+    assert ids('Bearer realm="x"') == ["AUTH-004"]
+    assert ids('Bearer realm="x"', META) == []
+
+
+def test_an_unreadable_challenge_is_found_with_its_column() -> None:
+    [found] = judge_answer(401, read_challenges([META + ', realm="x']), R5)
+
+    assert found.id == "AUTH-008"
+    assert "column 59" in found.seen
+    assert found.evidence.startswith("Bearer resource")
+
+
+def test_another_scheme_is_found() -> None:
+    assert ids("Basic realm=x", "Negotiate") == ["AUTH-009"]
+
+
+def test_repeated_empty_and_unquoted_parameters_are_found() -> None:
+    assert ids(META + ', scope="a", scope="b"') == ["AUTH-012"]
+    assert ids(META + ', scope=""') == ["AUTH-012"]
+    assert ids("Bearer resource_metadata=https://example.com/prm") == ["AUTH-012"]
+    assert read_challenges(['Bearer scope="a", scope="b"']).all[0].scopes == ("a",)
+
+
+def test_a_refusal_inside_of_a_success_is_found() -> None:
+    assert ids(status=200, error="Unauthorized: missing bearer token") == ["AUTH-013"]
+    assert ids(status=200, error="Authentication required") == ["AUTH-013"]
+    assert ids(status=200, error="Unknown tool: token counter") == []
+    assert ids(status=200, error="Unauthorized", with_token=True) == []
