@@ -10,7 +10,6 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
 from inspector.base.jsonvalue import JSON, JSONObject, compact
-from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
 from inspector.protocol.members import shown
 from inspector.protocol.methods import TASKS_EXTENSION
 from inspector.protocol.revisions import R1, R3, R4, R5, Era, Revision, is_between
@@ -104,11 +103,16 @@ def exactly(capabilities: JSONObject) -> Declared:
 
 def answering(methods: Container[str]) -> Declared:
     """What is declared where nobody is asked: only what is answered, in the plainest way."""
-    return Declared({_MEMBERS[method]: value for method, value in _PLAINLY.items() if method in methods})
+    return Declared({name: _PLAINLY[name] for method, name in _MEMBERS.items() if method in methods})
 
 
-_MEMBERS = {ROOTS: "roots", SAMPLING: "sampling", ELICITATION: "elicitation"}
-_PLAINLY: dict[str, JSON] = {ROOTS: {}, SAMPLING: {}, ELICITATION: {"form": {}, "url": {}}}
+# By what is asked. Not with the names from `asking`: the window shows this before anybody can ask.
+_MEMBERS = {
+    "roots/list": "roots",
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+}
+_PLAINLY: JSONObject = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
 
 NOTHING = Declared({})
 # All that a person can answer. Not `sampling.context`: we add none by ourselves. Nor the extension of tasks,
