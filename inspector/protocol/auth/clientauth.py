@@ -78,7 +78,7 @@ def choose_method(
     if has_key and (AuthMethod.PRIVATE_KEY.value in listed or not has_secret):
         return MethodChoice(AuthMethod.PRIVATE_KEY, "There is a private key for this client.")
     if not has_secret:
-        return MethodChoice(AuthMethod.NONE, "There is no client secret, so only the client id is sent.")
+        return MethodChoice(AuthMethod.NONE, "There is no client secret, so only the client ID is sent.")
     return _with_secret(listed, is_declared=offered is not None)
 
 

@@ -1,7 +1,7 @@
 """Which scopes a login asks for, where they come from, and how sets of them are joined and compared.
 
 2025-11-25 and later: the challenge's `scope`, else all of the resource metadata's `scopes_supported`, else
-none at all. `offline_access` is the authorization server's business: it is asked for only when that server's own
+none at all. `offline_access` is the authorization server's business: it is asked for only when its own
 metadata lists it, wherever else it may be written. Order is kept, duplicates go.
 """
 

@@ -1,0 +1,243 @@
+"""The answer that the browser brings back: read it, then check it in the one right order.
+
+First `state`: is it ours at all? Then `iss`: is it from the server that we asked? Only then are `error` and
+`code` looked at, for until then anybody may have written them (2026-07-28: on a mismatch of `iss` not even
+the error is shown).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from urllib.parse import parse_qsl, urlsplit
+
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.identity import ClientSource
+from inspector.protocol.auth.pkce import is_same
+from inspector.protocol.auth.reported import ReportedError, read_error
+from inspector.protocol.members import some
+from inspector.protocol.revisions import Revision
+
+_LONGEST = 16 * 1024
+_MOST_PARAMETERS = 50
+_UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_metadata", "invalid_client_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """An answer, taken apart. `place` is the address without query and fragment; "" when only these came."""
+
+    parameters: dict[str, str] = field(repr=False)
+    repeated: tuple[str, ...] = ()
+    is_in_fragment: bool = False
+    place: str = ""
+    problem: str = ""  # why it cannot be read, as a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the login wrote down before the browser was opened."""
+
+    state: str = field(repr=False)
+    issuer: str | None  # None: no metadata named one (2025-03-26), so `iss` can only be shown
+    iss_promised: bool
+    redirect_uri: str
+    client_id: str
+    client_source: ClientSource
+    revision: Revision
+
+
+class Result(Enum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "not looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of the answer. Its words never hold a value of `state` or `code`."""
+
+    name: str
+    result: Result
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the answer is worth: a code, or an error that can be believed, or a problem in words."""
+
+    checks: tuple[Check, ...]
+    code: str = field(default="", repr=False)
+    error: ReportedError | None = None
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Did the state match? An answer that is not ours must not end the waiting."""
+        return any(check.name == "state" and check.result is Result.PASSED for check in self.checks)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_callback(text: str) -> Callback:
+    """Read an answer: a whole address, a request target, or a query. Never raises."""
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return Callback({}, problem="The answer is too long to be one.")
+    try:
+        parts = urlsplit(text if "?" in text or "#" in text or "://" in text else f"?{text}")
+        query, fragment = _pairs(parts.query), _pairs(parts.fragment)
+    except ValueError:
+        return Callback({}, problem="The answer cannot be read as an address.")
+    is_in_fragment = not _is_answer(query) and _is_answer(fragment)
+    pairs = query + fragment if is_in_fragment else query
+    place = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else ""
+    names = [name for name, _ in pairs]
+    repeated = tuple(name for name in dict.fromkeys(names) if names.count(name) > 1)
+    return Callback(dict(reversed(pairs)), repeated, is_in_fragment, place)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+
+
+def _is_answer(pairs: list[tuple[str, str]]) -> bool:
+    return any(name in ("code", "error", "access_token") for name, _ in pairs)
+
+
+# ------------------------------------------------------------------ checking
+
+
+def check_callback(callback: Callback, expected: Expectation) -> Verdict:
+    """Check an answer: state, iss, error, code. What comes after a failed check is not looked at."""
+    if callback.problem:
+        return _failed((), (), "address", callback.problem)
+    state = _check_state(callback, expected)
+    if isinstance(state, Verdict):
+        return state
+    found = (*_about_place(callback, expected),)
+    if callback.repeated:
+        words = f"The answer has {some(callback.repeated)} more than once (RFC 6749 §3.1 forbids it)."
+        return _failed((state,), found, "parameters", words)
+    if callback.is_in_fragment:
+        about = finding("AZ-006", expected.revision)
+        return _failed((state,), (*found, about), "place", about.seen)
+    return _check_issuer(callback, expected, (state,), found)
+
+
+def _check_state(callback: Callback, expected: Expectation) -> Check | Verdict:
+    came = callback.parameters.get("state", "")
+    if not came:
+        about = finding("AZ-001", expected.revision)
+        return _failed((), (about,), "state", "Missing.", about.seen)
+    if "state" in callback.repeated or not is_same(came, expected.state):
+        about = finding("AZ-002", expected.revision)
+        return _failed((), (about,), "state", "Does not match.", about.seen)
+    return Check("state", Result.PASSED, "Present, and matches.")
+
+
+def _check_issuer(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    came = callback.parameters.get("iss")
+    if expected.issuer is None:
+        words = "Present, but there is no issuer to compare it with." if came else "Absent."
+        return _outcome(callback, expected, (*checks, Check("iss", Result.SKIPPED, words)), found)
+    if not came and (expected.iss_promised or came is not None):
+        return _missing_issuer(callback, expected, checks, found)
+    if came and came != expected.issuer:
+        # As raw text: no case folding, no default port, no slash more or less (RFC 9207, section 2.4).
+        about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
+        words = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
+        return _failed(checks, (*found, about), "iss", words, about.seen)
+    if came and not expected.iss_promised:
+        found = (*found, finding("AZ-005", expected.revision))
+    words = f"Row {_row(expected, came)}: {'present, and matches' if came else 'absent, and not promised'}."
+    return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, words)), found)
+
+
+def _missing_issuer(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    """Promised and not sent, or sent without a value. Before 2026-07-28 no rule of MCP forbids to go on."""
+    about = finding("AZ-003", expected.revision) if expected.iss_promised else None
+    words = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
+    if about is None or about.stops:
+        seen = about.seen if about else "The answer's iss is empty."
+        return _failed(checks, (*found, about) if about else found, "iss", words, seen)
+    return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, words)), (*found, about))
+
+
+def _row(expected: Expectation, came: str | None) -> int:
+    """The row of the table in 2026-07-28: promised or not, present or not."""
+    return (1 if came else 2) if expected.iss_promised else (3 if came else 4)
+
+
+def _outcome(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    error = read_error(dict(callback.parameters))
+    if error is not None:
+        problem = f"The authorization server refused the login: {error.sentence}"
+        check = Check("error", Result.FAILED, error.sentence)
+        findings = (*found, *_about_error(error, expected))
+        return Verdict((*checks, check), error=error, findings=findings, problem=problem)
+    checks = (*checks, Check("error", Result.PASSED, "None."))
+    code = callback.parameters.get("code", "")
+    if not code:
+        words = "The answer has neither a code nor an error. Begin the login again."
+        return _failed(checks, found, "code", "Missing.", words)
+    return Verdict((*checks, Check("code", Result.PASSED, "Present.")), code, findings=found)
+
+
+def _failed(
+    checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, words: str, problem: str = ""
+) -> Verdict:
+    return Verdict((*checks, Check(name, Result.FAILED, words)), findings=found, problem=problem or words)
+
+
+# ------------------------------------------------------------------ what is odd
+
+
+def _about_place(callback: Callback, expected: Expectation) -> Iterator[Finding]:
+    if callback.place and callback.place != expected.redirect_uri.partition("?")[0]:
+        yield finding("AZ-009", expected.revision, actual=callback.place, expected=expected.redirect_uri)
+
+
+def _about_error(error: ReportedError, expected: Expectation) -> Iterator[Finding]:
+    is_about_client = error.code in _UNKNOWN_CLIENT or error.speaks_of(
+        "client_id", "client id", "unknown client"
+    )
+    if expected.client_source is ClientSource.DOCUMENT and is_about_client:
+        yield finding(
+            "REG-011",
+            expected.revision,
+            error=error.code,
+            client=expected.client_id,
+            evidence=error.evidence,
+        )
+    parameter = _refused_parameter(error)
+    if parameter:
+        yield finding(
+            "AZ-007", expected.revision, error=error.code, parameter=parameter, evidence=error.evidence
+        )
+
+
+def _refused_parameter(error: ReportedError) -> str:
+    if error.code == "invalid_scope":
+        return "scope"
+    if error.code == "invalid_target":
+        return "resource"
+    is_resource = error.code == "invalid_request" and error.speaks_of("resource")
+    return "resource" if is_resource else ""
+
+
+def not_redirected(redirect_uri: str, status: int, page: str, revision: Revision) -> tuple[Finding, ...]:
+    """What the authorization endpoint's own error page tells, where we see it at all."""
+    is_about_redirect = "redirect" in page[:20_000].lower()
+    if not 400 <= status < 500 or not is_about_redirect:
+        return ()
+    return (finding("AZ-008", revision, redirect=redirect_uri, evidence=page),)

@@ -1,0 +1,239 @@
+"""Dynamic client registration (RFC 7591): what is asked for, and what came of it.
+
+The server may register something else than was asked for, so its reply is compared member by member. A method
+that we cannot do is found here, not at the first token request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.protocol.auth.clientauth import AuthMethod, method_problem
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.jwtview import moment_of
+from inspector.protocol.auth.reported import ReportedError, read_error, read_object
+from inspector.protocol.members import number_of, strings_of, text_of
+from inspector.protocol.revisions import Revision
+
+_SOON = 7 * 24 * 3600
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A member that came back otherwise. `got` is None when it was left out."""
+
+    name: str
+    asked: JSON
+    got: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What came of it: a client that can be used, or `problem`, a sentence with the next step."""
+
+    client: Client | None
+    findings: tuple[Finding, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    error: ReportedError | None = None
+    problem: str = ""
+
+
+def registration_body(
+    *,
+    client_name: str,
+    redirect_uris: Sequence[str],
+    method: AuthMethod,
+    scope: str | None = None,
+    wants_refresh: bool = True,
+    is_bound: bool = False,
+) -> JSONObject:
+    """What to ask for. `application_type` is a MUST since 2026-07-28, and hurts nobody before."""
+    body: JSONObject = {
+        "client_name": client_name,
+        "redirect_uris": list(redirect_uris),
+        "grant_types": ["authorization_code", *(["refresh_token"] if wants_refresh else [])],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.value,
+        "application_type": "native",
+    }
+    if scope:
+        body["scope"] = scope
+    if is_bound:
+        body["dpop_bound_access_tokens"] = True
+    return body
+
+
+def client_document(
+    url: str, client_name: str, redirect_uris: Sequence[str], client_uri: str = ""
+) -> JSONObject:
+    """A client ID metadata document, as the authorization server would read it at `url`."""
+    document: JSONObject = {"client_id": url, "client_name": client_name}
+    if client_uri:
+        document["client_uri"] = client_uri
+    return document | {
+        "redirect_uris": list(redirect_uris),
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": AuthMethod.NONE.value,
+    }
+
+
+def other_body(asked: JSONObject, refused: Registration) -> JSONObject | None:
+    """What to try once more after a refusal; None when nothing else is worth trying."""
+    ids = {one.id for one in refused.findings}
+    if "REG-003" in ids and asked.get("application_type") == "native":
+        return asked | {"application_type": "web"}
+    uris = list(strings_of(asked, "redirect_uris"))
+    names: list[JSON] = [uri.replace("//127.0.0.1:", "//localhost:", 1) for uri in uris]
+    if "REG-001" in ids and names != uris:
+        return asked | {"redirect_uris": names}
+    return None
+
+
+def read_registration(
+    status: int, body: bytes, *, asked: JSONObject, issuer: str, now: float, revision: Revision
+) -> Registration:
+    """Read the reply of the registration endpoint."""
+    document = read_object(body)
+    if status in (401, 403):
+        found = finding("REG-010", revision, status=status, evidence=_evidence(document))
+        error = read_error(document) if document is not None else None
+        return Registration(None, (found,), error=error, problem=found.text)
+    if not 200 <= status < 300:
+        return _refused(status, document or {}, asked, revision)
+    if document is None:
+        problem = (
+            "The answer to the registration is no JSON object. Ask the operator of the authorization server."
+        )
+        return Registration(None, problem=problem)
+    return _accepted(status, document, asked, issuer, now, revision)
+
+
+# ------------------------------------------------------------------ refused
+
+
+def _refused(status: int, document: JSONObject, asked: JSONObject, revision: Revision) -> Registration:
+    error = read_error(document)
+    if error is None:
+        problem = f"The registration was answered with {status}, without a reason. Enter a client ID by hand."
+        return Registration(None, problem=problem)
+    return Registration(
+        None,
+        tuple(_about_refusal(error, asked, revision)),
+        error=error,
+        problem=f"The registration was refused: {error.sentence}",
+    )
+
+
+def _about_refusal(error: ReportedError, asked: JSONObject, revision: Revision) -> Iterator[Finding]:
+    redirects = [uri for uri in strings_of(asked, "redirect_uris") if _is_loopback(uri)]
+    is_redirect = error.code == "invalid_redirect_uri" or error.speaks_of("redirect")
+    if is_redirect and redirects:
+        yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
+    if error.speaks_of("application_type", "application type", "native"):
+        yield finding("REG-003", revision, what="refused that", evidence=error.evidence)
+
+
+# ------------------------------------------------------------------ accepted
+
+
+def _accepted(
+    status: int, document: JSONObject, asked: JSONObject, issuer: str, now: float, revision: Revision
+) -> Registration:
+    findings = [*_about_reply(status, document, asked, now, revision)]
+    client_id, secret = text_of(document, "client_id"), text_of(document, "client_secret")
+    method = text_of(document, "token_endpoint_auth_method") or _assumed_method(asked, secret)
+    if not client_id:
+        findings.append(finding("REG-005", revision))
+    problem = method_problem(method, has_secret=bool(secret))
+    if problem:
+        findings.append(finding("REG-006", revision, method=method, problem=problem.rstrip(".")))
+    fatal = next((one for one in findings if one.stops), None)
+    client = None
+    if fatal is None:
+        client = Client(
+            client_id,
+            issuer,  # ours: an `issuer` in the reply is nobody's to believe
+            ClientSource.DYNAMIC,
+            method,
+            secret,
+            _secret_end(document),
+            strings_of(document, "redirect_uris") or strings_of(asked, "redirect_uris"),
+        )
+    words = fatal.text if fatal is not None else ""
+    return Registration(client, tuple(findings), tuple(_differences(asked, document)), problem=words)
+
+
+def _assumed_method(asked: JSONObject, secret: str) -> str:
+    """The reply names no method: what was asked for, unless it came with a secret that this does not use."""
+    wanted = text_of(asked, "token_endpoint_auth_method")
+    return AuthMethod.BASIC.value if secret and wanted == AuthMethod.NONE.value else wanted
+
+
+def _about_reply(
+    status: int, document: JSONObject, asked: JSONObject, now: float, revision: Revision
+) -> Iterator[Finding]:
+    if status != 201:
+        yield finding("REG-004", revision, status=status)
+    if asked.get("application_type") == "native" and document.get("application_type") == "web":
+        yield finding("REG-003", revision, what="registered us as a web app")
+    yield from _about_redirects(
+        strings_of(asked, "redirect_uris"), strings_of(document, "redirect_uris"), revision
+    )
+    granted = document.get("grant_types")
+    was_asked = "refresh_token" in strings_of(asked, "grant_types")
+    if was_asked and isinstance(granted, list) and "refresh_token" not in granted:
+        yield finding("REG-008", revision)
+    end = _secret_end(document)
+    if end is not None and text_of(document, "client_secret") and end < now + _SOON:
+        yield finding("REG-009", revision, when=_when(end, now))
+
+
+def _about_redirects(asked: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
+    lost, new = [uri for uri in asked if uri not in got], [uri for uri in got if uri not in asked]
+    if not got or not (lost or new):
+        return
+    kept = [uri for uri in asked if uri in got]
+    if kept and not new and all(map(_is_loopback, lost)):
+        yield finding("REG-002", revision, accepted=kept, refused=lost)
+        return
+    parts = [f"without {', '.join(lost)}"] if lost else []
+    parts += [f"with {', '.join(new)}"] if new else []
+    yield finding("REG-007", revision, difference="; ".join(parts))
+
+
+def _differences(asked: JSONObject, got: JSONObject) -> Iterator[Difference]:
+    for name, value in asked.items():
+        if name in got and got[name] != value:
+            yield Difference(name, value, got[name])
+        elif name not in got:
+            yield Difference(name, value, None)
+
+
+def _secret_end(document: JSONObject) -> float | None:
+    """When the secret runs out; 0 means never (RFC 7591, section 3.2.1)."""
+    value = number_of(document, "client_secret_expires_at")
+    return float(value) if value and moment_of(value) is not None else None
+
+
+def _when(end: float, now: float) -> str:
+    moment = moment_of(end)
+    words = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
+    return f"on {words}" if end > now else f"on {words}, which is past"
+
+
+def _is_loopback(uri: str) -> bool:
+    try:
+        return urlsplit(uri).hostname in _LOOPBACK
+    except ValueError:
+        return False
+
+
+def _evidence(document: JSONObject | None) -> str:
+    error = read_error(document) if document is not None else None
+    return error.evidence if error is not None else ""

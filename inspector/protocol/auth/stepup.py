@@ -1,0 +1,190 @@
+"""What to do when the MCP server refuses a request that carried a token.
+
+A 401 is answered once: by a refresh, or by a new login. A 403 with `insufficient_scope` is answered by a
+login with more scopes ("step-up"), a few times at most: a server that is never content must not send a person
+to the browser for ever. The demand for a DPoP nonce is neither, and must not come here (`dpop.wants_nonce`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.reported import ReportedError
+from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, split_scope, step_up_scopes
+from inspector.protocol.auth.tokens import TokenSet
+from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
+
+MOST_STEP_UPS = 2  # per operation and set of scopes, in one session
+INSUFFICIENT = "insufficient_scope"
+INVALID = "invalid_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusing answer of the MCP server: the status, and what its Bearer or DPoP challenge says."""
+
+    status: int
+    has_challenge: bool = False
+    error: str = ""
+    description: str = ""
+    scope: str | None = None
+    has_resource_metadata: bool = False
+
+
+class Move(Enum):
+    """What to do next."""
+
+    REFRESH = "refresh the token"
+    LOG_IN = "log in again"
+    STEP_UP = "log in with more scopes"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The next move and why, in a sentence; `scopes` is what a step-up asks for."""
+
+    move: Move
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    scopes: ScopeChoice | None = None
+
+
+@dataclass(slots=True)
+class StepUps:
+    """The step-ups of one session: what each operation was refused for, and how often that was answered."""
+
+    _counts: dict[tuple[str, frozenset[str]], int] = field(default_factory=lambda: defaultdict(int))
+    _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def left(self, operation: str, wanted: tuple[str, ...]) -> int:
+        return max(0, MOST_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
+
+    def note(self, operation: str, wanted: tuple[str, ...]) -> None:
+        """A step-up begins."""
+        self._counts[operation, frozenset(wanted)] += 1
+        self._wanted[operation] = wanted
+
+    def last_wanted(self, operation: str) -> tuple[str, ...]:
+        """The scopes of the operation's last step-up; () when it had none."""
+        return self._wanted.get(operation, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The request that was refused: what it did, and what was already tried for it."""
+
+    operation: str  # the method, with the tool's name for a call
+    tokens: TokenSet
+    is_first_use: bool  # the token was issued in this session, and no request with it was accepted yet
+    renewals: int = 0  # refreshes and logins that this request has already cost
+    step_ups: int = 0  # those of them that were step-ups
+
+
+def judge(
+    refusal: Refusal,
+    attempt: Attempt,
+    history: StepUps,
+    revision: Revision,
+    server_scopes: tuple[str, ...] | None = None,
+) -> Judgement:
+    """Decide what to do about a refusal. The history is read, not written: note a step-up when it begins."""
+    if refusal.status == 401:
+        return _unauthorized(refusal, attempt, revision)
+    if refusal.status == 403 and refusal.error == INSUFFICIENT:
+        return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
+    if refusal.status == 403:
+        return _forbidden(refusal, revision)
+    return Judgement(Move.GIVE_UP, f"Status {refusal.status} has nothing to do with the login.")
+
+
+def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgement:
+    found: tuple[Finding, ...] = ()
+    if refusal.error == INSUFFICIENT:
+        found = (finding("RS-008", revision, status=401, cause="too few scopes"),)
+    elif attempt.is_first_use:
+        reason = "The server refuses a token that is new; another one would not change that."
+        return Judgement(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
+    if attempt.renewals:
+        return Judgement(Move.GIVE_UP, "The token was already renewed for this request.", found)
+    if found:
+        return Judgement(
+            Move.LOG_IN, "The token does not suffice: log in for what the challenge names.", found
+        )
+    if attempt.tokens.refresh_token:
+        return Judgement(Move.REFRESH, "The server does not accept the token any more: refresh it.")
+    return Judgement(Move.LOG_IN, "The server does not accept the token any more: log in again.")
+
+
+def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
+    error = ReportedError(refusal.error or "no reason given", refusal.description)
+    return (finding("RS-001", revision, error=error.code, evidence=error.evidence),)
+
+
+def _too_few_scopes(
+    refusal: Refusal,
+    attempt: Attempt,
+    history: StepUps,
+    revision: Revision,
+    server_scopes: tuple[str, ...] | None,
+) -> Judgement:
+    wanted = split_scope(refusal.scope)
+    found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
+    if not wanted:
+        return Judgement(Move.GIVE_UP, "The server does not say which scope is missing.", found)
+    if any(one.id == "RS-007" for one in found):
+        return Judgement(Move.GIVE_UP, "The scopes that it asks for are granted already.", found)
+    if attempt.step_ups or not history.left(attempt.operation, wanted):
+        reason = "More scopes were already asked for, and the server is still not content."
+        return Judgement(Move.GIVE_UP, reason, found)
+    scopes = step_up_scopes(attempt.tokens.requested, attempt.tokens.scopes, refusal.scope, server_scopes)
+    return Judgement(Move.STEP_UP, scopes.reason, found, scopes)
+
+
+def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
+    missing = [] if split_scope(refusal.scope) else ["scope"]
+    missing += [] if refusal.has_resource_metadata else ["resource_metadata"]
+    if missing:
+        yield finding("RS-005", revision, missing=" and ".join(missing))
+
+
+def _about_repeats(
+    wanted: tuple[str, ...], attempt: Attempt, history: StepUps, revision: Revision
+) -> Iterator[Finding]:
+    """A second refusal of what was stepped up for: for the same scopes, or for yet another one."""
+    before = history.last_wanted(attempt.operation)
+    if not before or not wanted:
+        return
+    granted = attempt.tokens.scopes
+    if not compare_scopes(wanted, granted).missing:
+        yield finding("RS-007", revision, granted=granted, wanted=wanted)
+    elif compare_scopes(wanted, before).missing:
+        yield finding("RS-006", revision, operation=attempt.operation, first=before, second=wanted)
+
+
+def _forbidden(refusal: Refusal, revision: Revision) -> Judgement:
+    if refusal.error == INVALID:
+        found = finding("RS-008", revision, status=403, cause="an invalid token")
+        return Judgement(Move.GIVE_UP, found.seen, (found,))
+    found = finding("RS-004", revision)
+    return Judgement(
+        Move.GIVE_UP, "The server forbids it, and names no scope that would change that.", (found,)
+    )
+
+
+def about_session(status: int, is_session_known: bool, revision: Revision) -> tuple[Finding, ...]:
+    """A crash at a session id that the server has forgotten; sessions end with 2025-11-25."""
+    if is_session_known or status < 500 or not is_between(revision, REVISIONS[0], R4):
+        return ()
+    return (finding("RS-011", revision, status=status),)
+
+
+def about_migration(old_issuer: str, new_issuer: str, revision: Revision) -> tuple[Finding, ...]:
+    """The resource metadata names another authorization server than before."""
+    if not old_issuer or old_issuer == new_issuer:
+        return ()
+    return (finding("RS-012", revision, old=old_issuer, new=new_issuer),)

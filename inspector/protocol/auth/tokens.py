@@ -1,0 +1,298 @@
+"""What a token endpoint answers, what is kept of it, and when it has to be renewed.
+
+Times are absolute seconds since 1970, so that a token which was stored yesterday is known to be old today.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from urllib.parse import urlsplit
+
+from inspector.base.jsonvalue import JSON, JSONObject, excerpt
+from inspector.protocol.auth import dpop, tokenclaims
+from inspector.protocol.auth.clientauth import AuthMethod
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.grants import ID_JAG, Grant
+from inspector.protocol.auth.reported import ReportedError, read_error, read_object
+from inspector.protocol.auth.scopes import OFFLINE, compare_scopes, split_scope
+from inspector.protocol.httprules import Headers
+from inspector.protocol.members import is_number, shown, text_of
+from inspector.protocol.revisions import Revision
+
+MARGIN = 60  # seconds before its end that a token is renewed
+_LONG_LIFE = 24 * 3600
+_LONGEST_LIFE = 10 * 366 * 24 * 3600
+# What can stand in a header: anything else would be another header, or none at all.
+_SENDABLE = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSet:
+    """Tokens, and all that has to be known to use and renew them, also after a restart."""
+
+    access_token: str = field(repr=False)
+    token_type: (
+        str  # "Bearer" or "DPoP", as it is written in a header ("N_A" for an ID-JAG, which is in none)
+    )
+    issuer: str
+    client_id: str
+    resource: str | None
+    scopes: tuple[str, ...]  # granted; the same as asked for when the answer does not say
+    requested: tuple[str, ...]
+    received_at: float
+    expires_at: float | None = None  # None: unknown; a 401 will tell
+    refresh_token: str = field(default="", repr=False)
+    id_token: str = field(default="", repr=False)
+
+    @property
+    def authorization(self) -> str:
+        """The value of the Authorization header."""
+        return f"{self.token_type} {self.access_token}"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAsked:
+    """What a token request was about; its answer is measured against it."""
+
+    grant: Grant
+    issuer: str
+    client_id: str
+    resource: str | None
+    scopes: tuple[str, ...] = ()
+    method: str = AuthMethod.NONE.value
+    offered_methods: tuple[str, ...] = ()
+    key_thumbprint: str = ""  # of the DPoP key, when a proof was sent
+    previous: TokenSet | None = field(default=None, repr=False)  # what is being refreshed
+
+    @property
+    def is_refresh(self) -> bool:
+        return self.grant is Grant.REFRESH
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReply:
+    """What came: tokens, or an error of the server's, or a problem in words. Findings in any case."""
+
+    tokens: TokenSet | None = None
+    error: ReportedError | None = None
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+    wants_nonce: bool = False  # the same request again, with the server's DPoP-Nonce in the proof
+    ends_login: bool = False  # what we held is worth nothing any more: log in again
+
+
+class Renewal(Enum):
+    NOT_NEEDED = "not needed"
+    REFRESH = "refresh"
+    LOG_IN = "log in"
+
+
+@dataclass(frozen=True, slots=True)
+class RenewalDecision:
+    """Whether tokens have to be renewed now, and why; `reason` is a sentence."""
+
+    renewal: Renewal
+    reason: str
+
+
+def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
+    """Renew a minute before the end: a request must not run out on its way."""
+    if tokens.expires_at is None:
+        return RenewalDecision(Renewal.NOT_NEEDED, "The server did not say how long the token lives.")
+    left = math.floor(tokens.expires_at - now)
+    if left > MARGIN:
+        return RenewalDecision(Renewal.NOT_NEEDED, f"The token lives for another {left:,} seconds.")
+    state = f"runs out in {left} seconds" if left > 0 else "has run out"
+    if tokens.refresh_token:
+        return RenewalDecision(Renewal.REFRESH, f"The token {state}, and there is a refresh token.")
+    if left > 0:
+        reason = f"The token {state}, and there is no refresh token: it is used to its end."
+        return RenewalDecision(Renewal.NOT_NEEDED, reason)
+    return RenewalDecision(Renewal.LOG_IN, f"The token {state}, and there is no refresh token.")
+
+
+# ------------------------------------------------------------------ reading an answer
+
+
+def read_token_reply(
+    status: int, headers: Headers, body: bytes, asked: TokenAsked, *, now: float, revision: Revision
+) -> TokenReply:
+    """Read a token endpoint's answer. Never raises, whatever came."""
+    if 300 <= status < 400:
+        host = _host(_header(headers, "location"))
+        found = finding("TOK-015", revision, host=host)
+        return TokenReply(findings=(found,), problem=f"{found.seen} {found.rule}")
+    document = read_object(body)
+    if status >= 400 or status < 200:
+        return _refused(status, document or {}, asked, revision)
+    if document is None:
+        content_type = _header(headers, "content-type") or "of no type"
+        return _stopped(finding("TOK-001", revision, content_type=content_type))
+    error = read_error(document)
+    if error is not None and not text_of(document, "access_token"):
+        found = finding("TOK-014", revision, error=error.code, evidence=error.evidence)
+        return replace(_stopped(found), error=error, ends_login=_ends(error, asked))
+    return _given(headers, document, asked, now, revision)
+
+
+def _refused(status: int, document: JSONObject, asked: TokenAsked, revision: Revision) -> TokenReply:
+    error = read_error(document)
+    if error is None:
+        again = " What we hold is kept; try again later." if status >= 500 else ""
+        return TokenReply(problem=f"The token endpoint answered {status}, without a reason.{again}")
+    return TokenReply(
+        error=error,
+        findings=tuple(_about_refusal(error, asked, revision)),
+        problem=f"The token endpoint refused: {error.sentence}",
+        wants_nonce=dpop.wants_nonce(status, error.code),
+        ends_login=_ends(error, asked),
+    )
+
+
+def _ends(error: ReportedError, asked: TokenAsked) -> bool:
+    """A refused refresh token stays refused. Anything else may be over tomorrow."""
+    return asked.is_refresh and error.code == "invalid_grant"
+
+
+def _about_refusal(error: ReportedError, asked: TokenAsked, revision: Revision) -> Iterator[Finding]:
+    if error.code == "invalid_client":
+        methods = asked.offered_methods or ("no methods",)
+        yield finding("TOK-006", revision, method=asked.method, methods=methods, evidence=error.evidence)
+    wants_scope = error.code == "invalid_scope" or (
+        error.code == "invalid_request" and error.speaks_of("scope")
+    )
+    if asked.is_refresh and wants_scope:
+        yield finding("TOK-018", revision, problem="the server wants a scope", evidence=error.evidence)
+
+
+def _given(
+    headers: Headers, document: JSONObject, asked: TokenAsked, now: float, revision: Revision
+) -> TokenReply:
+    unusable = _unusable(document, asked, revision)
+    if unusable is not None:
+        return _stopped(unusable)
+    tokens = _tokens(document, asked, now)
+    findings = [*_about_reply(headers, document, tokens, asked, revision)]
+    findings += _about_life(document, tokens, revision)
+    findings += tokenclaims.about_claims(
+        tokens.access_token,
+        resource=None if asked.grant is Grant.EXCHANGE else asked.resource,
+        issuer=None if asked.grant is Grant.EXCHANGE else asked.issuer,
+        expires_at=tokens.expires_at,
+        key_thumbprint=asked.key_thumbprint if tokens.token_type == "DPoP" else "",  # noqa: S105
+        now=now,
+        revision=revision,
+    )
+    return TokenReply(tokens, findings=tuple(findings))
+
+
+def _unusable(document: JSONObject, asked: TokenAsked, revision: Revision) -> Finding | None:
+    """Why nothing can be done with the answer; None when something can."""
+    missing = _missing_field(document)
+    if missing and asked.is_refresh:
+        return finding("TOK-018", revision, problem=f"the answer has no usable {missing}")
+    if missing:
+        return finding("TOK-002", revision, field=missing)
+    if asked.grant is Grant.EXCHANGE and text_of(document, "issued_token_type") != ID_JAG:
+        return finding("TOK-003", revision, type=excerpt(document.get("issued_token_type")))
+    kind = text_of(document, "token_type")
+    if _token_type(kind, asked) is None:
+        return finding("TOK-003", revision, type=kind)
+    return None
+
+
+def _missing_field(document: JSONObject) -> str:
+    if not _SENDABLE.fullmatch(text_of(document, "access_token")):
+        return "access_token"
+    return "" if text_of(document, "token_type") else "token_type"
+
+
+def _token_type(kind: str, asked: TokenAsked) -> str | None:
+    """The type as a header spells it; None for one that cannot be used here."""
+    if asked.grant is Grant.EXCHANGE:
+        return "N_A"  # RFC 8693, section 2.2.1; an ID-JAG is sent in a form, so others are as good
+    if kind.lower() == "bearer":
+        return "Bearer"
+    return "DPoP" if kind.lower() == "dpop" and asked.key_thumbprint else None
+
+
+def _tokens(document: JSONObject, asked: TokenAsked, now: float) -> TokenSet:
+    before = asked.previous
+    requested = asked.scopes or (before.requested if before else ())
+    granted = split_scope(text_of(document, "scope")) or (before.scopes if before else requested)
+    life = _life(document.get("expires_in"))
+    return TokenSet(
+        access_token=text_of(document, "access_token"),
+        token_type=_token_type(text_of(document, "token_type"), asked) or "Bearer",
+        issuer=asked.issuer,
+        client_id=asked.client_id,
+        resource=asked.resource,
+        scopes=granted,
+        requested=requested,
+        received_at=now,
+        expires_at=None if life is None else now + life,
+        refresh_token=text_of(document, "refresh_token") or (before.refresh_token if before else ""),
+        id_token=text_of(document, "id_token") or (before.id_token if before else ""),
+    )
+
+
+def _life(value: JSON) -> float | None:
+    """Seconds to live; digits in a string count too. None for what tells nothing."""
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+    if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return float(max(0, min(value, _LONGEST_LIFE)))
+
+
+# ------------------------------------------------------------------ what is odd
+
+
+def _about_reply(
+    headers: Headers, document: JSONObject, tokens: TokenSet, asked: TokenAsked, revision: Revision
+) -> Iterator[Finding]:
+    if "no-store" not in _header(headers, "cache-control").lower():
+        yield finding("TOK-005", revision)
+    missing = [scope for scope in compare_scopes(tokens.requested, tokens.scopes).missing if scope != OFFLINE]
+    if missing:
+        granted = tokens.scopes or ("nothing",)
+        yield finding("TOK-009", revision, asked=tokens.requested, granted=granted, missing=missing)
+    if asked.key_thumbprint and tokens.token_type == "Bearer":  # noqa: S105
+        yield finding("TOK-016", revision, problem="its type is Bearer")
+    before = asked.previous
+    is_public_refresh = asked.is_refresh and asked.method == AuthMethod.NONE.value
+    if is_public_refresh and before is not None and tokens.refresh_token == before.refresh_token:
+        yield finding("TOK-017", revision)
+
+
+def _about_life(document: JSONObject, tokens: TokenSet, revision: Revision) -> Iterator[Finding]:
+    value = document.get("expires_in")
+    if not is_number(value) or _life(value) is None or value <= 0:
+        words = shown(value) if "expires_in" in document else "absent"
+        yield finding("TOK-004", revision, value=words)
+    if tokens.expires_at is not None and tokens.expires_at - tokens.received_at > _LONG_LIFE:
+        hours = math.floor((tokens.expires_at - tokens.received_at) / 3600)
+        yield finding("TOK-013", revision, lifetime=f"{hours:,} hours")
+
+
+# ------------------------------------------------------------------ helpers
+
+
+def _stopped(found: Finding) -> TokenReply:
+    return TokenReply(findings=(found,), problem=f"{found.seen} {found.rule}")
+
+
+def _header(headers: Headers, name: str) -> str:
+    """All values of a header, as one (RFC 9110, section 5.2)."""
+    return ", ".join(value for other, value in headers if other.lower() == name)
+
+
+def _host(location: str) -> str:
+    try:
+        return urlsplit(location).hostname or "another path of the same host"
+    except ValueError:
+        return "an address that cannot be read"
