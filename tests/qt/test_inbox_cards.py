@@ -14,6 +14,7 @@ from inspector.engine.views import ServerStatus
 from inspector.protocol.revisions import R4
 from inspector.qt.models.inbox import EARLIER, MOST_EARLIER, AgeRole, InboxModel
 from inspector.qt.models.inboxwords import age_words, end_words, what_words
+from inspector.qt.panels.inbox.card import MOST_QUESTIONS
 from tests.qt.inbox_stage import InboxStage, asking, form, sampling
 from tests.qt.lens_driver import Lens, words_on
 
@@ -185,6 +186,21 @@ def test_several_questions_on_one_card_are_sent_together(lens: Lens) -> None:
     assert answers["why"] == {"action": "cancel"}
     assert answers["sum"]["role"] == "assistant"
     stage.wait_for(0)
+
+
+def test_of_a_thousand_questions_some_are_shown_and_more_at_a_click(lens: Lens) -> None:
+    stage = InboxStage(lens, asking(era="2026-07-28"))
+    call = stage.call(rounds=[{f"q{number}": form() for number in range(1_000)}])
+    stage.wait_for(1)
+    assert len(stage.view.sections) < MOST_QUESTIONS, "the others follow when there is time"
+    lens.until(lambda: len(stage.view.sections) == MOST_QUESTIONS)
+    assert "5 (Form), and 995 more" in stage.words()
+    stage.press("Show more of 970 questions")
+    lens.until(lambda: len(stage.view.sections) == 2 * MOST_QUESTIONS)
+    lens.until(lambda: "60 of 1,000 · Form" in stage.words())
+    call.cancel()
+    stage.wait_for(0)
+    assert stage.earlier()[0].end is CardEnd.CALL_ENDED
 
 
 def test_rounds_are_steps_and_the_next_one_comes_to_the_front(lens: Lens) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
+from inspector.base.units import plural
 from inspector.engine.cards import Card, Question, Reply
 from inspector.engine.contents import Content
 from inspector.protocol.asking import FormAsked, RootsAsked, SamplingAsked, UrlAsked, read_question
@@ -31,6 +32,10 @@ from inspector.qt.widgets.rawedit import is_submit
 
 if TYPE_CHECKING:
     from inspector.engine.inbox import Inbox
+
+MOST_QUESTIONS = 30  # shown until more are wanted
+_AT_ONCE = 2
+_MOST_NAMES = 5
 
 
 class CardView(QWidget):
@@ -60,13 +65,18 @@ class CardView(QWidget):
         self._is_handing_over = False
         self.head = CardHead(theme)
         self.rounds = EarlierRounds(theme, card)
-        self.sections = {each.key: self._make_section(each) for each in card.questions}
+        self.sections: dict[str, Section] = {}
         self.footer = CardFooter(theme)
+        self._allowed = MOST_QUESTIONS
+        self._more_action = QAction("", self)
+        self._more_button = ActionButton(self._more_action, "quiet")
+        self._later = QTimer(self, interval=0)
         self._pages = QStackedWidget()
         self._scroll = QScrollArea()
         self._back_action = QAction("Back to the card", self)
         self._lay_out()
         self._connect()
+        self._add_sections(_AT_ONCE)
         self.show_card(card)
 
     @property
@@ -84,10 +94,12 @@ class CardView(QWidget):
         self._settle()
         self.head.show_card(card)
         for question in card.questions:
-            held = self._held[1] if self._held is not None and self._held[0] == question.key else None
-            self.sections[question.key].show_question(card, question, held)
+            if question.key in self.sections:
+                self._show_question(question)
         waits = card.is_open and not card.awaits_page
         missing = [self._name(each) for each in self._missing()]
+        if len(missing) > _MOST_NAMES:
+            missing = [*missing[:_MOST_NAMES], f"and {len(missing) - _MOST_NAMES:,} more"]
         self.footer.show_answers(waits and not self.is_single, missing)
         self.footer.show_page(card.is_open and card.awaits_page)
         self.footer.show_not_sent(self._was_open and not card.is_open and bool(card.unanswered))
@@ -224,7 +236,43 @@ class CardView(QWidget):
         else:
             super().keyPressEvent(event)
 
-    # --------------------------------------------------------------
+    # -------------------------------------------------------------- questions, a few at a time
+
+    def _show_question(self, question: Question) -> None:
+        held = self._held[1] if self._held is not None and self._held[0] == question.key else None
+        self.sections[question.key].show_question(self._card, question, held)
+
+    def _add_sections(self, count: int) -> None:
+        """The next ones. A form takes a while to make, and a server may ask a thousand things at once."""
+        start = len(self.sections)
+        for question in self._card.questions[start : min(start + count, self._allowed)]:
+            self._add_section(question)
+        total, made = len(self._card.questions), len(self.sections)
+        if made < min(total, self._allowed):
+            self._later.start()
+        else:
+            self._later.stop()
+        self._more_action.setText(f"Show more of {plural(total - made, 'question')}")
+        self._more_button.setVisible(made == self._allowed < total)
+
+    def _add_section(self, question: Question) -> None:
+        section = self.sections[question.key] = self._make_section(question)
+        asked = for_person(self._card)
+        if len(self._card.questions) > 1:
+            number = self._number(question)
+            section.show_heading(f"{number:,} of {len(asked):,} · " if number else "")
+        self._body.insertWidget(self._body.indexOf(self._more_button), section)
+        if len(asked) == 1 and asked[0].key == question.key:
+            self.footer.take_bar(section)
+        section.content_requested.connect(self._show_content)
+        section.uri_requested.connect(self._on_uri_requested)
+        section.decided.connect(partial(self._on_decided, question.key))
+        section.retracted.connect(partial(self._on_retracted, question.key))
+        self._show_question(question)
+
+    def _allow_more(self) -> None:
+        self._allowed += MOST_QUESTIONS
+        self._add_sections(1)
 
     def _make_section(self, question: Question) -> Section:
         card, theme = self._card, self._theme
@@ -247,11 +295,8 @@ class CardView(QWidget):
         self._back_action.triggered.connect(lambda: self._pages.setCurrentWidget(self._scroll))
         self.rounds.content_requested.connect(self._show_content)
         self.rounds.uri_requested.connect(self._on_uri_requested)
-        for key, section in self.sections.items():
-            section.content_requested.connect(self._show_content)
-            section.uri_requested.connect(self._on_uri_requested)
-            section.decided.connect(partial(self._on_decided, key))
-            section.retracted.connect(partial(self._on_retracted, key))
+        self._later.timeout.connect(lambda: self._add_sections(1))
+        self._more_action.triggered.connect(self._allow_more)
         footer, id = self.footer, self._card.id
         footer.send_requested.connect(self.send)
         footer.done_requested.connect(lambda: self._tell(lambda inbox: inbox.page_done(id)))
@@ -260,20 +305,12 @@ class CardView(QWidget):
 
     def _lay_out(self) -> None:
         body = QWidget()
-        inside = QVBoxLayout(body)
-        inside.setContentsMargins(0, SPACE_2, 0, SPACE_3)
-        inside.setSpacing(SPACE_2)
-        inside.addWidget(self.rounds)
-        asked = for_person(self._card)
-        for section in self.sections.values():
-            inside.addWidget(section)
-        inside.addStretch(1)
-        if len(self._card.questions) > 1:
-            for section in self.sections.values():
-                number = self._number(section.question)
-                section.show_heading(f"{number} of {len(asked)} · " if number else "")
-        if len(asked) == 1:
-            self.footer.take_bar(self.sections[asked[0].key])
+        self._body = QVBoxLayout(body)
+        self._body.setContentsMargins(0, SPACE_2, 0, SPACE_3)
+        self._body.setSpacing(SPACE_2)
+        self._body.addWidget(self.rounds)
+        self._body.addWidget(self._more_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._body.addStretch(1)
         self._scroll.setWidget(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)

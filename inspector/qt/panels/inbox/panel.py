@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
 from inspector.engine.cards import Card
@@ -132,11 +132,14 @@ class InboxPanel(QWidget):
         view = self.desk.view_of(card)
         if view is self._shown and view.parentWidget() is self._place:
             return
+        had_keys = self._place.isAncestorOf(QApplication.focusWidget() or self.list)
         self._put_away()
         self._shown = view
         view.show_card(card)
         self._card_column.addWidget(view)
         view.show()
+        if had_keys:  # what had the keyboard is gone: from the list, Tab leads into the card
+            self.list.setFocus()
 
     def _put_away(self) -> None:
         if self._shown is not None and self._shown.parentWidget() is self._place:

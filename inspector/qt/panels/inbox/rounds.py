@@ -13,7 +13,9 @@ from inspector.qt.models.inboxwords import excerpt_of, kind_words, reply_words
 from inspector.qt.panels.inbox.given import GivenView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.widgets.fold import Fold
-from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.labels import Muted, PlainLabel
+
+_MOST = 20  # questions that are shown of a round
 
 
 class EarlierRounds(QWidget):
@@ -47,9 +49,11 @@ class EarlierRounds(QWidget):
         column = QVBoxLayout(inside)
         column.setContentsMargins(SPACE_6, 0, 0, SPACE_2)
         column.setSpacing(SPACE_1)
-        for question in earlier.questions:
+        for question in earlier.questions[:_MOST]:
             for part in self._parts(question):
                 column.addWidget(part)
+        if len(earlier.questions) > _MOST:
+            column.addWidget(Muted(self._theme, f"And {len(earlier.questions) - _MOST:,} more."))
         return inside
 
     def _parts(self, question: Question) -> list[QWidget]:
