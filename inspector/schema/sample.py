@@ -6,7 +6,10 @@ known: bounds, lengths, formats, simple patterns. Of an honest schema it is vali
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from decimal import ROUND_CEILING, Decimal, localcontext
+from itertools import islice
+from typing import TypeAlias, TypeVar, cast
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.base.numbers import read_number
@@ -28,107 +31,152 @@ from inspector.schema.fields import (
     UnionField,
 )
 from inspector.schema.numbers import as_decimal
-from inspector.schema.sampletext import text
+from inspector.schema.sampletext import TextSampler
+
+T = TypeVar("T")
 
 _LEAVES = (TextField, NumberField, BooleanField, ChoiceField)
 _DEEPEST = 12
 _OPTIONAL_DEPTH = 2
 _MOST_ITEMS = 50
 _MOST_DIGITS = 200
+_MOST_VALUES = 5_000  # of one example; after that only what is plain is filled in
+_MOST_CHECKED = 2_000  # values in a default: a bigger one is believed
+
+Slices: TypeAlias = Generator[None, None, T]
 
 
 def example(field: Field) -> JSON:
     """One value for a field; for an object with its optional members, the outermost ones."""
-    return _example(field, 0, 0)
+    slices = example_slices(field)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as done:
+            return cast(JSON, done.value)
 
 
-def _example(field: Field, depth: int, number: int) -> JSON:
-    """`number` counts the examples of one list, so that they can differ."""
-    given = field.examples[number:] or (() if number else (field.default,))
-    for value in given:
-        if value is not ABSENT and not check(field, value):
-            return value
-    match field:
-        case TextField():
-            return text(field, number)
-        case NumberField():
-            return _number(field, number)
-        case BooleanField():
-            return number % 2 == 0
-        case ChoiceField():
-            return field.choices[number % len(field.choices)]
-    return None if depth > _DEEPEST and field.nullable else _whole(field, depth, number)
+def example_slices(field: Field) -> Slices[JSON]:
+    """The same bit by bit, for somebody who has other things to do: a schema can ask for very much."""
+    return _Sampler().example(field, 0, 0)
 
 
-def _whole(field: Field, depth: int, number: int) -> JSON:
-    match field:
-        case UnionField() if field.variants:
-            return _of_variants(field, depth, number)
-        case ListField():
-            count = _count(field.min_items, field.max_items, depth)
-            return [_example(field.item, depth + 1, place + number) for place in range(count)]
-        case TupleField():
-            return _tuple(field, depth)
-        case MapField():
-            return _map(field, depth)
-        case ObjectField(union=UnionField() as union):
-            return _of_variants(union, depth, number)
-        case ObjectField():
-            return _object(field, depth, number)
-    return None
+class _Sampler:
+    """Makes one example, of a bounded number of values."""
 
+    def __init__(self) -> None:
+        self._left = _MOST_VALUES
+        self._texts = TextSampler()
 
-def _of_variants(field: UnionField, depth: int, number: int) -> JSON:
-    """The first variant, unless it goes too deep: then the plainest one."""
-    if field.nullable and depth > _OPTIONAL_DEPTH:
+    def example(self, field: Field, depth: int, number: int) -> Slices[JSON]:
+        """`number` counts the examples of one list, so that they can differ."""
+        self._left -= 1
+        yield
+        given = field.examples[number:] or (() if number else (field.default,))
+        for value in given[:_MOST_ITEMS]:
+            if value is not ABSENT and (_is_big(value) or not check(field, value)):
+                return value
+        match field:
+            case TextField():
+                return self._texts.text(field, number)
+            case NumberField():
+                return _number(field, number)
+            case BooleanField():
+                return number % 2 == 0
+            case ChoiceField():
+                return field.choices[number % len(field.choices)]
+        if depth > _DEEPEST and field.nullable:
+            return None
+        return (yield from self._whole(field, depth, number))
+
+    def _whole(self, field: Field, depth: int, number: int) -> Slices[JSON]:
+        match field:
+            case UnionField() if field.variants:
+                return (yield from self._of_variants(field, depth, number))
+            case ListField():
+                return (yield from self._list(field, depth, number))
+            case TupleField():
+                return (yield from self._tuple(field, depth))
+            case MapField():
+                count = _count(field.min_properties, field.max_properties, depth)
+                return (yield from self._rows(field, count, depth))
+            case ObjectField(union=UnionField() as union):
+                return (yield from self._of_variants(union, depth, number))
+            case ObjectField():
+                return (yield from self._object(field, depth, number))
         return None
-    variants = [variant.field for variant in field.variants]
-    plain = [
-        one for one in variants if not isinstance(one, ObjectField | ListField | UnionField | TupleField)
-    ]
-    chosen = plain[0] if plain and depth > _OPTIONAL_DEPTH else variants[0]
-    return _example(chosen, depth + 1, number) if depth <= _DEEPEST else None
+
+    def _of_variants(self, field: UnionField, depth: int, number: int) -> Slices[JSON]:
+        """The first variant, unless it goes too deep: then the plainest one."""
+        if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _DEEPEST or self._left < 0:
+            return None
+        variants = [variant.field for variant in field.variants]
+        plain = [
+            one for one in variants if not isinstance(one, ObjectField | ListField | UnionField | TupleField)
+        ]
+        chosen = plain[0] if plain and depth > _OPTIONAL_DEPTH else variants[0]
+        return (yield from self.example(chosen, depth + 1, number))
+
+    def _object(self, field: ObjectField, depth: int, number: int) -> Slices[JSON]:
+        value: JSONObject = {}
+        if depth > _DEEPEST:
+            return value
+        for _ in range(3):  # a member may bring others with it
+            for member in effective(field, value).members:
+                wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_told(member.field))
+                if wanted and member.name not in value and self._has_room_for(member.field):
+                    value[member.name] = yield from self.example(member.field, depth + 1, number)
+        if field.rest is not None and len(value) < (field.min_properties or 0):
+            more = (field.min_properties or 0) - len(value)
+            value.update((yield from self._rows(field.rest, more, depth)))
+        return value
+
+    def _has_room_for(self, field: Field) -> bool:
+        return self._left > (-_MOST_VALUES if isinstance(field, _LEAVES) else 0)
+
+    def _list(self, field: ListField, depth: int, number: int) -> Slices[JSON]:
+        items: list[JSON] = []
+        for place in range(_count(field.min_items, field.max_items, depth)):
+            if self._left > 0:
+                items.append((yield from self.example(field.item, depth + 1, place + number)))
+        return items
+
+    def _tuple(self, field: TupleField, depth: int) -> Slices[JSON]:
+        least = max(field.min_items or 0, len(field.items) if depth < _DEEPEST else 0)
+        count = min(least, field.max_items if field.max_items is not None else least)
+        items: list[JSON] = []
+        for number in range(min(count, len(field.items) + _MOST_ITEMS)):
+            item = field.item_at(number)
+            if item is not None and self._left > 0:
+                items.append((yield from self.example(item, depth + 1, number)))
+        return items
+
+    def _rows(self, field: MapField, count: int, depth: int) -> Slices[JSONObject]:
+        rows: JSONObject = {}
+        for number in range(min(count, _MOST_ITEMS)):
+            key = yield from self.example(field.key, depth + 1, number)
+            name = key if isinstance(key, str) and field.key != TextField() else f"key{number + 1}"
+            inner = field.value_for(name)
+            if inner is not None and self._left > 0:
+                rows[name] = yield from self.example(inner, depth + 1, number)
+        return rows
 
 
-def _object(field: ObjectField, depth: int, number: int) -> JSON:
-    if depth > _DEEPEST:
-        return {}
-    value: JSONObject = {}
-    for _ in range(3):  # a member may bring others with it
-        for member in effective(field, value).members:
-            wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_told(member.field))
-            if wanted and member.name not in value:
-                value[member.name] = _example(member.field, depth + 1, number)
-    if field.rest is not None and len(value) < (field.min_properties or 0):
-        value.update(_rows(field.rest, (field.min_properties or 0) - len(value), depth))
-    return value
+def _is_big(value: JSON) -> bool:
+    """Whether a value has too much in it to be checked in a moment."""
+    left, rest = _MOST_CHECKED, [value]
+    while rest and left > 0:
+        one = rest.pop()
+        left -= 1
+        if isinstance(one, dict | list):
+            left -= len(one)
+            rest.extend(islice(one.values() if isinstance(one, dict) else one, _MOST_CHECKED))
+    return left <= 0
 
 
 def _is_told(field: Field) -> bool:
     """Whether an optional member has something to show: not when it could be anything, or goes on."""
     return not (isinstance(field, MapField | UnionField | JsonField) or field.deprecated or field.read_only)
-
-
-def _map(field: MapField, depth: int) -> JSONObject:
-    return _rows(field, _count(field.min_properties, field.max_properties, depth), depth)
-
-
-def _rows(field: MapField, count: int, depth: int) -> JSONObject:
-    rows: JSONObject = {}
-    for number in range(min(count, _MOST_ITEMS)):
-        key = _example(field.key, depth + 1, number)
-        name = key if isinstance(key, str) and field.key != TextField() else f"key{number + 1}"
-        inner = field.value_for(name)
-        if inner is not None:
-            rows[name] = _example(inner, depth + 1, number)
-    return rows
-
-
-def _tuple(field: TupleField, depth: int) -> JSON:
-    least = max(field.min_items or 0, len(field.items) if depth < _DEEPEST else 0)
-    count = min(least, field.max_items if field.max_items is not None else least)
-    places = [field.item_at(place) for place in range(min(count, len(field.items) + _MOST_ITEMS))]
-    return [_example(one, depth + 1, number) for number, one in enumerate(places) if one is not None]
 
 
 def _count(least: int | None, most: int | None, depth: int) -> int:

@@ -12,6 +12,7 @@ from inspector.schema.patterns import matches
 
 _LONGEST = 10_000
 _LONGEST_PATTERN = 200
+_MOST_STEPS = 20_000
 _FORMATS = {
     "date": "2026-01-{:02}",
     "date-time": "2026-01-{:02}T12:00:00Z",
@@ -38,60 +39,78 @@ _CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a", "CATEGORY_SPACE": " 
 _NEGATIVE = {"CATEGORY_NOT_DIGIT": "a", "CATEGORY_NOT_WORD": "-", "CATEGORY_NOT_SPACE": "a"}
 
 
-def text(field: TextField, number: int = 0) -> str:
-    """A text that fits, as far as one can be found; `number` makes one differ from the next."""
-    if field.format in _FORMATS:
-        return _FORMATS[field.format].format(number % 28 + 1)
-    if field.content_encoding == "base64":
-        return "aGVsbG8="
-    if field.pattern and (found := _of_pattern(field)) is not None:
-        return found
-    plain = "text" if number == 0 else f"text {number + 1}"
-    least, most = field.min_length or 0, field.max_length
-    padded = plain + "x" * (min(least, _LONGEST) - len(plain))
-    return padded if most is None or len(padded) <= most else padded[len(padded) - most :]
+class TextSampler:
+    """Makes the texts of one example. What patterns may cost altogether is bounded: a server wrote them."""
 
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+        self._known: dict[tuple[str, int | None, int | None], str | None] = {}
 
-def _of_pattern(field: TextField) -> str | None:
-    """A text that the pattern is found in, with the length that is asked for; None when none was found."""
-    if len(field.pattern) > _LONGEST_PATTERN:
-        return None
-    least, most = field.min_length or 0, field.max_length if field.max_length is not None else _LONGEST
-    for more in (0, 1, least, max(least - 1, 0)):
-        try:
-            found = "".join(_walk(parser.parse(field.pattern), min(more, _LONGEST)))
-        except (re.error, ValueError, RecursionError, OverflowError):
-            return None
-        found = found if len(found) >= least or field.pattern.endswith("$") else found.ljust(least, "x")
-        if least <= len(found) <= most and matches(field.pattern, found):
+    def text(self, field: TextField, number: int = 0) -> str:
+        """A text that fits, as far as one can be found; `number` makes one differ from the next."""
+        if field.format in _FORMATS:
+            return _FORMATS[field.format].format(number % 28 + 1)
+        if field.content_encoding == "base64":
+            return "aGVsbG8="
+        if field.pattern and (found := self._of_pattern(field)) is not None:
             return found
-    return None
+        plain = "text" if number == 0 else f"text {number + 1}"
+        least, most = field.min_length or 0, field.max_length
+        padded = plain + "x" * (min(least, _LONGEST) - len(plain))
+        return padded if most is None or len(padded) <= most else padded[len(padded) - most :]
 
+    def _of_pattern(self, field: TextField) -> str | None:
+        """Looked for once: many a schema has the same pattern in many places."""
+        key = (field.pattern, field.min_length, field.max_length)
+        if key not in self._known:
+            self._known[key] = self._find(field)
+        return self._known[key]
 
-def _walk(tree: Any, more: int) -> Iterator[str]:
-    """The shortest text for each part, with at most `more` repeats where any number is allowed."""
-    for name, what in tree:
-        match str(name):
-            case "LITERAL":
-                yield chr(what)
-            case "NOT_LITERAL":
-                yield "a" if what != ord("a") else "b"
-            case "ANY":
-                yield "a"
-            case "IN":
-                yield _member(what)
-            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-                least, most, inner = what
-                for _ in range(min(max(least, more), most, _LONGEST)):
-                    yield from _walk(inner, 0)
-            case "SUBPATTERN":
-                yield from _walk(what[3], more)
-            case "BRANCH":
-                yield from _walk(what[1][0], more)
-            case "AT":
-                continue
-            case _:
-                raise ValueError(str(name))
+    def _find(self, field: TextField) -> str | None:
+        """A text that the pattern is found in, with the length that is asked for; None if there was none."""
+        if len(field.pattern) > _LONGEST_PATTERN:
+            return None
+        least, most = field.min_length or 0, field.max_length if field.max_length is not None else _LONGEST
+        for more in (0, 1, least, max(least - 1, 0)):
+            try:
+                found = "".join(self._walk(parser.parse(field.pattern), min(more, _LONGEST)))
+            except (re.error, ValueError, RecursionError, OverflowError):
+                return None
+            found = found if len(found) >= least or field.pattern.endswith("$") else found.ljust(least, "x")
+            if least <= len(found) <= most and matches(field.pattern, found):
+                return found
+        return None
+
+    def _walk(self, tree: Any, more: int) -> Iterator[str]:
+        """The shortest text for each part, with at most `more` repeats where any number is allowed."""
+        for name, what in tree:
+            match str(name):
+                case "LITERAL":
+                    yield chr(what)
+                case "NOT_LITERAL":
+                    yield "a" if what != ord("a") else "b"
+                case "ANY":
+                    yield "a"
+                case "IN":
+                    yield _member(what)
+                case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                    least, most, inner = what
+                    for _ in range(min(max(least, more), most)):
+                        self._step()
+                        yield from self._walk(inner, 0)
+                case "SUBPATTERN":
+                    yield from self._walk(what[3], more)
+                case "BRANCH":
+                    yield from self._walk(what[1][0], more)
+                case "AT":
+                    continue
+                case _:
+                    raise ValueError(str(name))
+
+    def _step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("the patterns ask for too much")
 
 
 def _member(choices: Any) -> str:

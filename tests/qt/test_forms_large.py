@@ -124,6 +124,59 @@ def test_a_hostile_schema_opens_and_keeps_the_value(editor: ArgumentsEditor, nam
     assert write(editor.arguments(anyway=True)) == write(value)
 
 
+TREES: JSONObject = {
+    "type": "object",
+    "properties": {
+        "a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#"}, "name": {"type": "string"},
+    },
+    "required": ["a", "b", "c", "name"],
+}  # fmt: skip
+
+
+def test_an_example_that_would_never_end_is_made_in_turns_and_ends(
+    qtbot: QtBot, editor: ArgumentsEditor
+) -> None:
+    editor.set_schema(TREES)
+    with qtbot.waitSignal(editor.value_changed, timeout=30_000):
+        editor.fill_with_example()
+        assert editor.bar.message() == "Making an example…", "the window has its turn meanwhile"
+    assert not editor.bar.message()
+    value = editor.arguments(anyway=True)
+    assert value["name"] == "text"
+    assert 10_000 < len(write(value)) < 1_000_000
+
+
+def test_what_is_written_meanwhile_is_not_lost_to_the_example(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+    editor.set_schema(TREES)
+    editor.fill_with_example()
+    editor.set_arguments({"name": "mine"})
+    assert not editor._filling.is_busy
+    assert editor.arguments(anyway=True) == {"name": "mine"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": "^((a{1000}){1000}){1000}$"},
+        {"type": "string", "pattern": "^((){9999}){9999}$"},
+        {"type": "array", "minItems": 50, "items": {"type": "array", "minItems": 50, "items": TREES}},
+        {"type": "array", "items": {"type": "integer"}, "default": list(range(200_000))},
+        {
+            "type": "array",
+            "minItems": 50,
+            "items": {"type": "integer", "examples": [-1] * 9_000, "minimum": 0},
+        },
+    ],
+)
+def test_an_example_of_a_hostile_schema_comes_to_an_end(
+    qtbot: QtBot, editor: ArgumentsEditor, schema: JSON
+) -> None:
+    editor.set_schema({"type": "object", "properties": {"x": schema}})
+    with qtbot.waitSignal(editor.value_changed, timeout=30_000):
+        editor.fill_with_example()
+    assert "x" in editor.arguments(anyway=True)
+
+
 def test_what_a_form_does_not_show_of_a_deep_schema_is_said(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     editor.set_schema({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}})
     words = [label.text() for label in editor.form.findChildren(QLabel)]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.qt.forms.argumentsbar import ArgumentsBar
 from inspector.qt.forms.checking import Checking, Validate
+from inspector.qt.forms.filling import Filling
 from inspector.qt.forms.form import SchemaForm, on_submit_keys
 from inspector.qt.forms.jsontextview import JsonTextView
 from inspector.qt.forms.look import MUTED, Look
@@ -20,7 +21,6 @@ from inspector.schema.build import build_form
 from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
 from inspector.schema.jsontext import same
-from inspector.schema.sample import example
 from inspector.schema.standins import Resolve, Resolved, resolve_draft
 from inspector.schema.validate import Verdict
 from inspector.schema.values import FieldError, FormError
@@ -75,6 +75,7 @@ class ArgumentsEditor(QWidget):
             self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
         self._views = Pages((self._place, self.json_view))
         self._written: JSONObject | None = None  # what the JSON view's text stands for, once read
+        self._filling = Filling(self)
         self._checking = Checking(self)
         self._checking.set_validate(validate, self._value_or_none)
         self._lay_out()
@@ -83,6 +84,7 @@ class ArgumentsEditor(QWidget):
 
     def set_schema(self, schema: JSON) -> None:
         """Start over with the form for a schema; without a form for it, in the JSON view."""
+        self._filling.cancel()
         self._checking.set_schema(schema)
         self._verdict, self._asks_for_missing = Verdict(), False
         self.form = self._new_form(build_form(schema))
@@ -113,6 +115,7 @@ class ArgumentsEditor(QWidget):
 
     def set_arguments(self, arguments: JSONObject) -> None:
         """Show arguments in the current view."""
+        self._filling.cancel()
         self._written = None
         self._verdict, self._asks_for_missing = Verdict(), False
         if self.is_json_shown():
@@ -125,8 +128,11 @@ class ArgumentsEditor(QWidget):
 
     def fill_with_example(self) -> None:
         """Put a plausible value in place of what is there, as the person asked for."""
-        value = example(self.form.field)
-        self._put(value if isinstance(value, dict) else {})
+        self._filling.begin(
+            self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
+        )
+        if self._filling.is_busy:
+            self.bar.say("Making an example…", MUTED)
 
     def clear(self) -> None:
         """Nothing is set any more, as the person asked for."""
@@ -275,6 +281,7 @@ class ArgumentsEditor(QWidget):
         self._show_problems()
 
     def _on_edited(self) -> None:
+        self._filling.cancel()  # what the person writes now is meant
         self.bar.say("")
         self._problem = -1
         self._checking.value_changed()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QMenu, QVBoxLayout, QWidget
 
 from inspector.qt.forms.choiceeditors import CheckListEditor, choices_of
 from inspector.qt.forms.editor import Kit, OnChange, Problems
+from inspector.qt.forms.filling import Filling
 from inspector.qt.forms.jsonfieldeditor import JsonEditor
 from inspector.qt.forms.look import ERROR, set_label_text, small_label
 from inspector.qt.forms.slot import Slot
@@ -17,7 +18,6 @@ from inspector.qt.forms.statemenu import Offer, offers
 from inspector.qt.forms.texteditors import LineEditor, LongTextEditor, NumberEditor
 from inspector.qt.theme import SPACE_1
 from inspector.schema.fields import Field
-from inspector.schema.sample import example
 from inspector.schema.values import Draft, FormError, Unreadable, draft_of, finish
 
 STATE_KEY = "Ctrl+Down"
@@ -37,6 +37,7 @@ class ValueRow(QWidget):
         self._kit = kit
         self._on_change = on_change
         self._problem: QLabel | None = None
+        self._filling: Filling | None = None
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(SPACE_1)
@@ -97,6 +98,8 @@ class ValueRow(QWidget):
         self.on_slot_changed()
 
     def on_slot_changed(self) -> None:
+        if self._filling is not None:
+            self._filling.cancel()  # what the person does now is meant
         self.show_state()
         self._on_change()
 
@@ -129,7 +132,9 @@ class ValueRow(QWidget):
             self.put(offer.draft)
 
     def _on_example_chosen(self) -> None:
-        self.put(draft_of(self.field, example(self.field)))
+        field = self.field
+        self._filling = self._filling or Filling(self)
+        self._filling.begin(field, lambda value: self.put(draft_of(field, value)))
 
     def _on_raw_chosen(self) -> None:
         try:
