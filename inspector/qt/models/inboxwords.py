@@ -146,7 +146,9 @@ def end_words(card: Card) -> str:
         said = dict.fromkeys(filter(None, map(reply_words, replies)))
         rules = dict.fromkeys(filter(None, map(rule_words, replies)))
         words = " ".join([", ".join(said) or words, *rules])
-    return f"{words} after {waited_words(card)}" if waited_words(card) else words
+    # What is refused unasked never waited.
+    waited = waited_words(card) if card.end is not CardEnd.REFUSED else ""
+    return f"{words} after {waited}" if waited else words
 
 
 def waited_words(card: Card) -> str:
