@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.scopes import split_scope
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import Revision
 
@@ -51,7 +52,7 @@ class Challenge:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.get("scope").split()))
+        return split_scope(self.get("scope"))
 
     @property
     def wants_more_scope(self) -> bool:

@@ -101,7 +101,7 @@ _RESOURCE = {
         "RFC 9728 §2 demands it: without it, clients cannot tell whom the document is about.",
         "MCP server: add resource, its own address.",
     ),
-    "PRM-002": error(
+    "PRM-002": fatal(
         "The metadata is about {resource}, but you are connecting to {server} ({difference}).",
         "RFC 9728 §3.3: a document about something else must not be used; a token for it could be stolen.",
         "MCP server: set resource to its own address.",

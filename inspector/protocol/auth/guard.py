@@ -54,6 +54,12 @@ class UrlBlocked(UserError):
         super().__init__(summary, next_step)
         self.reason = reason
 
+    @property
+    def clause(self) -> str:
+        """The summary for the end of another sentence."""
+        text = self.summary.removesuffix(".")
+        return text[0].lower() + text[1:] if text.startswith(("It ", "Its ", "Port ")) else text
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:

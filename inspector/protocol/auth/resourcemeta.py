@@ -1,0 +1,349 @@
+"""Protected resource metadata (RFC 9728): where a server says who issues tokens for it.
+
+In order: the places to look in, what an answer is worth, whether the document is about this server, and
+which of its authorization servers to use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import urlsplit
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.base.weblink import Link, read_link
+from inspector.protocol.auth.challenge import Challenge
+from inspector.protocol.auth.documents import (
+    Candidate,
+    Document,
+    Members,
+    Outcome,
+    Reply,
+    differing_members,
+    first_difference,
+    read_document,
+    tried,
+)
+from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.guard import Allowance, UrlBlocked, check_url
+from inspector.protocol.auth.scopes import OFFLINE
+from inspector.protocol.httprules import redirect_target
+from inspector.protocol.members import some
+from inspector.protocol.revisions import Revision
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+_BROAD_SCOPES = frozenset({"*", "all", "admin", "full", "full-access", "full_access", "root"})
+
+
+# ------------------------------------------------------------------ where to look
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePlaces:
+    """Where to look, in order, up to the first document."""
+
+    candidates: tuple[Candidate, ...]
+    from_challenge: bool = False  # the first is the one that the challenge names
+    findings: tuple[Finding, ...] = ()
+
+
+def resource_places(
+    server_url: str, challenge: Challenge | None, allowance: Allowance, revision: Revision
+) -> ResourcePlaces:
+    """All places for a server's document. `server_url` is the person's, and was checked when it was typed."""
+    known = _well_known(server_url)
+    named = challenge.resource_metadata if challenge is not None else ""
+    if not named:
+        return ResourcePlaces(known)
+    try:
+        url = check_url(named, allowance)
+    except UrlBlocked as blocked:
+        found = finding("AUTH-006", revision, value=named, reason=blocked.clause, evidence=named)
+        return ResourcePlaces(known, findings=(found,))
+    first = Candidate(url.url, "The challenge names this address.")
+    others = tuple(candidate for candidate in known if candidate.url != url.url)
+    findings = _judge_origin(named, server_url, revision)
+    return ResourcePlaces((first, *others), from_challenge=True, findings=tuple(findings))
+
+
+def _well_known(server_url: str) -> tuple[Candidate, ...]:
+    parts = urlsplit(server_url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    root = Candidate(origin + WELL_KNOWN, "The well-known place for the whole host.")
+    if parts.path in ("", "/"):
+        return (root,)
+    query = f"?{parts.query}" if parts.query else ""
+    return (
+        Candidate(f"{origin}{WELL_KNOWN}{parts.path}{query}", "The well-known place for the server's path."),
+        root,
+    )
+
+
+def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
+    one, other = read_link(named), read_link(server_url)
+    if _origin(one) != _origin(other):
+        yield finding("AUTH-007", revision, host=_place(one), server=_place(other))
+
+
+# ------------------------------------------------------------------ what came back
+
+
+@dataclass(frozen=True, slots=True)
+class NoResourceMetadata:
+    """Nothing was found. 2025-03-26 knows no such document, so a login may still be possible its way."""
+
+    may_fall_back: bool  # every place said that there is none; else we cannot know
+    findings: tuple[Finding, ...]
+
+
+def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[Finding, ...]:
+    """What is wrong with one answer, whatever is in the document."""
+    if reply.status in (401, 403):
+        return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
+    if 300 <= reply.status < 400:
+        location = reply.header("location")
+        if redirect_target(reply.url, location, "GET", reply.status) is None:
+            host = _place(read_link(location)) or "nowhere"
+            return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
+    if reply.status == 200 and (document.problem or not reply.says_json):
+        problem = document.problem or "it can be read all the same"
+        kind = reply.content_type or "no content type"
+        return (finding("PRM-008", revision, url=reply.url, content_type=kind, problem=problem),)
+    return ()
+
+
+def judge_search(places: ResourcePlaces, replies: Sequence[Reply], revision: Revision) -> tuple[Finding, ...]:
+    """What is odd about where the document was found: `replies` are all until the first document."""
+    documents = list(map(read_document, replies))
+    if not places.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
+        return ()
+    difference = f"{replies[0].in_words}; {replies[-1].url} has a document"
+    return (finding("PRM-009", revision, difference=difference),)
+
+
+def nothing_found(replies: Sequence[Reply], revision: Revision) -> NoResourceMetadata:
+    """What to make of it when no place had a document."""
+    unsure = [reply for reply in replies if read_document(reply).outcome is Outcome.UNSURE]
+    if not unsure:
+        found = finding("AUTH-005", revision, tried=tried(replies))
+        return NoResourceMetadata(may_fall_back=True, findings=(found,))
+    status = unsure[0].failure or unsure[0].status
+    found = finding("PRM-015", revision, url=unsure[0].url, status=status)
+    return NoResourceMetadata(may_fall_back=False, findings=(found,))
+
+
+def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tuple[Finding, ...]:
+    """What is wrong when the documents for the path and for the root are both served. Looking is optional."""
+    fields = differing_members(one, other)
+    return (finding("PRM-010", revision, fields=fields),) if fields else ()
+
+
+# ------------------------------------------------------------------ is it about this server?
+
+
+class Relation(Enum):
+    """How a document's `resource` relates to the address that we connect to."""
+
+    EXACT = "it is the same"
+    SLASH = "they differ in a slash at the end"
+    PARENT = "it covers more than this address"
+    OTHER_PATH = "another path of the same host"
+    OTHER_ORIGIN = "another host"
+    UNREADABLE = "it is no absolute web address"
+
+    @property
+    def covers(self) -> bool:
+        """Is the document about this server?"""
+        return self in (Relation.EXACT, Relation.SLASH, Relation.PARENT)
+
+
+def relation_of(resource: str, server_url: str) -> Relation:
+    """RFC 9728 wants both to be the same; a resource above, on the same host, is accepted as others do."""
+    if resource == server_url:
+        return Relation.EXACT
+    one, other = read_link(resource), read_link(server_url)
+    if one.problem or one.user or "#" in one.path:
+        return Relation.UNREADABLE
+    if _origin(one) != _origin(other):
+        return Relation.OTHER_ORIGIN
+    if one.path == other.path:
+        return Relation.EXACT
+    if one.path.rstrip("/") == other.path.rstrip("/"):
+        return Relation.SLASH
+    above, query = one.path.rstrip("/"), other.path.partition("?")[0]
+    is_above = query == above or query.startswith(above + "/")
+    return Relation.PARENT if is_above else Relation.OTHER_PATH
+
+
+def _judge_resource(
+    resource: str | None, server_url: str, revision: Revision
+) -> tuple[Relation | None, tuple[Finding, ...]]:
+    if resource is None:
+        return None, (finding("PRM-001", revision),)
+    relation = relation_of(resource, server_url)
+    if relation is Relation.EXACT:
+        return relation, ()
+    values = {"resource": resource, "server": server_url}
+    if relation.covers:
+        return relation, (finding("PRM-004", revision, relation=relation.value, **values),)
+    column = first_difference(resource, server_url)
+    difference = relation.value if relation is Relation.UNREADABLE else f"character {column} differs"
+    id = "PRM-003" if relation is Relation.OTHER_PATH else "PRM-002"
+    return relation, (finding(id, revision, difference=difference, **values),)
+
+
+# ------------------------------------------------------------------ reading
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMetadata:
+    """A document, read. None is absent. `issuers` are those listed that can be used, letter for letter."""
+
+    content: JSONObject
+    resource: str | None
+    relation: Relation | None
+    issuers: tuple[str, ...]
+    scopes: tuple[str, ...] | None = None
+    bearer_methods: tuple[str, ...] | None = None
+    dpop_algorithms: tuple[str, ...] | None = None
+    requires_dpop: bool = False
+    name: str = ""
+    documentation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceReading:
+    """A document and all that is wrong with it."""
+
+    metadata: ResourceMetadata
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        """Is it about this server? If not, it must not be used."""
+        relation = self.metadata.relation
+        return relation is not None and relation.covers
+
+
+def read_resource_metadata(
+    content: JSONObject, server_url: str, revision: Revision, allowance: Allowance
+) -> ResourceReading:
+    """Read a document. Never raises, whatever is in it."""
+    members = Members(content, "PRM-016", revision)
+    resource = members.text("resource")
+    relation, about_resource = _judge_resource(resource, server_url, revision)
+    issuers, about_issuers = _read_issuers(members.texts("authorization_servers"), revision, allowance)
+    metadata = ResourceMetadata(
+        content=content,
+        resource=resource,
+        relation=relation,
+        issuers=issuers,
+        scopes=members.texts("scopes_supported"),
+        bearer_methods=members.texts("bearer_methods_supported"),
+        dpop_algorithms=members.texts("dpop_signing_alg_values_supported"),
+        requires_dpop=members.flag("dpop_bound_access_tokens_required") is True,
+        name=members.text("resource_name") or "",
+        documentation=members.text("resource_documentation") or "",
+    )
+    lists = _judge_lists(metadata, revision)
+    return ResourceReading(metadata, (*about_resource, *about_issuers, *lists, *members.findings))
+
+
+def _read_issuers(
+    listed: tuple[str, ...] | None, revision: Revision, allowance: Allowance
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    findings: list[Finding] = []
+    issuers: list[str] = []
+    for entry in dict.fromkeys(listed or ()):
+        reason = issuer_problem(entry, allowance)
+        if reason:
+            findings.append(finding("PRM-006", revision, entry=entry, reason=reason, evidence=entry))
+            continue
+        if "/.well-known/" in entry:
+            findings.append(finding("PRM-007", revision, entry=entry))
+        issuers.append(entry)
+    if not issuers:
+        findings.append(finding("PRM-005", revision))
+    return tuple(issuers), tuple(findings)
+
+
+def issuer_problem(entry: str, allowance: Allowance) -> str:
+    """Why a text cannot be an issuer that we would ask, for the end of a sentence; "" when it can."""
+    try:
+        check_url(entry, allowance)
+    except UrlBlocked as blocked:
+        return blocked.clause
+    return "it has a query" if "?" in entry else ""
+
+
+def _judge_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Finding]:
+    methods = metadata.bearer_methods
+    if methods is not None and "header" not in methods:
+        yield finding("PRM-012", revision, methods=methods or "empty")
+    broad = [scope for scope in metadata.scopes or () if scope.lower() in _BROAD_SCOPES]
+    if broad:
+        yield finding("PRM-014", revision, scopes=broad)
+
+
+def judge_scopes(
+    challenge: Challenge | None, metadata: ResourceMetadata | None, revision: Revision
+) -> tuple[Finding, ...]:
+    """What is wrong with the scopes that the server names, in both places together."""
+    asked = challenge.scopes if challenge is not None else ()
+    listed = (metadata.scopes or ()) if metadata is not None else ()
+    findings = [] if asked or listed else [finding("AUTH-010", revision)]
+    for place, scopes in (("the challenge", asked), ("the protected resource metadata", listed)):
+        if OFFLINE in scopes:
+            findings.append(finding("AUTH-011", revision, place=place))
+    return tuple(findings)
+
+
+# ------------------------------------------------------------------ which authorization server?
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerChoice:
+    """The authorization server to use, and why, as a sentence."""
+
+    issuer: str
+    reason: str
+
+
+def choose_issuer(
+    issuers: Sequence[str], *, stored: Collection[str] = (), picked: str | None = None
+) -> IssuerChoice | None:
+    """Choose one of those listed; None when there is none. `stored`: where we have credentials already."""
+    if picked is not None and picked in issuers:
+        return IssuerChoice(picked, "You chose it.")
+    known = [issuer for issuer in issuers if issuer in stored]
+    if known:
+        return IssuerChoice(known[0], "We have credentials of it for this server.")
+    if not issuers:
+        return None
+    rest = some(issuers[1:])
+    reason = (
+        f"It is the first of those listed; the others are {rest}." if rest else "It is the only one listed."
+    )
+    return IssuerChoice(issuers[0], reason)
+
+
+def judge_migration(
+    before: str | None, issuers: Sequence[str], choice: IssuerChoice, revision: Revision
+) -> tuple[Finding, ...]:
+    """Did the server change its authorization server? `before` is the one of the last login."""
+    if not before or before in issuers:
+        return ()
+    return (finding("RS-012", revision, old=before, new=choice.issuer),)
+
+
+# ------------------------------------------------------------------ addresses
+
+
+def _origin(link: Link) -> tuple[str, str, int]:
+    return link.scheme, link.ascii_host.rstrip("."), link.port or {"http": 80}.get(link.scheme, 443)
+
+
+def _place(link: Link) -> str:
+    """Host and, where it is written, port."""
+    return link.host if link.port is None else f"{link.host}:{link.port}"
