@@ -382,6 +382,10 @@ def test_question_for_another_call_is_not_said_above_this_one(lens: Lens) -> Non
     assert not panel.call_view.asked.isVisible()
     lens.do("tool.cancel")
     lens.until(lambda: not panel.call_view.is_running)
+    card = begin(lens)
+    lens.press("Answer", panel.call_view.asked)
+    lens.until(lambda: shown_card(lens.workspace.inbox) == card.id)
+    assert card.id == 2, "the first one was asked before this call began"
 
 
 def test_row_that_asks_leads_to_its_card_and_the_card_to_its_call(lens: Lens) -> None:
@@ -408,6 +412,38 @@ def test_row_that_asks_leads_to_its_card_and_the_card_to_its_call(lens: Lens) ->
     lens.do("traffic.inbox")
     assert panel.isVisible(), "also from the answer, when it has ended"
     lens.until(lambda: shown_card(panel) == card.id)
+
+
+def demo(name: str, era: str) -> StdioEntry:
+    args = ("-P", "-m", "inspector.demo", "everything")
+    return StdioEntry(name=name, command=sys.executable, args=args, era=era)
+
+
+@pytest.mark.parametrize("is_last_first", [False, True])
+def test_demo_servers_of_both_eras_ask_at_once_and_each_call_gets_its_answer(
+    lens: Lens, is_last_first: bool
+) -> None:
+    eras = ("2025-11-25", "2026-07-28")
+    cards = []
+    for era in eras:
+        lens.connect(demo(era, era))
+        lens.window.show_tab("tools")
+        cards.append(begin(lens, "elicit_password"))
+        assert lens.tools.call_view.asked.words == "Waiting for you: form"
+    assert [card.round for card in cards] == [0, 1]
+    assert len(inboxes(lens).toasts.shown) == 2
+    for card in cards[::-1] if is_last_first else cards:
+        lens.choose(card.server)
+        lens.press("Answer", lens.tools.call_view.asked)
+        panel = lens.workspace.inbox
+        lens.until(lambda: shown_card(panel) == card.id)  # noqa: B023
+        lens.press("Decline", panel)
+        view = lens.tools.call_view
+        lens.until(lambda: not view.is_running)  # noqa: B023
+        lens.window.show_tab("tools")
+        lens.until(lambda: "in the Inbox" in words_on(view.result))  # noqa: B023
+    assert not inboxes(lens).toasts.isVisible()
+    assert strip(lens) == ""
 
 
 def test_server_can_be_removed_while_its_card_is_looked_at(lens: Lens) -> None:

@@ -39,11 +39,14 @@ def news_words(cards: Sequence[Card]) -> str:
     return f"{words} {len(cards) - 1:,} more before it." if len(cards) > 1 else words
 
 
-def asked_of_call(cards: Sequence[Card], tool: str) -> Card | None:
-    """The oldest question that a running call of a tool waits for, or may be waiting for: not all tell."""
-    return next(
-        (card for card in cards if (card.method, card.subject) in (("tools/call", tool), ("", ""))), None
-    )
+def asked_of_call(cards: Sequence[Card], tool: str, since_ns: int) -> Card | None:
+    """The oldest question that a call of a tool waits for, or may be waiting for: not every one tells.
+
+    `since_ns` is when the call began: what was asked before is for another call.
+    """
+    whose = (("tools/call", tool), ("", ""))
+    found = (card for card in cards if (card.method, card.subject) in whose and card.asked_ns >= since_ns)
+    return next(found, None)
 
 
 def waiting_words(card: Card) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -60,7 +61,7 @@ class _Strip(QWidget):
         self._theme = theme
         self._tone: Tone = tone
         self.action = action
-        self.words = PlainLabel(theme)
+        self.words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, 0, SPACE_2, 0)
         row.setSpacing(SPACE_2)

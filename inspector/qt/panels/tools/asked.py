@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -26,6 +28,7 @@ class AskedStrip(QWidget):
         super().__init__(parent)
         self._cards: tuple[Card, ...] = ()
         self._tool = ""
+        self._since = 0
         self._card_id = 0
         self._strips = Strips(theme)
         self._answer = QAction("Answer", self)
@@ -46,6 +49,8 @@ class AskedStrip(QWidget):
 
     def set_running(self, tool: str) -> None:
         """This tool is being called; "" when none is."""
+        if tool and not self._tool:
+            self._since = time.monotonic_ns()
         self._tool = tool
         self._update()
 
@@ -56,7 +61,7 @@ class AskedStrip(QWidget):
             return
         from inspector.qt.models.inboxnews import asked_of_call, waiting_words
 
-        card = asked_of_call(self._cards, self._tool)
+        card = asked_of_call(self._cards, self._tool, self._since)
         self.setVisible(card is not None)
         if card is None:
             self._strips.take_back(_ASKED)
