@@ -105,6 +105,13 @@ class Recorder:
         self._log.append(self._server, kind, Direction.NONE, now, wall, text.encode(errors="replace"))
         self._log.publish()
 
+    def login_body(self, body: bytes) -> int:
+        """What a request of a login carries, which is no message. Give its row."""
+        now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
+        row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body)
+        self._log.publish()
+        return row
+
     def given_up(self, id: RequestId, *, was_sent: bool = True) -> None:
         """We no longer wait for the answer to a request of ours."""
         row = self._open[Direction.OUT].give_up(id)

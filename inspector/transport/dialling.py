@@ -16,6 +16,7 @@ from typing import Any
 
 import httpcore2
 
+from inspector.transport.network import CheckAddresses
 from inspector.transport.stopwatch import CURRENT
 from inspector.transport.tasks import TaskScope
 
@@ -26,10 +27,11 @@ _MOST_JOINED = 64 * 1024
 
 
 class Dialler(httpcore2.AsyncNetworkBackend):
-    """Connects to the first address of a name that accepts."""
+    """Connects to the first address of a name that accepts. `check` may refuse the addresses before that."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: CheckAddresses | None = None) -> None:
         self._inner = httpcore2.AnyIOBackend()
+        self._check = check
 
     async def connect_tcp(
         self,
@@ -41,7 +43,10 @@ class Dialler(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                return JoinedWrites(await self._connect_first(await _resolve(host, port), port))
+                addresses = await _resolve(host, port)
+                if self._check is not None:
+                    self._check(host, addresses)
+                return JoinedWrites(await self._connect_first(addresses, port))
         except TimeoutError as exc:
             raise httpcore2.ConnectTimeout(str(exc)) from exc
         except OSError as exc:

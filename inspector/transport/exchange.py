@@ -7,8 +7,9 @@ how it ended) is the same for all, and so that an error of the library becomes a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,7 +30,7 @@ from inspector.transport.base import (
 from inspector.transport.eventframes import is_frame
 from inspector.transport.failures import explain
 from inspector.transport.inflate import BadEncoding, Inflater, inflater_for
-from inspector.transport.network import Network, make_client
+from inspector.transport.network import CheckAddresses, Network, make_client
 from inspector.transport.stopwatch import CURRENT, Stopwatch
 
 if TYPE_CHECKING:
@@ -45,16 +46,29 @@ TakeEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
 
 
 class Exchanges:
-    """The exchanges with one server: over one client, numbered from 1. Raises ConfigError when made."""
+    """The exchanges with one server, over one client. Raises ConfigError when made.
 
-    def __init__(self, url: str, network: Network, clock: Clock, report: Report) -> None:
-        self.client = make_client(network, url)
+    They are numbered from 1, or by `numbers` where several servers are reported on together. `check` is asked
+    about the addresses of the server before each connection.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        network: Network,
+        clock: Clock,
+        report: Report,
+        *,
+        numbers: Iterator[int] | None = None,
+        check: CheckAddresses | None = None,
+    ) -> None:
+        self.client = make_client(network, url, check)
         self.cap = network.message_cap
         self.clock = clock
         self.report = report
         self.may_read = asyncio.Event()
         self.may_read.set()
-        self._count = 0
+        self._numbers = numbers or count(1)
         self._urls: dict[str, httpx2.URL] = {}
         self._configured = network.headers
         self._overridden = frozenset(name.lower() for name, _ in network.headers)
@@ -63,8 +77,8 @@ class Exchanges:
         self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
     ) -> Exchange:
         """A new exchange; entering it sends the request. What a person configured wins over `headers`."""
-        self._count += 1
-        return Exchange(self, self._count, self._make_request(method, url, headers, content), tag)
+        request = self._make_request(method, url, headers, content)
+        return Exchange(self, next(self._numbers), request, tag)
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -123,6 +137,12 @@ class Exchange:
     def content_type(self) -> str:
         return self.header("content-type").partition(";")[0].strip().lower()
 
+    @property
+    def headers(self) -> Headers:
+        """Of the answer, in their order."""
+        assert self._response is not None
+        return _texts(self._response.headers.raw)
+
     def header(self, name: str) -> str:
         assert self._response is not None
         return str(self._response.headers.get(name, ""))
@@ -153,9 +173,8 @@ class Exchange:
                 raise
             raise failure from exc
         self.status = response.status_code
-        headers = _texts(response.headers.raw)
         owner.report(
-            HttpAnswered(self.number, self.status, response.http_version, headers, self._watch.now())
+            HttpAnswered(self.number, self.status, response.http_version, self.headers, self._watch.now())
         )
         return self
 
@@ -205,8 +224,9 @@ class Exchange:
             return None
         return body
 
-    async def read_body(self) -> bytes:
-        parts = _Parts(self._owner.cap)
+    async def read_body(self, cap: int | None = None) -> bytes:
+        """All of it; `cap` is for what is known to be short, and overrides the network's."""
+        parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
         try:
             await self._read_chunks(parts.add)
         except BaseException:
@@ -282,8 +302,9 @@ async def _feed_unpacked(inflater: Inflater, chunk: bytes, feed: Callable[[bytes
 class _Parts:
     """A body as it comes. Raises UserError when it grows beyond the cap."""
 
-    def __init__(self, cap: int) -> None:
+    def __init__(self, cap: int, hint: str = "") -> None:
         self._cap = cap
+        self._hint = hint or _BOUNDS_HINT
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -291,13 +312,14 @@ class _Parts:
         self._size += len(part)
         self._parts.append(part)
         if self._size > self._cap:
-            raise UserError(f"The server's answer is larger than {units.size(self._cap)}.", _BOUNDS_HINT)
+            raise UserError(f"The server's answer is larger than {units.size(self._cap)}.", self._hint)
 
     def joined(self) -> bytes:
         return b"".join(self._parts)
 
 
 _BOUNDS_HINT = "Make the server send less, or raise the limit for one message."
+_SHORT_HINT = "Nothing of this kind is so long. Is it the right URL?"
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 # Common servers close an idle connection after 5 s. A request that goes out on one in that instant is
 # lost, so ours are given up a little earlier.
 _KEEP_ALIVE = 4.0
+
+# Gets a name and the addresses that it was resolved to, before any of them is connected to. Refuses by
+# raising a UserError, which leaves the exchange as it is.
+CheckAddresses: TypeAlias = Callable[[str, Sequence[str]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +46,11 @@ class Network:
     message_cap: int = DEFAULT_LINE_CAP
 
 
-def make_client(network: Network, url: str) -> httpx2.AsyncClient:
-    """The HTTP client for the server at `url`. Raises ConfigError."""
+def make_client(network: Network, url: str, check: CheckAddresses | None = None) -> httpx2.AsyncClient:
+    """The HTTP client for the server at `url`. Raises ConfigError.
+
+    With a proxy there is nothing for `check` to look at: the name is resolved there.
+    """
     import httpx2
 
     from inspector.transport.dialling import Dialler
@@ -54,12 +62,12 @@ def make_client(network: Network, url: str) -> httpx2.AsyncClient:
             trust_env=False,
             http2=network.http2,
             limits=httpx2.Limits(max_keepalive_connections=20, keepalive_expiry=_KEEP_ALIVE),
-            proxy=proxy_for(network, url) or None,
+            proxy=(proxy := proxy_for(network, url)) or None,
         )
     except (ValueError, ImportError, httpx2.InvalidURL) as exc:
         raise _unusable_client(network, exc) from exc
     # The library takes a backend for its pools, but httpx2 has no argument to hand it on.
-    transport._pool._network_backend = Dialler()
+    transport._pool._network_backend = Dialler(None if proxy else check)
     timeout = httpx2.Timeout(None, connect=network.connect_timeout)
     return httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=timeout)
 

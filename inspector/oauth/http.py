@@ -1,0 +1,247 @@
+"""The HTTP requests of a login, to addresses that mostly a server gave.
+
+Each address is looked at as text before anything is sent, and as a number before a connection is made. A
+redirect is followed only within one origin, and never with a code, a token or a secret. What a person
+configured for the MCP server (headers, a client certificate, trust in any certificate) goes to that server's
+own origin alone. No cookie is kept, answers are bounded, and there is an end to every wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from ipaddress import ip_address
+from itertools import count
+from urllib.parse import urlencode
+
+from inspector.base.clock import Clock
+from inspector.base.errors import RequestTimedOut
+from inspector.base.jsonvalue import JSONObject, to_wire
+from inspector.base.units import duration
+from inspector.oauth.recording import NO_ROW, LoginRecorder
+from inspector.protocol.auth.guard import (
+    AddressKind,
+    Allowance,
+    BlockReason,
+    GuardedUrl,
+    UrlBlocked,
+    check_url,
+    classify,
+)
+from inspector.protocol.httprules import redirect_target
+from inspector.transport.base import Headers
+from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.network import Network, proxy_for
+
+DOCUMENT_CAP = 64 * 1024  # of metadata
+ANSWER_CAP = 1024 * 1024  # of anything else
+CONNECT_LIMIT = 10.0
+STEP_LIMIT = 30.0
+MOST_REDIRECTS = 5
+
+# A person typed this origin: it may be anywhere but at an address that is no server's.
+_OWN = Allowance(loopback=True, private=True, plain_http=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginRequest:
+    """A request as it will be sent: to be shown before, and changed by hand. `cap` bounds the answer."""
+
+    method: str
+    url: str
+    headers: Headers = ()
+    body: bytes = b""
+    cap: int = ANSWER_CAP
+    follows_redirects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoginReply:
+    """The answer, whatever its status. A redirect that was not followed is an answer too."""
+
+    url: str  # that gave it: the last one of the redirects
+    status: int
+    headers: Headers
+    body: bytes
+    row: int = NO_ROW  # of its exchange in the traffic log
+    redirects: tuple[str, ...] = ()  # that were followed, in their order
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    def header(self, name: str) -> str:
+        """The first of this name; empty for none."""
+        return next(iter(self.values(name)), "")
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Of all headers of this name, each as it came."""
+        return tuple(value for given, value in self.headers if given.lower() == name.lower())
+
+
+def get_document(url: str, headers: Headers = ()) -> LoginRequest:
+    """For metadata."""
+    accept = ("Accept", "application/json")
+    return LoginRequest("GET", url, (accept, *headers), cap=DOCUMENT_CAP, follows_redirects=True)
+
+
+def post_form(url: str, fields: Iterable[tuple[str, str]], headers: Headers = ()) -> LoginRequest:
+    """For tokens and revocation. What it carries is for this address only: no redirect is followed."""
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    body = urlencode(list(fields)).encode()
+    return LoginRequest("POST", url, (kind, ("Accept", "application/json"), *headers), body)
+
+
+def post_json(url: str, value: JSONObject, headers: Headers = ()) -> LoginRequest:
+    """For registration."""
+    kind = ("Content-Type", "application/json")
+    return LoginRequest("POST", url, (kind, ("Accept", "application/json"), *headers), to_wire(value))
+
+
+class LoginHttp:
+    """Sends the requests of one login, one after another. Close it at the end.
+
+    `server_url` and `network` are those of the MCP server that the login is for; `allowance` says what the
+    addresses that it names may lead to.
+    """
+
+    def __init__(
+        self,
+        server_url: str,
+        network: Network,
+        allowance: Allowance,
+        clock: Clock,
+        recorder: LoginRecorder,
+        step_limit: float = STEP_LIMIT,
+    ) -> None:
+        self._network = network
+        self._allowance = allowance
+        self._clock = clock
+        self._recorder = recorder
+        self._step_limit = step_limit
+        self._numbers = count(1)
+        self._exchanges: dict[str, Exchanges] = {}
+        self._own = ""
+        with suppress(UrlBlocked):  # said when it is to be contacted
+            self._own = check_url(server_url, _OWN).origin
+
+    def check(self, url: str) -> GuardedUrl:
+        """The address, when it may be contacted. Raises UrlBlocked."""
+        guarded = check_url(url, _OWN)
+        return guarded if guarded.origin == self._own else check_url(url, self._allowance)
+
+    def is_resolved_elsewhere(self, url: str) -> bool:
+        """Does a proxy look the name up? Then the number that it leads to cannot be looked at here."""
+        return bool(proxy_for(self._network, url))
+
+    async def send(self, request: LoginRequest) -> LoginReply:
+        """Raises UrlBlocked, ConnectionLost, RequestTimedOut, ConfigError, and UserError for an answer that
+        cannot be taken in."""
+        try:
+            async with asyncio.timeout(self._step_limit):
+                return await self._send(request)
+        except TimeoutError as exc:
+            limit = duration(int(self._step_limit * 1e9))
+            raise RequestTimedOut(
+                f"{self.check(request.url).host} did not finish its answer within {limit}.",
+                "Try again; if it stays so, look at that server.",
+            ) from exc
+
+    async def close(self) -> None:
+        for exchanges in self._exchanges.values():
+            await exchanges.close()
+        self._exchanges = {}
+
+    # --------------------------------------------------------------
+
+    async def _send(self, request: LoginRequest) -> LoginReply:
+        followed: list[str] = []
+        while True:
+            reply = await self._exchange(request)
+            target = redirect_target(request.url, reply.header("location"), request.method, reply.status)
+            if not request.follows_redirects or target is None or len(followed) == MOST_REDIRECTS:
+                return replace(reply, redirects=tuple(followed))
+            followed.append(target)
+            request = replace(request, url=target)
+
+    async def _exchange(self, request: LoginRequest) -> LoginReply:
+        guarded = self.check(request.url)
+        exchanges = self._exchanges_with(guarded)
+        tag = self._recorder.body(request.body)
+        begun = exchanges.begin(request.method, guarded.url, request.headers, request.body, tag)
+        try:
+            async with begun as exchange:
+                exchange.keep(body := await exchange.read_body(request.cap))
+                return self._reply(exchange, body)
+        finally:
+            exchanges.client.cookies.clear()
+
+    def _reply(self, exchange: Exchange, body: bytes) -> LoginReply:
+        row = self._recorder.row_of(exchange.number)
+        return LoginReply(exchange.url, exchange.status, exchange.headers, body, row)
+
+    def _exchanges_with(self, guarded: GuardedUrl) -> Exchanges:
+        found = self._exchanges.get(guarded.origin)
+        if found is None:
+            is_own = guarded.origin == self._own
+            found = self._exchanges[guarded.origin] = Exchanges(
+                guarded.url,
+                _for_own(self._network) if is_own else _for_others(self._network),
+                self._clock,
+                self._recorder.report,
+                numbers=self._numbers,
+                check=partial(check_addresses, _OWN if is_own else self._allowance),
+            )
+        return found
+
+
+def _for_own(network: Network) -> Network:
+    """What the login sends to the MCP server itself says who asks only where the login says so."""
+    return replace(network, headers=(), connect_timeout=CONNECT_LIMIT, message_cap=ANSWER_CAP)
+
+
+def _for_others(network: Network) -> Network:
+    """The way out is the same; who we are, and whom we trust blindly, is nobody else's business."""
+    return Network(
+        connect_timeout=CONNECT_LIMIT,
+        proxy=network.proxy,
+        use_environment_proxy=network.use_environment_proxy,
+        ca_file=network.ca_file,
+        message_cap=ANSWER_CAP,
+    )
+
+
+def check_addresses(allowance: Allowance, host: str, addresses: Iterable[str]) -> None:
+    """Raises UrlBlocked when any of them may not be connected to: who answers with one such address beside a
+    good one tries something."""
+    for address in addresses:
+        kind = classify(ip_address(address.partition("%")[0]))
+        if not allowance.permits(kind):
+            reason, what, next_step = _REFUSALS[kind]
+            raise UrlBlocked(reason, f"{host} leads to {address}, {what}.", next_step)
+
+
+_REFUSALS = {
+    AddressKind.LOOPBACK: (
+        BlockReason.LOOPBACK,
+        "which is this machine, and the server is not on it",
+        "Look at what the server names in its metadata, and at the DNS.",
+    ),
+    AddressKind.PRIVATE: (
+        BlockReason.PRIVATE,
+        "which is in a private network",
+        "Allow it for this server, if you know why it is so.",
+    ),
+    AddressKind.RESERVED: (
+        BlockReason.RESERVED,
+        "which is an address for special use, not of a web server",
+        "Look at what the server names in its metadata, and at the DNS.",
+    ),
+}

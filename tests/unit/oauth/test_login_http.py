@@ -1,0 +1,524 @@
+"""The HTTP requests of a login: where they may go, what they take along, and that every wait has an end."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import NotReached, RequestTimedOut, UserError
+from inspector.oauth.http import (
+    ANSWER_CAP,
+    DOCUMENT_CAP,
+    LoginHttp,
+    LoginRequest,
+    check_addresses,
+    get_document,
+    post_form,
+    post_json,
+)
+from inspector.oauth.recording import LoginRecorder
+from inspector.protocol.auth.guard import PUBLIC_ONLY, Allowance, BlockReason, UrlBlocked
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
+from inspector.transport.network import Network
+from tests.helpers import httpfaults as faults
+from tests.helpers.certificates import Authority
+from tests.helpers.httpfaults import JSON_TYPE, FaultServer
+
+LOCAL = Allowance(loopback=True)
+ELSEWHERE = "https://mcp.example/mcp"  # a server that is none of those in the test
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+def log() -> TrafficLog:
+    return TrafficLog()
+
+
+@asynccontextmanager
+async def login(
+    log: TrafficLog,
+    server_url: str = ELSEWHERE,
+    allowance: Allowance = LOCAL,
+    limit: float = 20.0,
+    **network: Any,
+) -> AsyncIterator[LoginHttp]:
+    clock = SystemClock()
+    recorder = LoginRecorder(log, "a server", clock)
+    http = LoginHttp(server_url, Network(**network), allowance, clock, recorder, limit)
+    try:
+        yield http
+    finally:
+        await http.close()
+
+
+@pytest.fixture
+async def http(log: TrafficLog) -> AsyncIterator[LoginHttp]:
+    async with login(log) as http:
+        yield http
+
+
+def rows(log: TrafficLog, kind: RecordKind) -> list[int]:
+    return [row for row in range(len(log)) if log.kind(row) == kind]
+
+
+def exchanges(log: TrafficLog) -> list[HttpExchange]:
+    found = [log.http(row) for row in rows(log, RecordKind.HTTP)]
+    return [exchange for exchange in found if exchange is not None]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """What names are resolved to, where the test says so."""
+    real, known = socket.getaddrinfo, dict[str, list[str]]()
+
+    def resolve(host: Any, port: Any, *args: Any, **options: Any) -> Any:
+        if host not in known:
+            return real(host, port, *args, **options)
+        return [
+            (socket.AF_INET6 if ":" in each else socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port))
+            for each in known[host]
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return known
+
+
+# ------------------------------------------------------------------ requests and replies
+
+
+async def test_a_document_is_asked_for_and_given_whole(server: FaultServer, http: LoginHttp) -> None:
+    server.order("GET", faults.replies(200, b'{"issuer":"x"}', JSON_TYPE + "; charset=utf-8"))
+    reply = await http.send(get_document(server.url(path="/.well-known/x"), (("MCP-Protocol-Version", "1"),)))
+    assert (reply.status, reply.body, reply.content_type) == (200, b'{"issuer":"x"}', JSON_TYPE)
+    assert reply.is_success
+    (call,) = server.calls
+    assert (call.method, call.path) == ("GET", "/.well-known/x")
+    assert call.headers["accept"] == JSON_TYPE
+    assert call.headers["accept-encoding"] == "identity"
+    assert call.headers["mcp-protocol-version"] == "1"
+
+
+async def test_a_form_is_encoded_as_forms_are(server: FaultServer, http: LoginHttp) -> None:
+    server.order("POST", faults.replies(400, b'{"error":"invalid_grant"}', JSON_TYPE))
+    fields = [("code", "a b&c=d"), ("resource", "https://x/mcp"), ("resource", "ü")]
+    reply = await http.send(post_form(server.url(path="/token"), fields, (("Authorization", "Basic eA=="),)))
+    assert (reply.status, reply.is_success) == (400, False)
+    (call,) = server.calls
+    assert call.body == b"code=a+b%26c%3Dd&resource=https%3A%2F%2Fx%2Fmcp&resource=%C3%BC"
+    assert call.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert call.headers["authorization"] == "Basic eA=="
+
+
+async def test_a_registration_is_sent_as_json(server: FaultServer, http: LoginHttp) -> None:
+    server.order("POST", faults.replies(201, b"{}", JSON_TYPE))
+    await http.send(post_json(server.url(path="/register"), {"client_name": "Lens"}))
+    assert server.calls[0].body == b'{"client_name":"Lens"}'
+
+
+async def test_every_header_of_a_name_is_given(server: FaultServer, http: LoginHttp) -> None:
+    two = b"WWW-Authenticate: Bearer a=1\r\nwww-authenticate: DPoP\r\n"
+    server.order("POST", faults.drops(b"HTTP/1.1 401 No\r\n" + two + b"Content-Length: 0\r\n\r\n"))
+    reply = await http.send(LoginRequest("POST", server.url(), (), b"{}"))
+    assert reply.values("WWW-Authenticate") == ("Bearer a=1", "DPoP")
+    assert (reply.header("www-authenticate"), reply.header("x-none")) == ("Bearer a=1", "")
+
+
+# ------------------------------------------------------------------ where they may go
+
+
+async def test_an_address_that_the_guard_refuses_is_not_contacted(
+    server: FaultServer, log: TrafficLog
+) -> None:
+    async with login(log, allowance=PUBLIC_ONLY) as http:
+        with pytest.raises(UrlBlocked) as caught:
+            await http.send(get_document(server.url()))
+    assert caught.value.reason is BlockReason.LOOPBACK
+    assert server.calls == []
+    assert len(log) == 0
+
+
+@pytest.mark.parametrize(
+    ("addresses", "reason"),
+    [
+        (["127.0.0.1"], BlockReason.LOOPBACK),
+        (["::1"], BlockReason.LOOPBACK),
+        (["::ffff:127.0.0.1"], BlockReason.LOOPBACK),
+        (["10.1.2.3"], BlockReason.PRIVATE),
+        (["169.254.169.254"], BlockReason.RESERVED),
+        (["fe80::1%eth0"], BlockReason.RESERVED),
+        (["0.0.0.0"], BlockReason.RESERVED),
+        (["93.184.216.34", "127.0.0.1"], BlockReason.LOOPBACK),
+        (["2606:2800:220:1::1", "192.168.0.1"], BlockReason.PRIVATE),
+    ],
+)
+async def test_a_name_that_leads_where_it_must_not_is_refused_before_connecting(
+    log: TrafficLog, names: dict[str, list[str]], addresses: list[str], reason: BlockReason
+) -> None:
+    names["as.example"] = addresses
+    async with login(log, allowance=PUBLIC_ONLY) as http:
+        with pytest.raises(UrlBlocked, match=r"^as\.example leads to ") as caught:
+            await http.send(get_document("https://as.example/.well-known/x"))
+    assert caught.value.reason is reason
+    (exchange,) = exchanges(log)
+    assert (exchange.status, exchange.connect_ns, exchange.is_over) == (None, None, True)
+    assert exchange.error == caught.value.summary
+
+
+async def test_nothing_reaches_a_server_behind_a_name_that_leads_to_this_machine(
+    server: FaultServer, log: TrafficLog, names: dict[str, list[str]]
+) -> None:
+    names["as.example"] = ["127.0.0.1"]
+    async with login(log, allowance=Allowance(plain_http=True)) as http:
+        with pytest.raises(UrlBlocked, match=r"leads to 127\.0\.0\.1, which is this machine"):
+            await http.send(post_form(server.url("as.example"), [("code", "x")]))
+    assert server.calls == []
+    assert not server.hung_up.is_set()  # nobody has even connected
+
+
+def test_consent_opens_the_private_network_and_nothing_else() -> None:
+    check_addresses(Allowance(private=True), "x", ["10.0.0.1", "93.184.216.34"])
+    for address in ("127.0.0.1", "169.254.169.254"):
+        with pytest.raises(UrlBlocked):
+            check_addresses(Allowance(private=True), "x", [address])
+
+
+async def test_the_server_that_the_person_typed_may_be_anywhere(
+    server: FaultServer, log: TrafficLog, names: dict[str, list[str]]
+) -> None:
+    names["intranet.example"] = ["127.0.0.1"]
+    own = server.url("intranet.example")
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    async with login(log, own, PUBLIC_ONLY) as http:
+        assert (await http.send(get_document(own.replace("/mcp", "/.well-known/x")))).status == 200
+        with pytest.raises(UrlBlocked):  # another port is another server
+            await http.send(get_document(f"http://intranet.example:{server.port + 1}/"))
+
+
+async def test_proxies_of_the_environment_are_not_used(
+    server: FaultServer, other: FaultServer, http: LoginHttp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, other.url(path=""))
+    monkeypatch.delenv("no_proxy", raising=False)
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    await http.send(get_document(server.url()))
+    assert (len(server.calls), len(other.calls)) == (1, 0)
+    assert not http.is_resolved_elsewhere(server.url())
+
+
+async def test_a_configured_proxy_looks_names_up_itself(other: FaultServer, log: TrafficLog) -> None:
+    other.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    allowance = Allowance(plain_http=True)
+    async with login(log, allowance=allowance, proxy=other.url(path="")) as http:
+        assert http.is_resolved_elsewhere("http://as.example/x")
+        assert (await http.send(get_document("http://as.example/x"))).status == 200
+    assert other.calls[0].path == "http://as.example/x"
+
+
+# ------------------------------------------------------------------ who we are
+
+
+async def test_what_is_configured_for_the_server_goes_to_nobody(
+    server: FaultServer, other: FaultServer, log: TrafficLog
+) -> None:
+    for each in (server, other):
+        each.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    async with login(log, server.url(), headers=(("Authorization", "Bearer key"), ("X-Key", "k"))) as http:
+        await http.send(get_document(server.url()))
+        await http.send(get_document(other.url()))
+    for each in (server, other):
+        assert {"authorization", "x-key"}.isdisjoint(each.calls[0].headers)
+
+
+async def test_cookies_are_not_kept(server: FaultServer, http: LoginHttp) -> None:
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Set_Cookie="a=b; Path=/"))
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    for _ in range(2):
+        await http.send(get_document(server.url()))
+    assert "cookie" not in server.calls[1].headers
+
+
+async def test_the_name_in_the_certificate_is_verified(tmp_path: Path, log: TrafficLog) -> None:
+    authority = Authority(tmp_path)
+    for name, is_right in (("localhost", True), ("elsewhere.example", False)):
+        async with FaultServer(tls=authority.server(name)) as server:
+            server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+            async with login(log, ca_file=authority.ca_file) as http:
+                if is_right:
+                    assert (await http.send(get_document(server.url("localhost")))).status == 200
+                else:
+                    with pytest.raises(NotReached, match="made out to another name"):
+                        await http.send(get_document(server.url("localhost")))
+
+
+async def test_blind_trust_is_for_the_servers_own_origin_only(tmp_path: Path, log: TrafficLog) -> None:
+    tls = Authority(tmp_path).server("elsewhere.example")
+    async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
+        server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+        async with login(log, server.url(), verify=False) as http:
+            assert (await http.send(get_document(server.url()))).status == 200
+            with pytest.raises(NotReached, match="certificate"):
+                await http.send(get_document(other.url()))
+        assert other.calls == []
+
+
+async def test_a_client_certificate_is_shown_to_the_servers_own_origin_only(
+    tmp_path: Path, log: TrafficLog
+) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("me")
+    tls = authority.server("127.0.0.1", wants_client=True)
+    network = {"ca_file": authority.ca_file, "client_certificate": certificate, "client_key": key}
+    async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
+        server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+        async with login(log, server.url(), **network) as http:
+            assert (await http.send(get_document(server.url()))).status == 200
+            with pytest.raises(UserError):
+                await http.send(get_document(other.url()))
+        assert other.calls == []
+
+
+# ------------------------------------------------------------------ redirects
+
+
+def moved(status: int, to: str) -> faults.Fault:
+    return faults.replies(status, b"moved", "text/plain", Location=to)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_document_may_move_within_its_origin(
+    server: FaultServer, http: LoginHttp, log: TrafficLog, status: int
+) -> None:
+    server.order("GET", moved(status, "/there"), faults.replies(200, b"{}", JSON_TYPE))
+    reply = await http.send(get_document(server.url()))
+    assert (reply.status, reply.url) == (200, server.url(path="/there"))
+    assert reply.redirects == (server.url(path="/there"),)
+    assert [call.path for call in server.calls] == ["/mcp", "/there"]
+    assert [exchange.status for exchange in exchanges(log)] == [status, 200]
+    assert reply.row == rows(log, RecordKind.HTTP)[1]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_redirect_leads_to_another_origin(
+    server: FaultServer, other: FaultServer, http: LoginHttp, status: int
+) -> None:
+    server.order("GET", moved(status, other.url()))
+    reply = await http.send(get_document(server.url()))
+    assert (reply.status, reply.header("location")) == (status, other.url())
+    assert reply.redirects == ()
+    assert other.calls == []
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "http://169.254.169.254/latest/",
+        "file:///etc/passwd",
+        "//evil.example/",
+        "http://user@HERE/",
+        "",
+        "http://[",
+        "https://HERE/",
+    ],
+)
+async def test_a_redirect_to_somewhere_strange_is_an_answer_and_no_way(
+    server: FaultServer, http: LoginHttp, to: str
+) -> None:
+    server.order("GET", moved(302, to.replace("HERE", f"127.0.0.1:{server.port}")))
+    assert (await http.send(get_document(server.url()))).status == 302
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_what_a_token_request_carries_is_never_sent_again(
+    server: FaultServer, http: LoginHttp, status: int
+) -> None:
+    server.order("POST", moved(status, "/other"))
+    reply = await http.send(post_form(server.url(path="/token"), [("code", "secret")]))
+    assert reply.status == status
+    assert len(server.calls) == 1
+
+
+async def test_a_probe_may_move_where_its_method_stays(server: FaultServer, http: LoginHttp) -> None:
+    server.order("POST", moved(307, "/mcp/"), faults.replies(401))
+    request = LoginRequest("POST", server.url(), (), b"probe", follows_redirects=True)
+    assert (await http.send(request)).status == 401
+    assert [(call.path, call.body) for call in server.calls] == [("/mcp", b"probe"), ("/mcp/", b"probe")]
+    server.order("POST", moved(302, "/mcp/"))
+    assert (await http.send(request)).status == 302
+
+
+async def test_five_redirects_are_enough(server: FaultServer, http: LoginHttp) -> None:
+    server.order("GET", *(moved(302, f"/{number}") for number in range(20)))
+    reply = await http.send(get_document(server.url()))
+    assert (reply.status, len(reply.redirects), len(server.calls)) == (302, 5, 6)
+
+
+# ------------------------------------------------------------------ bounds
+
+
+@pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (ANSWER_CAP, "1.0 MiB")])
+async def test_an_answer_at_the_bound_is_taken_and_one_beyond_it_is_not(
+    server: FaultServer, http: LoginHttp, cap: int, size: str
+) -> None:
+    server.order("GET", faults.replies(200, b"x" * cap), faults.replies(200, b"x" * (cap + 1)))
+    request = LoginRequest("GET", server.url(), cap=cap)
+    assert len((await http.send(request)).body) == cap
+    with pytest.raises(UserError, match=f"larger than {size}.*Is it the right URL"):
+        await http.send(request)
+
+
+async def test_an_endless_answer_is_cut_off(server: FaultServer, http: LoginHttp, log: TrafficLog) -> None:
+    async def endless(call: faults.Call) -> None:
+        await call.start(200, JSON_TYPE)
+        while True:
+            await call.chunk(b" " * 4096)
+
+    server.order("GET", endless)
+    with pytest.raises(UserError, match="larger than 64 KiB"):
+        await http.send(get_document(server.url()))
+    async with asyncio.timeout(20):
+        await server.hung_up.wait()
+    (exchange,) = exchanges(log)
+    assert exchange.is_over
+    assert "larger than" in exchange.error
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_bomb_is_not_unpacked(server: FaultServer, http: LoginHttp, encoding: str) -> None:
+    bomb = gzip.compress(bytes(50 * 1024 * 1024))
+    assert len(bomb) < DOCUMENT_CAP
+    server.order("GET", faults.replies(200, bomb, JSON_TYPE, Content_Encoding=encoding))
+    with pytest.raises(UserError, match="larger than 64 KiB"):
+        await http.send(get_document(server.url()))
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
+async def test_what_we_did_not_ask_for_is_not_unpacked(
+    server: FaultServer, http: LoginHttp, encoding: str
+) -> None:
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Content_Encoding=encoding))
+    with pytest.raises(UserError, match="cannot be used"):
+        await http.send(get_document(server.url()))
+
+
+# ------------------------------------------------------------------ time
+
+
+async def drips(call: faults.Call) -> None:
+    """Slow: a byte now and then, until the client hangs up."""
+    await call.start(200, JSON_TYPE)
+    while True:
+        await call.chunk(b" ")
+        await asyncio.sleep(0.005)
+
+
+async def test_a_step_has_an_end_when_nothing_comes(server: FaultServer, log: TrafficLog) -> None:
+    gate = asyncio.Event()
+    server.order("GET", faults.after(gate))
+    async with login(log, limit=0.1) as http:
+        with pytest.raises(RequestTimedOut, match=r"127\.0\.0\.1 did not finish its answer within 100 ms"):
+            await http.send(get_document(server.url()))
+    assert exchanges(log)[0].is_over
+    gate.set()
+
+
+async def test_a_step_has_an_end_when_a_little_keeps_coming(server: FaultServer, log: TrafficLog) -> None:
+    server.order("GET", drips)
+    async with login(log, limit=0.2) as http:
+        with pytest.raises(RequestTimedOut):
+            await http.send(get_document(server.url()))
+
+
+async def test_redirects_share_the_time_of_a_step(server: FaultServer, log: TrafficLog) -> None:
+    async def slow(call: faults.Call) -> None:
+        await asyncio.sleep(0.08)
+        await call.reply(302, Location=f"/{len(server.calls)}")
+
+    server.order("GET", *[slow] * 10)
+    async with login(log, limit=0.2) as http:
+        with pytest.raises(RequestTimedOut):
+            await http.send(get_document(server.url()))
+    assert len(server.calls) < 5
+
+
+async def test_cancelling_ends_the_exchange(server: FaultServer, http: LoginHttp, log: TrafficLog) -> None:
+    server.order("GET", drips)
+    sending = asyncio.get_running_loop().create_task(http.send(get_document(server.url())))
+    await server.wait_for("GET")
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    async with asyncio.timeout(20):
+        await server.hung_up.wait()
+    (exchange,) = exchanges(log)
+    assert "nobody waited" in exchange.error
+
+
+async def test_a_closed_port_is_said_in_a_sentence(http: LoginHttp, log: TrafficLog) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(NotReached, match="Nothing listens at"):
+        await http.send(get_document(f"http://127.0.0.1:{port}/"))
+
+
+# ------------------------------------------------------------------ the log
+
+
+async def test_exchanges_with_all_servers_are_rows_of_one_log(
+    server: FaultServer, other: FaultServer, http: LoginHttp, log: TrafficLog
+) -> None:
+    server.order("GET", faults.replies(200, b'{"a":1}', JSON_TYPE))
+    other.order("POST", faults.replies(200, b'{"access_token":"t"}', JSON_TYPE))
+    first = await http.send(get_document(server.url()))
+    second = await http.send(post_form(other.url(path="/token"), [("code", "c")]))
+    metadata, token = exchanges(log)
+    assert [first.row, second.row] == rows(log, RecordKind.HTTP)
+    assert (metadata.url, metadata.status, metadata.body) == (server.url(), 200, b'{"a":1}')
+    assert (token.url, token.body) == (other.url(path="/token"), b'{"access_token":"t"}')
+    assert (token.request_size, token.response_size, token.is_over) == (6, 20, True)
+    assert token.total_ns is not None
+    (body,) = rows(log, RecordKind.LOGIN)
+    assert (log.raw(body), log.direction(body), log.exchange(body)) == (b"code=c", Direction.OUT, second.row)
+    assert {log.server_name(row) for row in range(len(log))} == {"a server"}
+
+
+def test_a_step_is_a_row_in_words() -> None:
+    log = TrafficLog()
+    LoginRecorder(log, "a server", SystemClock()).step("The login page was opened.")
+    (row,) = rows(log, RecordKind.LOGIN)
+    assert (log.raw(row), log.direction(row)) == (b"The login page was opened.", Direction.NONE)
+    assert log.exchange(row) is None
+
+
+async def test_a_live_session_and_a_login_do_not_mix_up_their_exchanges(server: FaultServer) -> None:
+    log, clock = TrafficLog(), SystemClock()
+    session, recorder = LoginRecorder(log, "a server", clock), LoginRecorder(log, "a server", clock)
+    for each in (session, recorder):
+        server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+        http = LoginHttp(ELSEWHERE, Network(), LOCAL, clock, each)
+        await http.send(get_document(server.url()))
+        await http.close()
+    assert session.row_of(1) != recorder.row_of(1)
+    assert [exchange.is_over for exchange in exchanges(log)] == [True, True]
