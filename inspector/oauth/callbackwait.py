@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import secrets
 from dataclasses import dataclass
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from inspector.base.clock import Clock
 from inspector.base.errors import LocalProtocolError, RequestCancelled, RequestTimedOut, UserError
@@ -20,9 +19,10 @@ from inspector.base.plaintext import one_line
 from inspector.base.redact import MASK
 from inspector.base.signals import Signal
 from inspector.base.units import duration
+from inspector.protocol.auth.callback import read_callback
+from inspector.protocol.auth.pkce import is_same
 
 _LONGEST = 16 * 1024
-_MOST_PARAMETERS = 50
 _KEPT_HITS = 200
 _SHOWN = 200
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -57,7 +57,7 @@ class CallbackWait:
         self.ends_at: int | None = None  # monotonic time, while somebody awaits `answer`
         self.hit_received: Signal[CallbackHit] = Signal()
         self._clock = clock
-        self._state = b""
+        self._state = ""
         self._is_taken = False
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -65,10 +65,11 @@ class CallbackWait:
         """From now on an answer with this state is one."""
         if not state:
             raise LocalProtocolError("a login without a state takes anybody's answer")
-        self._state = state.encode()
+        self._state = state
 
     async def answer(self, limit: float) -> str:
-        """The query of the answer, as it came: only its state is known to be right.
+        """The answer as it came, beginning with ? or #, for `read_callback`: only its state is known to be
+        right.
 
         `limit` is in seconds. Raises RequestTimedOut, and RequestCancelled after `cancel`.
         """
@@ -97,27 +98,27 @@ class CallbackWait:
 
     def paste(self, text: str) -> None:
         """Take the address that a person copied from the browser. Raises UserError when it is no answer."""
-        query, refusal = self._read_pasted(text)
-        refusal = refusal or self.judge(query)
+        answer, refusal = self._read_pasted(text)
+        refusal = refusal or self.judge(answer)
         self.note("pasted address", refusal)
         if refusal:
             raise UserError(
                 f"This address is not the answer to the login. {refusal}",
                 "Copy the whole address from the browser's address bar, after the login.",
             )
-        self.deliver(query)
+        self.deliver(answer)
 
-    def judge(self, query: str) -> str:
-        """Why a query is not the answer; empty when it is, and from then on no other one is."""
-        refusal = self._refusal(query)
+    def judge(self, answer: str) -> str:
+        """Why this is not the answer; empty when it is, and from then on no other one is."""
+        refusal = self._refusal(answer)
         if not refusal:
             self._is_taken = True
         return refusal
 
-    def deliver(self, query: str) -> None:
-        """Hand over a query that was judged to be the answer."""
+    def deliver(self, answer: str) -> None:
+        """Hand over what was judged to be the answer."""
         if not self._answer.done():
-            self._answer.set_result(query)
+            self._answer.set_result(answer)
 
     def note(self, shown: str, refusal: str) -> None:
         """List a hit."""
@@ -127,36 +128,30 @@ class CallbackWait:
         del self.hits[:-_KEPT_HITS]
         self.hit_received.emit(hit)
 
-    def _refusal(self, query: str) -> str:
+    def _refusal(self, answer: str) -> str:
         if self._answer.cancelled():
             return "The login was cancelled."
         if self._is_taken:
             return "The answer has come already."
         if not self._state:
             return "No login waits for an answer yet."
-        try:
-            pairs = read_query(query)
-        except ValueError:
+        callback = read_callback(answer)
+        if callback.problem or not _is_text(answer):
             return "Its parameters cannot be read."
-        names = [name for name, _ in pairs]
         # RFC 6749, section 3.1: "Request and response parameters MUST NOT be included more than once."
-        if repeated := next((name for name in names if names.count(name) > 1), None):
-            return f"It has the parameter {shorten(one_line(repeated), 40)} more than once."
-        return self._state_refusal(dict(pairs).get("state", ""))
-
-    def _state_refusal(self, state: str) -> str:
+        if callback.repeated:
+            return f"It has the parameter {shorten(one_line(callback.repeated[0]), 40)} more than once."
+        state = callback.parameters.get("state", "")
         if not state:
             return "It has no state."
-        if not secrets.compare_digest(state.encode(), self._state):
-            return "Its state is not that of this login."
-        return ""
+        return "" if is_same(state, self._state) else "Its state is not that of this login."
 
     def _read_pasted(self, text: str) -> tuple[str, str]:
-        """The query of a pasted address, and why it is none."""
+        """The answer in a pasted address, and why there is none."""
         text = text.strip().strip("<>\"'")
         if len(text) > _LONGEST:
             return "", "It is too long."
-        if "://" not in text:
+        if "://" not in text.partition("?")[0]:
             text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars leave it out
         try:
             pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
@@ -165,17 +160,18 @@ class CallbackWait:
             return "", "It is no address."
         if not is_ours:
             return "", f"It does not begin with {self.redirect_uri}."
-        if not pasted.query and pasted.fragment:
-            return "", "The server put its answer behind a #, where only a web page can read it."
-        return pasted.query, ""
+        return f"#{pasted.fragment}" if pasted.fragment and not pasted.query else f"?{pasted.query}", ""
 
 
-def read_query(query: str) -> list[tuple[str, str]]:
-    """The parameters of a callback. Raises ValueError for what no server would send."""
-    if len(query) > _LONGEST or _BAD_ESCAPE.search(query):
-        raise ValueError("not a query")
-    query.encode()  # half letters, which only a pasted text can hold
-    return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS)
+def _is_text(answer: str) -> bool:
+    """Can every escape be resolved? Otherwise the code that we send on would not be the one that came."""
+    if _BAD_ESCAPE.search(answer):
+        return False
+    try:
+        unquote_to_bytes(answer).decode()
+    except ValueError:
+        return False
+    return True
 
 
 def shown_target(method: str, target: str) -> str:

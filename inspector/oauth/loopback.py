@@ -154,10 +154,10 @@ class LoopbackListener:
             return _Verdict("404 Not Found", "It is for another path.", shown)
         if request.method != "GET":
             return _Verdict("405 Method Not Allowed", "It is no GET.", shown)
-        refusal = self.wait.judge(query)
+        refusal = self.wait.judge(f"?{query}")
         if refusal:
             return _Verdict("400 Bad Request", refusal, shown)
-        return _Verdict("200 OK", shown=shown, answer=query)
+        return _Verdict("200 OK", shown=shown, answer=f"?{query}")
 
 
 def _read_head(head: bytes) -> _Request | None:
