@@ -458,3 +458,15 @@ def test_server_can_be_removed_while_its_card_is_looked_at(lens: Lens) -> None:
     lens.until(lambda: panel.count == 1)
     assert panel.show_card(second.id), "it ended with its server, and can be looked at"
     accept(lens, panel, first)
+
+
+def test_long_line_about_a_question_is_cut_and_does_not_widen_the_window(lens: Lens) -> None:
+    lens.connect(asking("a server with a name that is longer than anybody would give one " * 3))
+    before = lens.window.minimumSizeHint().width()
+    tell(lens, lens.workspace.view.name, "asks_nonsense")
+    lens.until(lambda: strip(lens))
+    assert len(strip(lens)) < 110
+    assert lens.window.strips.isVisible()
+    assert lens.window.minimumSizeHint().width() == before
+    lens.press("Dismiss", lens.window.strips)
+    assert not lens.window.strips.isVisible()
