@@ -1,0 +1,262 @@
+"""The browser's answer is read without surprise and checked in the one right order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.protocol.auth.callback import (
+    Expectation,
+    Result,
+    Verdict,
+    check_callback,
+    not_redirected,
+    read_callback,
+)
+from inspector.protocol.auth.findings import Severity
+from inspector.protocol.auth.identity import ClientSource
+from inspector.protocol.revisions import R2, R4, R5
+
+AS = "https://as.example"
+REDIRECT = "http://127.0.0.1:5000/callback"
+STATE = "the-state-of-this-login"
+EXPECTED = Expectation(STATE, AS, True, REDIRECT, "client", ClientSource.DYNAMIC, R5)
+NOT_PROMISED = replace(EXPECTED, iss_promised=False)
+
+
+def check(expected: Expectation = EXPECTED, /, **parameters: str) -> Verdict:
+    return check_callback(read_callback(f"{REDIRECT}?{urlencode(parameters)}"), expected)
+
+
+def ids(verdict: Verdict) -> list[str]:
+    return [one.id for one in verdict.findings]
+
+
+def steps(verdict: Verdict) -> list[tuple[str, Result]]:
+    return [(one.name, one.result) for one in verdict.checks]
+
+
+def test_a_good_answer_passes_every_check_in_order() -> None:
+    verdict = check(code="c0de", state=STATE, iss=AS)
+    assert verdict.code == "c0de"
+    assert steps(verdict) == [(name, Result.PASSED) for name in ("state", "iss", "error", "code")]
+    assert (verdict.findings, verdict.problem) == ((), "")
+    assert verdict.is_ours
+
+
+def test_nothing_secret_is_in_a_repr_or_in_the_words() -> None:
+    callback = read_callback(f"{REDIRECT}?code=c0de&state=wr0ng&iss={AS}")
+    verdict = check_callback(callback, EXPECTED)
+    for text in (repr(callback), repr(verdict), repr(EXPECTED), verdict.problem):
+        assert "c0de" not in text
+        assert "wr0ng" not in text
+        assert STATE not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{REDIRECT}?code=c&state={STATE}", f"/callback?code=c&state={STATE}", f"?code=c&state={STATE}"],
+)
+def test_an_answer_may_be_an_address_a_target_or_a_query(text: str) -> None:
+    assert check_callback(read_callback(text), NOT_PROMISED).code == "c"
+    assert check_callback(read_callback(text.partition("?")[2]), NOT_PROMISED).code == "c"
+
+
+# ------------------------------------------------------------------ state
+
+
+def test_az_001_no_state() -> None:
+    verdict = check(code="c", iss=AS)
+    assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-001"], "", False)
+
+
+@pytest.mark.parametrize("state", [STATE + "x", STATE[:-1], STATE.upper(), "é", f" {STATE}"])
+def test_az_002_another_state(state: str) -> None:
+    verdict = check(code="c", state=state, iss=AS)
+    assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-002"], "", False)
+    assert steps(verdict) == [("state", Result.FAILED)]
+    assert verdict.findings[0].stops
+
+
+def test_an_error_with_a_wrong_state_is_not_even_looked_at() -> None:
+    verdict = check(error="access_denied", error_description="believe me", state="other")
+    assert verdict.error is None
+    assert "believe" not in verdict.problem
+
+
+def test_a_repeated_state_is_nobodys() -> None:
+    verdict = check_callback(read_callback(f"?code=c&state={STATE}&state={STATE}"), EXPECTED)
+    assert not verdict.is_ours
+    assert ids(verdict) == ["AZ-002"]
+
+
+def test_a_repeated_code_is_refused() -> None:
+    verdict = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
+    assert (verdict.code, verdict.is_ours) == ("", True)
+    assert "more than once" in verdict.problem
+
+
+# ------------------------------------------------------------------ iss: the table of 2026-07-28
+
+
+def test_row_1_promised_and_present_is_compared() -> None:
+    assert check(code="c", state=STATE, iss=AS).code == "c"
+    assert ids(check(code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"iss": ""}])
+def test_row_2_promised_and_absent_is_refused(parameters: dict[str, str]) -> None:
+    verdict = check(code="c", state=STATE, **parameters)
+    assert (ids(verdict), verdict.code) == (["AZ-003"], "")
+    assert "Row 2" in verdict.checks[-1].words
+
+
+def test_row_2_is_only_a_warning_before_the_rule_came() -> None:
+    verdict = check(replace(EXPECTED, revision=R4), code="c", state=STATE)
+    assert (ids(verdict), verdict.code) == (["AZ-003"], "c")
+    assert verdict.findings[0].severity is Severity.WARNING
+    assert ("iss", Result.FAILED) in steps(verdict)
+
+
+def test_row_3_not_promised_but_present_is_compared_all_the_same() -> None:
+    good = check(NOT_PROMISED, code="c", state=STATE, iss=AS)
+    assert (ids(good), good.code) == (["AZ-005"], "c")
+    assert ids(check(NOT_PROMISED, code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
+    assert check(NOT_PROMISED, code="c", state=STATE, iss="").code == ""
+
+
+def test_row_4_neither_promised_nor_present_is_fine() -> None:
+    verdict = check(NOT_PROMISED, code="c", state=STATE)
+    assert (verdict.findings, verdict.code) == ((), "c")
+    assert "Row 4" in verdict.checks[1].words
+
+
+@pytest.mark.parametrize(
+    "iss", [AS + "/", "https://AS.example", AS + ":443", "https://as.ex%61mple", f" {AS}"]
+)
+@pytest.mark.parametrize("revision", [R4, R5])
+def test_az_004_issuers_are_compared_letter_by_letter_in_every_revision(iss: str, revision: object) -> None:
+    for expected in (EXPECTED, NOT_PROMISED):
+        verdict = check(replace(expected, revision=revision), code="c", state=STATE, iss=iss)  # type: ignore[arg-type]
+        assert (ids(verdict), verdict.code) == (["AZ-004"], "")
+        assert verdict.findings[0].stops
+
+
+def test_on_a_wrong_issuer_the_error_is_neither_shown_nor_kept() -> None:
+    verdict = check(
+        state=STATE,
+        iss="https://evil.example",
+        error="server_error",
+        error_description="call 555",
+        error_uri="https://evil.example/help",
+    )
+    assert verdict.error is None
+    assert "555" not in verdict.problem
+    assert "555" not in "".join(one.text + one.evidence for one in verdict.findings)
+
+
+def test_without_a_known_issuer_iss_is_only_shown() -> None:
+    expected = replace(EXPECTED, issuer=None, iss_promised=False, revision=R2)
+    verdict = check(expected, code="c", state=STATE, iss="https://whoever.example")
+    assert verdict.code == "c"
+    assert ("iss", Result.SKIPPED) in steps(verdict)
+
+
+# ------------------------------------------------------------------ the rest of the findings
+
+
+def test_az_006_an_answer_in_the_fragment() -> None:
+    verdict = check_callback(read_callback(f"{REDIRECT}#code=c&state={STATE}&iss={AS}"), EXPECTED)
+    assert (ids(verdict), verdict.code) == (["AZ-006"], "")
+    assert verdict.is_ours
+
+
+@pytest.mark.parametrize(
+    ("error", "description", "parameter"),
+    [
+        ("invalid_scope", "", "scope"),
+        ("invalid_target", "", "resource"),
+        ("invalid_request", "Unknown parameter: Resource", "resource"),
+    ],
+)
+def test_az_007_a_refused_parameter(error: str, description: str, parameter: str) -> None:
+    verdict = check(state=STATE, iss=AS, error=error, error_description=description)
+    assert ids(verdict) == ["AZ-007"]
+    assert parameter in verdict.findings[0].seen
+    assert verdict.error is not None
+    assert verdict.error.code == error
+
+
+def test_az_008_a_page_about_the_redirect() -> None:
+    (found,) = not_redirected(REDIRECT, 400, "<h1>Invalid redirect_uri\x1b</h1>", R5)
+    assert found.id == "AZ-008"
+    assert "\x1b" not in found.evidence
+    assert not_redirected(REDIRECT, 302, "redirect", R5) == ()
+    assert not_redirected(REDIRECT, 400, "unknown client", R5) == ()
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
+def test_az_009_another_place(place: str) -> None:
+    verdict = check_callback(read_callback(f"{place}?code=c&state={STATE}&iss={AS}"), EXPECTED)
+    assert (ids(verdict), verdict.code) == (["AZ-009"], "c")
+
+
+def test_reg_011_a_document_that_the_server_asked_for_and_refused() -> None:
+    expected = replace(EXPECTED, client_source=ClientSource.DOCUMENT, client_id="https://l/c.json")
+    verdict = check(expected, state=STATE, iss=AS, error="invalid_client")
+    assert ids(verdict) == ["REG-011"]
+    assert "https://l/c.json" in verdict.findings[0].fix
+    assert ids(check(state=STATE, iss=AS, error="invalid_client")) == []
+
+
+def test_a_refusal_is_told_in_our_words_and_the_servers() -> None:
+    verdict = check(state=STATE, iss=AS, error="access_denied", error_description="Not\u202e today")
+    assert "refused" in verdict.problem
+    assert "today" in verdict.problem
+    assert "\u202e" not in verdict.problem
+    assert verdict.code == ""
+
+
+def test_neither_code_nor_error_is_a_problem() -> None:
+    verdict = check(state=STATE, iss=AS)
+    assert (verdict.code, verdict.checks[-1].name) == ("", "code")
+    assert "Begin the login again" in verdict.problem
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x" * 20_000, "http://[::1?code=x", "&".join("a=b" for _ in range(100))]
+)
+def test_what_is_no_answer_is_none(text: str) -> None:
+    verdict = check_callback(read_callback(text), EXPECTED)
+    assert (verdict.code, verdict.is_ours) == ("", False)
+    assert verdict.problem
+
+
+@given(st.text())
+def test_no_text_without_the_state_gives_a_code(text: str) -> None:
+    verdict = check_callback(read_callback(text), NOT_PROMISED)
+    assert not verdict.code
+    assert not verdict.is_ours
+
+
+_names = st.sampled_from(["code", "state", "iss", "error", "error_description", "x"])
+_values = st.sampled_from([STATE, AS, AS + "/", "", "c0de", "access_denied"])
+
+
+@given(st.lists(st.tuples(_names, _values), max_size=8), st.sampled_from([EXPECTED, NOT_PROMISED]))
+def test_a_code_is_given_only_with_one_right_state_and_issuer(
+    pairs: list[tuple[str, str]], expected: Expectation
+) -> None:
+    verdict = check_callback(read_callback(f"{REDIRECT}?{urlencode(pairs)}"), expected)
+    if verdict.code:
+        given = dict(pairs)
+        assert len(given) == len(pairs)
+        assert (given["state"], given["code"]) == (STATE, verdict.code)
+        assert "error" not in given or not given["error"]
+        assert given.get("iss") == AS or ("iss" not in given and not expected.iss_promised)
+    else:
+        assert verdict.problem

@@ -1,0 +1,138 @@
+"""Every form that goes to a token endpoint, and the claims and nonces of DPoP."""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import parse_qs
+
+import pytest
+
+from inspector.protocol.auth import dpop, grants
+from inspector.protocol.auth.clientauth import AuthMethod, Proof, authenticate
+from inspector.protocol.auth.pkce import b64url
+
+RESOURCE = "https://mcp.example/mcp"
+AS = "https://as.example"
+
+
+def test_a_code_is_exchanged_with_its_verifier_and_redirect() -> None:
+    assert dict(grants.code_form("c", "http://127.0.0.1:1/cb", "v", RESOURCE)) == {
+        "grant_type": "authorization_code",
+        "code": "c",
+        "redirect_uri": "http://127.0.0.1:1/cb",
+        "code_verifier": "v",
+        "resource": RESOURCE,
+    }
+
+
+def test_a_refresh_names_the_resource_and_a_scope_only_when_given() -> None:
+    assert dict(grants.refresh_form("r", RESOURCE)) == {
+        "grant_type": "refresh_token",
+        "refresh_token": "r",
+        "resource": RESOURCE,
+    }
+    assert dict(grants.refresh_form("r", RESOURCE, "a b"))["scope"] == "a b"
+
+
+def test_a_client_asks_for_itself() -> None:
+    assert dict(grants.client_form(RESOURCE, "a")) == {
+        "grant_type": "client_credentials",
+        "resource": RESOURCE,
+        "scope": "a",
+    }
+
+
+def test_an_id_token_is_exchanged_for_a_grant_to_the_servers_issuer() -> None:
+    assert dict(grants.exchange_form("id", AS, RESOURCE, None)) == {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+        "subject_token": "id",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        "audience": AS,
+        "resource": RESOURCE,
+    }
+
+
+def test_an_assertion_is_exchanged_for_a_token() -> None:
+    assert dict(grants.assertion_form("a.b.c", RESOURCE, None)) == {
+        "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "assertion": "a.b.c",
+        "resource": RESOURCE,
+    }
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        grants.code_form("c", "r", "v", None),
+        grants.refresh_form("r", None),
+        grants.client_form(None, None),
+        grants.exchange_form("i", "a", None, None),
+        grants.assertion_form("a", None, None),
+    ],
+)
+def test_a_resource_that_is_not_wanted_is_not_sent(form: grants.Form) -> None:
+    assert "resource" not in dict(form)
+    assert "scope" not in dict(form)
+
+
+def test_a_token_is_given_back_with_a_hint() -> None:
+    assert grants.revocation_form("t", True) == (("token", "t"), ("token_type_hint", "refresh_token"))
+    assert dict(grants.revocation_form("t", False))["token_type_hint"] == "access_token"
+
+
+def test_a_form_is_encoded_with_what_proves_the_client() -> None:
+    form = grants.refresh_form("r+/=&", RESOURCE)
+    body = grants.form_body(form, authenticate(AuthMethod.POST, "me", secret="s&t"))
+    assert parse_qs(body.decode("ascii"), strict_parsing=True) == {
+        "grant_type": ["refresh_token"],
+        "refresh_token": ["r+/=&"],
+        "resource": [RESOURCE],
+        "client_id": ["me"],
+        "client_secret": ["s&t"],
+    }
+    assert grants.form_body((("a", "b"),), Proof()) == b"a=b"
+
+
+def test_a_secret_goes_only_to_the_issuer_that_a_person_set() -> None:
+    assert grants.trusted_issuer(AS, ["https://other.example", AS]) == AS
+    assert grants.trusted_issuer(AS, [AS + "/"]) == ""
+    assert grants.trusted_issuer("", ["", AS]) == ""
+
+
+# ------------------------------------------------------------------ DPoP
+
+
+def test_a_proof_names_the_request_without_its_query() -> None:
+    claims = dpop.proof_claims("POST", "https://e:8443/mcp?a=b#c", 12.9, access_token="t", nonce="n")
+    assert claims["htu"] == "https://e:8443/mcp"
+    assert (claims["htm"], claims["iat"], claims["nonce"]) == ("POST", 12, "n")
+    assert claims["ath"] == b64url(hashlib.sha256(b"t").digest())
+    assert dpop.target_of("https://e") == "https://e/"
+
+
+def test_the_demand_for_a_nonce_is_told_from_a_failure() -> None:
+    assert dpop.wants_nonce(400, "use_dpop_nonce")
+    assert dpop.wants_nonce(401, "use_dpop_nonce")
+    assert not dpop.wants_nonce(401, "invalid_token")
+    assert not dpop.wants_nonce(200, "use_dpop_nonce")
+
+
+def test_each_origin_has_its_own_newest_nonce() -> None:
+    nonces = dpop.Nonces()
+    assert nonces.note("https://as.example/token", "n1")
+    assert nonces.of("https://as.example:443/other?x") == "n1"
+    assert nonces.of("https://mcp.example/mcp") == ""
+    assert nonces.of("http://as.example/token") == ""
+    assert not nonces.note("https://as.example/token", "n1")
+    assert nonces.note("https://as.example/token", "n2")
+    assert nonces.of("https://as.example/") == "n2"
+    nonces.forget()
+    assert nonces.of("https://as.example/") == ""
+
+
+@pytest.mark.parametrize("nonce", [None, "", 'a"b', "a b", "a\r\nX: y", "n" * 3000])
+def test_what_cannot_be_a_nonce_is_not_kept(nonce: str | None) -> None:
+    nonces = dpop.Nonces()
+    assert not nonces.note("https://e/", nonce)
+    assert nonces.of("https://e/") == ""

@@ -1,0 +1,158 @@
+"""The client ID is found by the order of the specification, and the way taken can be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.protocol.auth.identity import (
+    Client,
+    ClientSource,
+    IdentityInputs,
+    Outcome,
+    Strategy,
+    decide_identity,
+    document_problem,
+)
+
+AS = "https://as.example"
+OLD = "https://old.example"
+DOCUMENT = "https://lens.example/client.json"
+REDIRECT = "http://127.0.0.1:5000/callback"
+
+BY_HAND = Client("typed", AS, ClientSource.BY_HAND, secret="hush")
+DYNAMIC = Client("dyn", AS, ClientSource.DYNAMIC, redirect_uris=(REDIRECT,))
+
+
+def everything(**changes: object) -> IdentityInputs:
+    given = {
+        "issuer": AS,
+        "known": (BY_HAND, DYNAMIC),
+        "document_url": DOCUMENT,
+        "takes_documents": True,
+        "registration_endpoint": f"{AS}/register",
+        "redirect_uri": REDIRECT,
+    }
+    return IdentityInputs(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_a_client_registered_by_hand_comes_first() -> None:
+    decision = decide_identity(everything())
+    assert decision.outcome is Outcome.USE
+    assert decision.client == BY_HAND
+    assert [branch.is_taken for branch in decision.branches] == [True]
+
+
+def test_a_document_comes_before_registration() -> None:
+    decision = decide_identity(everything(known=()))
+    assert decision.client is not None
+    assert (decision.client.client_id, decision.client.method) == (DOCUMENT, "none")
+    assert [branch.is_taken for branch in decision.branches] == [False, True]
+
+
+def test_registration_is_next_when_the_server_reads_no_documents() -> None:
+    decision = decide_identity(everything(known=(), takes_documents=False))
+    assert decision.outcome is Outcome.REGISTER
+    assert "counts as no" in decision.branches[1].answer
+    assert [branch.is_taken for branch in decision.branches] == [False, False, True]
+
+
+def test_the_person_is_asked_when_no_way_is_open() -> None:
+    decision = decide_identity(everything(known=(), takes_documents=False, registration_endpoint=""))
+    assert decision.outcome is Outcome.ASK
+    assert "enter its client ID" in decision.reason
+    assert [branch.is_taken for branch in decision.branches] == [False, False, False, True]
+
+
+def test_a_client_of_another_issuer_is_named_and_never_used() -> None:
+    elsewhere = Client("typed", OLD, ClientSource.BY_HAND, secret="hush")
+    decision = decide_identity(everything(known=(elsewhere,)))
+    assert decision.outcome is Outcome.REFUSE
+    assert decision.client is None
+    assert OLD in decision.reason
+    assert AS in decision.reason
+
+
+def test_a_client_typed_before_the_issuer_was_known_is_bound_to_it() -> None:
+    decision = decide_identity(everything(known=(Client("typed", "", ClientSource.BY_HAND),)))
+    assert decision.client is not None
+    assert decision.client.issuer == AS
+
+
+def test_an_earlier_registration_is_used_again() -> None:
+    decision = decide_identity(everything(known=(DYNAMIC,), takes_documents=False))
+    assert decision.client == DYNAMIC
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [
+        Client("dyn", OLD, ClientSource.DYNAMIC, redirect_uris=(REDIRECT,)),
+        Client("dyn", AS + "/", ClientSource.DYNAMIC, redirect_uris=(REDIRECT,)),
+        Client("dyn", AS, ClientSource.DYNAMIC, redirect_uris=("http://127.0.0.1:1/callback",)),
+        Client("dyn", AS, ClientSource.DYNAMIC, secret_expires_at=99.0, redirect_uris=(REDIRECT,)),
+    ],
+    ids=["another issuer", "nearly the same issuer", "another redirect", "secret run out"],
+)
+def test_a_registration_that_does_not_fit_is_made_anew(stale: Client) -> None:
+    decision = decide_identity(everything(known=(stale,), takes_documents=False, now=100.0))
+    assert decision.outcome is Outcome.REGISTER
+    assert decision.client is None
+
+
+def test_a_chosen_way_is_the_only_one_tried() -> None:
+    register = decide_identity(everything(strategy=Strategy.DYNAMIC, known=()))
+    assert register.outcome is Outcome.REGISTER
+    document = decide_identity(everything(strategy=Strategy.DOCUMENT, takes_documents=False))
+    assert document.client is not None
+    assert document.client.source is ClientSource.DOCUMENT
+    assert "you chose it" in document.branches[-1].answer
+    nothing = decide_identity(everything(strategy=Strategy.DYNAMIC, known=(), registration_endpoint=""))
+    assert nothing.outcome is Outcome.REFUSE
+    assert "choose another way" in nothing.reason
+    by_hand = decide_identity(everything(strategy=Strategy.BY_HAND, known=()))
+    assert by_hand.outcome is Outcome.ASK
+
+
+def test_a_secret_is_not_in_a_repr() -> None:
+    assert "hush" not in repr(BY_HAND)
+    assert "hush" not in repr(decide_identity(everything()))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "http://e/c.json", "https://e", "https://e/", "https://e/#x", "https://u@e/c", "https://e/a/../c"],
+)
+def test_an_address_that_cannot_be_a_client_id_is_not_sent(url: str) -> None:
+    assert document_problem(url)
+    decision = decide_identity(everything(known=(), document_url=url))
+    assert decision.outcome is Outcome.REGISTER
+
+
+_clients = st.builds(
+    Client,
+    st.just("id"),
+    st.sampled_from([AS, OLD, "", AS + "/", AS.upper()]),
+    st.sampled_from(ClientSource),
+    redirect_uris=st.sampled_from([(), (REDIRECT,)]),
+)
+
+
+@given(st.lists(_clients, max_size=4), st.booleans(), st.booleans(), st.sampled_from(Strategy))
+def test_no_way_leads_to_a_client_of_another_issuer(
+    known: list[Client], takes: bool, registers: bool, strategy: Strategy
+) -> None:
+    decision = decide_identity(
+        everything(
+            known=known,
+            takes_documents=takes,
+            registration_endpoint=f"{AS}/r" if registers else "",
+            strategy=strategy,
+        )
+    )
+    assert (decision.client is not None) == (decision.outcome is Outcome.USE)
+    if decision.client is not None:
+        assert decision.client.issuer == AS
+    assert decision.reason
+    assert sum(branch.is_taken for branch in decision.branches) <= 1

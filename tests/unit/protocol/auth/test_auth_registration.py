@@ -1,0 +1,218 @@
+"""Registration: what is asked for, what came back, and what each mistake is called."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.protocol.auth.clientauth import AuthMethod
+from inspector.protocol.auth.identity import ClientSource
+from inspector.protocol.auth.registration import (
+    Registration,
+    client_document,
+    other_body,
+    read_registration,
+    registration_body,
+)
+from inspector.protocol.revisions import R5
+from tests.unit.protocol.asked_things import any_json
+
+AS = "https://as.example"
+IP, NAME = "http://127.0.0.1:5000/callback", "http://localhost:5000/callback"
+NOW = 1_800_000_000.0
+ASKED = registration_body(client_name="Lens", redirect_uris=[IP], method=AuthMethod.NONE)
+
+
+def read(status: int, reply: JSON, asked: JSONObject = ASKED) -> Registration:
+    return read_registration(status, to_wire(reply), asked=asked, issuer=AS, now=NOW, revision=R5)
+
+
+def ids(registration: Registration) -> list[str]:
+    return [one.id for one in registration.findings]
+
+
+def echo(**changes: JSON) -> JSONObject:
+    return {**ASKED, "client_id": "abc", **changes}
+
+
+def test_we_register_as_a_native_app_that_refreshes() -> None:
+    assert ASKED == {
+        "client_name": "Lens",
+        "redirect_uris": [IP],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+    }
+    more = registration_body(
+        client_name="Lens",
+        redirect_uris=[IP, NAME],
+        method=AuthMethod.POST,
+        scope="a b",
+        wants_refresh=False,
+        is_bound=True,
+    )
+    assert (more["scope"], more["grant_types"]) == ("a b", ["authorization_code"])
+    assert more["dpop_bound_access_tokens"] is True
+
+
+def test_a_good_reply_gives_a_client_of_this_issuer_and_no_findings() -> None:
+    registration = read(201, echo(issuer="https://evil.example"))
+    client = registration.client
+    assert client is not None
+    assert (client.client_id, client.issuer, client.method) == ("abc", AS, "none")
+    assert (client.source, client.redirect_uris) == (ClientSource.DYNAMIC, (IP,))
+    assert (registration.findings, registration.differences, registration.problem) == ((), (), "")
+
+
+def test_a_secret_comes_with_its_method_and_is_in_no_repr() -> None:
+    registration = read(201, echo(client_secret="hush", token_endpoint_auth_method="client_secret_post"))
+    client = registration.client
+    assert client is not None
+    assert (client.secret, client.method, client.secret_expires_at) == ("hush", "client_secret_post", None)
+    assert "hush" not in repr(registration)
+
+
+def test_a_secret_without_a_method_is_sent_the_usual_way() -> None:
+    reply = echo(client_secret="hush")
+    del reply["token_endpoint_auth_method"]
+    client = read(201, reply).client
+    assert client is not None
+    assert client.method == "client_secret_basic"
+
+
+def test_what_came_back_otherwise_is_listed() -> None:
+    reply = echo(client_name="Lens (beta)")
+    del reply["response_types"]
+    named = {one.name: (one.asked, one.got) for one in read(201, reply).differences}
+    assert named == {"client_name": ("Lens", "Lens (beta)"), "response_types": (["code"], None)}
+
+
+# ------------------------------------------------------------------ each finding, provoked
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"error": "invalid_redirect_uri", "error_description": "https only"},
+        {"error": "invalid_client_metadata", "error_description": "Redirect URI must be https"},
+    ],
+)
+def test_reg_001_a_refused_loopback_redirect(reply: JSONObject) -> None:
+    registration = read(400, reply)
+    assert ids(registration) == ["REG-001"]
+    assert registration.client is None
+    assert "refused" in registration.problem
+    assert IP in registration.findings[0].seen
+
+
+def test_reg_002_one_name_of_this_machine_but_not_the_other() -> None:
+    asked: JSONObject = {**ASKED, "redirect_uris": [IP, NAME]}
+    registration = read(201, echo(redirect_uris=[NAME]), asked)
+    assert ids(registration) == ["REG-002"]
+    assert registration.client is not None
+    assert registration.client.redirect_uris == (NAME,)
+
+
+def test_reg_003_native_is_refused_or_ignored() -> None:
+    refused = read(400, {"error": "invalid_client_metadata", "error_description": "application_type native?"})
+    assert ids(refused) == ["REG-003"]
+    assert ids(read(201, echo(application_type="web"))) == ["REG-003"]
+
+
+def test_reg_004_answered_with_200() -> None:
+    registration = read(200, echo())
+    assert ids(registration) == ["REG-004"]
+    assert registration.client is not None
+
+
+@pytest.mark.parametrize("client_id", [None, "", 7])
+def test_reg_005_no_client_id(client_id: JSON) -> None:
+    registration = read(201, echo(client_id=client_id))
+    assert ids(registration) == ["REG-005"]
+    assert registration.client is None
+    assert "client_id" in registration.problem
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "tls_client_auth", "private_key_jwt"])
+def test_reg_006_a_method_that_cannot_be_used(method: str) -> None:
+    registration = read(201, echo(token_endpoint_auth_method=method))
+    assert ids(registration) == ["REG-006"]
+    assert registration.client is None
+    assert method in registration.problem
+
+
+def test_reg_007_other_redirects() -> None:
+    registration = read(201, echo(redirect_uris=["https://elsewhere.example/cb"]))
+    assert ids(registration) == ["REG-007"]
+    assert "elsewhere" in registration.findings[0].seen
+
+
+def test_reg_008_no_refresh() -> None:
+    assert ids(read(201, echo(grant_types=["authorization_code"]))) == ["REG-008"]
+
+
+@pytest.mark.parametrize(("end", "word"), [(NOW + 60, "2027"), (NOW - 60, "past")])
+def test_reg_009_a_secret_that_runs_out(end: float, word: str) -> None:
+    secret: JSONObject = {"client_secret": "x", "token_endpoint_auth_method": "client_secret_basic"}
+    registration = read(201, echo(**secret, client_secret_expires_at=end))
+    assert ids(registration) == ["REG-009"]
+    assert word in registration.findings[0].seen
+    assert ids(read(201, echo(**secret, client_secret_expires_at=0))) == []
+    assert ids(read(201, echo(**secret, client_secret_expires_at=NOW + 1e8))) == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_reg_010_registration_is_not_open(status: int) -> None:
+    registration = read(status, {"error": "invalid_token", "error_description": "initial access token"})
+    assert ids(registration) == ["REG-010"]
+    assert registration.error is not None
+    assert "client ID" in registration.problem
+
+
+# ------------------------------------------------------------------ the second try, and the rest
+
+
+def test_a_refusal_may_be_answered_once_in_another_way() -> None:
+    redirect = read(400, {"error": "invalid_redirect_uri"})
+    second = other_body(ASKED, redirect)
+    assert second is not None
+    assert second["redirect_uris"] == [NAME]
+    assert other_body(second, redirect) is None
+    kind = read(400, {"error": "invalid_client_metadata", "error_description": "native not allowed"})
+    web = other_body(ASKED, kind)
+    assert web is not None
+    assert web["application_type"] == "web"
+    assert other_body(web, kind) is None
+    assert other_body(ASKED, read(400, {"error": "invalid_client_metadata"})) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff\xfe", b'"x"'])
+def test_an_answer_that_is_no_object_is_a_problem_in_words(body: bytes) -> None:
+    for status in (201, 400, 500):
+        registration = read_registration(status, body, asked=ASKED, issuer=AS, now=NOW, revision=R5)
+        assert registration.client is None
+        assert registration.problem.endswith(".")
+
+
+def test_the_servers_words_are_shown_without_their_tricks() -> None:
+    registration = read(400, {"error": "invalid_redirect_uri", "error_description": "\u202e\x1b[31mhi"})
+    assert "\x1b" not in registration.problem + registration.findings[0].evidence
+    assert "\u202e" not in registration.problem + registration.findings[0].evidence
+
+
+def test_a_client_document_names_itself() -> None:
+    document = client_document("https://l/c.json", "Lens", [IP], "https://l/")
+    assert (document["client_id"], document["redirect_uris"]) == ("https://l/c.json", [IP])
+    assert document["token_endpoint_auth_method"] == "none"
+
+
+_members = st.sampled_from([*ASKED, "client_id", "client_secret", "client_secret_expires_at", "error"])
+
+
+@given(st.sampled_from([200, 201, 400, 401, 500]), st.dictionaries(_members, any_json))
+def test_a_reply_of_anything_never_raises(status: int, reply: JSONObject) -> None:
+    registration = read(status, reply)
+    assert (registration.client is None) == bool(registration.problem)

@@ -1,0 +1,333 @@
+"""Token replies: what is kept, what is refused, what each mistake is called, and when to renew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.protocol.auth.grants import ID_JAG, Grant
+from inspector.protocol.auth.pkce import b64url
+from inspector.protocol.auth.tokens import (
+    Renewal,
+    TokenAsked,
+    TokenReply,
+    TokenSet,
+    decide_renewal,
+    read_token_reply,
+)
+from inspector.protocol.httprules import Headers
+from inspector.protocol.revisions import R5
+from tests.unit.protocol.asked_things import any_json
+
+AS, RESOURCE = "https://as.example", "https://mcp.example/mcp"
+NOW = 1_800_000_000.0
+ASKED = TokenAsked(Grant.CODE, AS, "me", RESOURCE, ("read", "write"))
+GOOD: Headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
+OLD = TokenSet("0ld", "Bearer", AS, "me", RESOURCE, ("read",), ("read", "write"), NOW - 3600, NOW, "r1")
+REFRESH = replace(ASKED, grant=Grant.REFRESH, scopes=(), previous=OLD)
+
+
+def reply(
+    asked: TokenAsked = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
+) -> TokenReply:
+    return read_token_reply(status, headers, to_wire(members), asked, now=NOW, revision=R5)
+
+
+def good(**changes: JSON) -> JSONObject:
+    return {"access_token": "t0ken", "token_type": "bearer", "expires_in": 3600, **changes}
+
+
+def ids(answer: TokenReply) -> list[str]:
+    return [one.id for one in answer.findings]
+
+
+def jwt(**claims: JSON) -> str:
+    return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(claims))}.c2ln"
+
+
+# ------------------------------------------------------------------ what is kept
+
+
+def test_a_good_reply_gives_tokens_with_an_absolute_end_and_no_findings() -> None:
+    answer = reply(**good(refresh_token="r", id_token="i"))
+    assert answer.tokens == TokenSet(
+        "t0ken",
+        "Bearer",
+        AS,
+        "me",
+        RESOURCE,
+        ("read", "write"),
+        ("read", "write"),
+        NOW,
+        NOW + 3600,
+        "r",
+        "i",
+    )
+    assert answer.tokens.authorization == "Bearer t0ken"
+    assert (answer.findings, answer.problem, answer.error) == ((), "", None)
+
+
+def test_tokens_are_in_no_repr() -> None:
+    answer = reply(**good(access_token="hush1", refresh_token="hush2", id_token="hush3"))
+    assert "hush" not in repr(answer)
+    assert "r1" not in repr(REFRESH)
+
+
+def test_a_refresh_keeps_what_the_reply_leaves_out() -> None:
+    tokens = reply(replace(REFRESH, method="client_secret_basic"), **good()).tokens
+    assert tokens is not None
+    assert (tokens.access_token, tokens.refresh_token) == ("t0ken", "r1")
+    assert (tokens.scopes, tokens.requested) == (("read",), ("read", "write"))
+
+
+def test_a_refresh_takes_what_the_reply_replaces() -> None:
+    tokens = reply(REFRESH, **good(refresh_token="r2", scope="read write")).tokens
+    assert tokens is not None
+    assert (tokens.refresh_token, tokens.scopes) == ("r2", ("read", "write"))
+
+
+def test_a_bound_token_is_sent_as_such() -> None:
+    asked = replace(ASKED, key_thumbprint="abc")
+    answer = reply(asked, **good(token_type="dpop"))
+    assert answer.tokens is not None
+    assert answer.tokens.authorization == "DPoP t0ken"
+    assert ids(answer) == []
+
+
+def test_an_exchange_gives_an_assertion_that_is_no_access_token() -> None:
+    asked = replace(ASKED, grant=Grant.EXCHANGE)
+    jag = jwt(aud=AS, iss="https://idp.example")
+    answer = reply(asked, **good(access_token=jag, token_type="N_A", issued_token_type=ID_JAG))
+    assert answer.tokens is not None
+    assert answer.tokens.access_token == jag
+    assert ids(answer) == []
+    wrong = reply(asked, **good(access_token=jag, token_type="N_A", issued_token_type="urn:x"))
+    assert (wrong.tokens, ids(wrong)) == (None, ["TOK-003"])
+
+
+# ------------------------------------------------------------------ each finding, provoked
+
+
+@pytest.mark.parametrize("body", [b"access_token=t&token_type=bearer", b"<html>", b"", b"[]", b"\xff"])
+def test_tok_001_no_json(body: bytes) -> None:
+    answer = read_token_reply(200, (("content-type", "text/html"),), body, ASKED, now=NOW, revision=R5)
+    assert (ids(answer), answer.tokens) == (["TOK-001"], None)
+    assert "text/html" in answer.problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"access_token": None}, "access_token"),
+        ({"access_token": ""}, "access_token"),
+        ({"access_token": "a\r\nX-Evil: 1"}, "access_token"),
+        ({"access_token": "tök"}, "access_token"),
+        ({"token_type": 7}, "token_type"),
+    ],
+)
+def test_tok_002_something_is_missing_or_cannot_be_sent(changes: JSONObject, field: str) -> None:
+    answer = reply(**good(**changes))
+    assert (ids(answer), answer.tokens) == (["TOK-002"], None)
+    assert field in answer.problem
+
+
+@pytest.mark.parametrize("kind", ["mac", "DPoP", "N_A"])
+def test_tok_003_a_type_that_cannot_be_used(kind: str) -> None:
+    answer = reply(**good(token_type=kind))
+    assert (ids(answer), answer.tokens) == (["TOK-003"], None)
+
+
+@pytest.mark.parametrize(
+    ("value", "end"),
+    [("3600", NOW + 3600), (-5, NOW), (0, NOW), ("soon", None), (None, None), (True, None), ([], None)],
+)
+def test_tok_004_a_lifetime_that_is_no_number_of_seconds(value: JSON, end: float | None) -> None:
+    answer = reply(**good(expires_in=value))
+    assert ids(answer) == ["TOK-004"]
+    assert answer.tokens is not None
+    assert answer.tokens.expires_at == end
+
+
+def test_tok_004_no_lifetime_and_impossible_ones() -> None:
+    without = good()
+    del without["expires_in"]
+    answer = reply(**without)
+    assert ids(answer) == ["TOK-004"]
+    assert "absent" in answer.findings[0].seen
+    for text in ("NaN", "Infinity", "1e999", "9" * 400):
+        body = b'{"access_token":"t","token_type":"bearer","expires_in":%s}' % text.encode()
+        odd = read_token_reply(200, GOOD, body, ASKED, now=NOW, revision=R5)
+        assert odd.tokens is not None
+
+
+def test_tok_005_a_reply_that_may_be_cached() -> None:
+    assert ids(reply(ASKED, 200, (("Cache-Control", "max-age=60"),), **good())) == ["TOK-005"]
+    assert ids(reply(ASKED, 200, (("cache-control", "private, No-Store"),), **good())) == []
+
+
+def test_tok_006_the_client_is_refused() -> None:
+    asked = replace(ASKED, method="client_secret_post", offered_methods=("client_secret_basic",))
+    answer = reply(asked, 401, error="invalid_client", error_description="bad\x1b secret")
+    assert ids(answer) == ["TOK-006"]
+    assert "client_secret_post" in answer.findings[0].seen
+    assert "client_secret_basic" in answer.findings[0].rule
+    assert "\x1b" not in answer.problem + answer.findings[0].evidence
+
+
+def test_tok_009_fewer_scopes_than_asked_for() -> None:
+    answer = reply(**good(scope="read"))
+    assert ids(answer) == ["TOK-009"]
+    assert "write" in answer.findings[0].rule
+    assert answer.tokens is not None
+    assert answer.tokens.scopes == ("read",)
+
+
+def test_offline_access_need_not_be_in_the_granted_scopes() -> None:
+    asked = replace(ASKED, scopes=("read", "offline_access"))
+    assert ids(reply(asked, **good(scope="read"))) == []
+
+
+@pytest.mark.parametrize("audience", ["https://other.example", ["https://other.example"], None])
+def test_tok_010_a_token_for_somebody_else(audience: JSON) -> None:
+    assert ids(reply(**good(access_token=jwt(aud=audience)))) == ["TOK-010"]
+
+
+def test_a_token_for_several_of_whom_one_is_the_server_is_fine() -> None:
+    assert ids(reply(**good(access_token=jwt(aud=["x", RESOURCE], iss=AS)))) == []
+    no_resource = replace(ASKED, resource=None)
+    assert ids(reply(no_resource, **good(access_token=jwt(aud="x")))) == []
+
+
+def test_tok_011_a_token_of_another_issuer() -> None:
+    assert ids(reply(**good(access_token=jwt(aud=RESOURCE, iss=AS + "/")))) == ["TOK-011"]
+
+
+@pytest.mark.parametrize("claims", [{"exp": NOW + 7200}, {"iat": NOW + 300}, {"nbf": NOW + 61}])
+def test_tok_012_times_that_are_off(claims: JSONObject) -> None:
+    answer = reply(**good(access_token=jwt(aud=RESOURCE, **claims)))
+    assert ids(answer) == ["TOK-012"]
+
+
+def test_times_within_a_minute_are_fine() -> None:
+    token = jwt(aud=RESOURCE, exp=NOW + 3630, iat=NOW + 30, nbf=NOW - 500)
+    assert ids(reply(**good(access_token=token))) == []
+
+
+def test_tok_013_a_token_that_lives_long() -> None:
+    answer = reply(**good(expires_in=90_000))
+    assert ids(answer) == ["TOK-013"]
+    assert "25 hours" in answer.findings[0].seen
+    assert ids(reply(**good(expires_in=86_400))) == []
+
+
+def test_tok_014_an_error_with_status_200() -> None:
+    answer = reply(error="invalid_grant", error_description="used")
+    assert (ids(answer), answer.tokens) == (["TOK-014"], None)
+    assert answer.error is not None
+
+
+@pytest.mark.parametrize(
+    ("location", "word"),
+    [("https://evil.example/t", "evil.example"), ("/t2", "same host"), ("http://[", "read")],
+)
+def test_tok_015_a_redirect_is_not_followed(location: str, word: str) -> None:
+    answer = reply(ASKED, 307, (("Location", location),))
+    assert (ids(answer), answer.tokens) == (["TOK-015"], None)
+    assert word in answer.problem
+
+
+def test_tok_016_a_token_that_is_not_bound_to_our_key() -> None:
+    asked = replace(ASKED, key_thumbprint="ours")
+    assert ids(reply(asked, **good())) == ["TOK-016"]
+    for token in (jwt(aud=RESOURCE, cnf={"jkt": "theirs"}), jwt(aud=RESOURCE)):
+        assert ids(reply(asked, **good(access_token=token, token_type="DPoP"))) == ["TOK-016"]
+    ours = jwt(aud=RESOURCE, cnf={"jkt": "ours"})
+    assert ids(reply(asked, **good(access_token=ours, token_type="DPoP"))) == []
+
+
+@pytest.mark.parametrize("changes", [{}, {"refresh_token": "r1"}])
+def test_tok_017_a_refresh_token_that_is_not_replaced(changes: JSONObject) -> None:
+    granted = {"scope": "read write", **changes}
+    assert ids(reply(REFRESH, **good(**granted))) == ["TOK-017"]
+    assert ids(reply(replace(REFRESH, method="client_secret_basic"), **good(**granted))) == []
+
+
+def test_tok_018_a_refresh_that_cannot_be_used() -> None:
+    empty = reply(REFRESH, token_type="bearer")
+    assert (ids(empty), empty.tokens, empty.ends_login) == (["TOK-018"], None, False)
+    wants = reply(REFRESH, 400, error="invalid_request", error_description="missing scope")
+    assert ids(wants) == ["TOK-018"]
+
+
+# ------------------------------------------------------------------ what a refusal means
+
+
+def test_a_refused_refresh_token_ends_the_login_and_nothing_else_does() -> None:
+    assert reply(REFRESH, 400, error="invalid_grant").ends_login
+    assert reply(REFRESH, 200, error="invalid_grant").ends_login
+    assert not reply(REFRESH, 400, error="temporarily_unavailable").ends_login
+    assert not reply(REFRESH, 503).ends_login
+    assert not reply(ASKED, 400, error="invalid_grant").ends_login
+
+
+def test_a_server_that_fails_leaves_what_we_hold() -> None:
+    answer = reply(REFRESH, 503)
+    assert "503" in answer.problem
+    assert "kept" in answer.problem
+
+
+def test_the_demand_for_a_nonce_is_no_finding() -> None:
+    answer = reply(ASKED, 400, error="use_dpop_nonce")
+    assert answer.wants_nonce
+    assert answer.findings == ()
+
+
+_members = st.sampled_from(
+    ["access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token", "error", "cnf"]
+)
+_odd = any_json | st.sampled_from(["bearer", "DPoP", "t0ken", jwt(exp="x", aud={}, cnf=[])])
+
+
+@given(
+    st.sampled_from([200, 201, 302, 400, 500]),
+    st.dictionaries(_members, _odd),
+    st.sampled_from(
+        [ASKED, REFRESH, replace(ASKED, key_thumbprint="k"), replace(ASKED, grant=Grant.EXCHANGE)]
+    ),
+)
+def test_a_reply_of_anything_gives_tokens_or_a_problem(
+    status: int, members: JSONObject, asked: TokenAsked
+) -> None:
+    answer = read_token_reply(status, GOOD, to_wire(members), asked, now=NOW, revision=R5)
+    assert (answer.tokens is None) == bool(answer.problem)
+    if answer.tokens is not None:
+        assert answer.tokens.authorization.isascii()
+        assert answer.tokens.authorization.isprintable()
+
+
+# ------------------------------------------------------------------ renewal
+
+
+@pytest.mark.parametrize(
+    ("left", "renewal"),
+    [(3600, Renewal.NOT_NEEDED), (61, Renewal.NOT_NEEDED), (60, Renewal.REFRESH), (-5, Renewal.REFRESH)],
+)
+def test_a_token_is_refreshed_a_minute_before_its_end(left: int, renewal: Renewal) -> None:
+    tokens = replace(OLD, expires_at=NOW + left)
+    assert decide_renewal(tokens, NOW).renewal is renewal
+
+
+@pytest.mark.parametrize(
+    ("left", "renewal"), [(30, Renewal.NOT_NEEDED), (0, Renewal.LOG_IN), (-5, Renewal.LOG_IN)]
+)
+def test_without_a_refresh_token_it_is_used_to_its_end(left: int, renewal: Renewal) -> None:
+    tokens = replace(OLD, refresh_token="", expires_at=NOW + left)
+    assert decide_renewal(tokens, NOW).renewal is renewal
+
+
+def test_a_token_of_unknown_life_is_used_until_it_is_refused() -> None:
+    assert decide_renewal(replace(OLD, expires_at=None), NOW + 1e9).renewal is Renewal.NOT_NEEDED
