@@ -103,8 +103,8 @@ def test_everything_and_nothing_are_one_click_each(lens: Lens) -> None:
     assert "may not ask" in words_on(panel.roots)
     lens.press("Everything", panel)
     lens.until(lambda: ours(lens).is_usual)
-    lens.until(lambda: is_on(panel, "sampling"))
-    assert not panel.alert.text("differs")  # as it was told in the first place
+    lens.until(lambda: not panel.alert.text("differs"))  # as it was told in the first place
+    assert is_on(panel, "sampling")
 
 
 def test_several_switches_in_a_row_all_count(lens: Lens) -> None:
@@ -163,7 +163,7 @@ def test_what_is_written_is_declared_as_it_is(lens: Lens) -> None:
     assert "“x” is no capability" in words
     lens.press("Declare this", panel)
     lens.until(lambda: ours(lens).differs)
-    assert panel.switches.isEnabled()
+    lens.until(panel.switches.isEnabled)
     assert not is_on(panel, "sampling")
     lens.until(lambda: "as you wrote it" in words_on(panel.exact))
     lens.do("server.reconnect")
@@ -253,6 +253,15 @@ def test_the_choice_is_kept_for_the_next_start_and_a_file_that_cannot_be_written
     panel.switches.rows["sampling",].box.click()
     lens.until(lambda: "is not valid JSON" in words_on(lens.window))
     lens.until(lambda: is_on(panel, "sampling"))  # as it is, not as it was wished
+    write(panel, '{"mine": {}}')
+    lens.press("Declare this", panel)
+    lens.until(lambda: not panel._sending)
+    assert panel.exact.text.text() == '{"mine": {}}'  # to be tried again
+    assert panel.exact.is_edited
+    lens.catalogue.unlink()
+    lens.press("Declare this", panel)
+    lens.until(lambda: not panel.exact.is_edited)
+    assert ours(lens).declared.whole == {"mine": {}}
 
 
 # ------------------------------------------------------------------ for one call

@@ -21,7 +21,8 @@ _MOST_REMARKS = 3
 
 
 class ExactDeclaration(QWidget):
-    """Follows the choice until the person writes something else; that waits for their word.
+    """Follows the choice until the person writes something else; that waits for their word, and stays until
+    it is declared.
 
     Signals:
         wanted: The person wants exactly this declared; carries the object.
@@ -35,6 +36,7 @@ class ExactDeclaration(QWidget):
         super().__init__(parent)
         self._shown: JSONObject = {}
         self._revision: Revision | None = None
+        self._asked: tuple[str, JSONObject] | None = None  # the text that is to be declared, and what it says
         self.is_edited = False
         self._when = Muted(theme, wrap=True)
         self._by_hand = Badge(theme, tone="accent")
@@ -54,11 +56,11 @@ class ExactDeclaration(QWidget):
         self._revision = revision
         self._when.setText(when)
         self._by_hand.set_text("as you wrote it" if declared.is_exact else "")
-        capabilities = declared.capabilities(revision)
-        if self.is_edited and capabilities != self._shown:
-            self._shown = capabilities  # to be discarded to
-        elif not self.is_edited and (capabilities != self._shown or not self.text.text()):
-            self._shown = capabilities
+        capabilities, before = declared.capabilities(revision), self._shown
+        self._shown = capabilities  # also what is discarded to
+        if declared.is_exact and self._asked == (self.text.text(), capabilities):
+            self._end_editing()
+        elif not self.is_edited and capabilities != before:
             self.text.set_value(capabilities)
         self._show_remarks()
 
@@ -74,16 +76,16 @@ class ExactDeclaration(QWidget):
             capabilities = self.text.read_object()
         except FormError:
             return  # it is said below the text
-        self._end_editing(capabilities)
+        self._asked = (self.text.text(), capabilities)
         self.wanted.emit(capabilities)
 
     def _on_discard(self) -> None:
         self.text.set_value(self._shown)
-        self._end_editing(self._shown)
+        self._end_editing()
         self._show_remarks()
 
-    def _end_editing(self, capabilities: JSONObject) -> None:
-        self._shown = capabilities
+    def _end_editing(self) -> None:
+        self._asked = None
         self.is_edited = False
         self._show_edited()
         self.edited.emit()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QVBox
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.views import OurSide, ServerView
-from inspector.protocol.declared import NOTHING, Declared, exactly
+from inspector.protocol.declared import ALL, NOTHING, Declared, exactly
 from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -74,12 +74,11 @@ class ClientPanel(QWidget):
         self._choose(self._declared.switched(path, value))
 
     def _on_exact_wanted(self, capabilities: JSONObject) -> None:
-        self._choose(exactly(capabilities))
+        self._send("declare", self._bridge.set_declared(self._server, exactly(capabilities)))
 
     def _choose(self, declared: Declared | None) -> None:
-        if declared is not None:
-            self._declared = declared
-            self._show_declared()
+        self._declared = ALL if declared is None else declared
+        self._show_declared()
         self._send("declare", self._bridge.set_declared(self._server, declared))
 
     def _on_roots_changed(self, roots: tuple[str, ...]) -> None:
@@ -109,8 +108,6 @@ class ClientPanel(QWidget):
         ours = self._ours
         self._show_declared()
         self.roots.show_roots(ours.roots, _about_roots(ours))
-        self.everything.setEnabled(not ours.is_usual)
-        self.nothing.setEnabled(ours.declared.whole != {})
         if ours.differs:
             self.alert.say("differs", _DIFFERS, "Reconnect to apply.", [self._reconnect], "wait")
         else:
@@ -124,7 +121,10 @@ class ClientPanel(QWidget):
 
     def _show_readiness(self) -> None:
         """What is being written would be lost to a switch."""
-        self.switches.setEnabled(not self.exact.is_edited)
+        is_free, ours = not self.exact.is_edited, self._ours
+        self.switches.setEnabled(is_free)
+        self.everything.setEnabled(is_free and ours is not None and not ours.is_usual)
+        self.nothing.setEnabled(is_free and ours is not None and ours.declared.whole != {})
         if self.exact.is_edited:
             self.alert.say("writing", _WRITING, tone="wait")
         else:

@@ -100,7 +100,7 @@ class OptionsStrip(QWidget):
         self._menu = QMenu(self)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.switches = QToolButton()
-        self.switches.setText("Switch")
+        self.switches.setText("Switch…")
         self.switches.setToolTip("Switch on or off what is declared for this call")
         self.switches.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.switches.setMenu(self._menu)
