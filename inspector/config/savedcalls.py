@@ -1,7 +1,7 @@
 """Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
 
     {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
-     "description": "…", "timeout": 30, "meta": {…}}
+     "description": "…", "timeout": 30, "total": 60, "meta": {…}}
 
 `tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
 newer version, say) are kept, and so is the order of those that are there. Everything in such a folder is
@@ -36,7 +36,7 @@ Snapshot: TypeAlias = dict[str, Stamp]
 
 _NOT_CALLS = {FILE_NAME, LOCAL_FILE_NAME}
 _TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
-_MEMBERS = ("name", "server", "tool", "arguments", "description", "timeout", "meta")
+_MEMBERS = ("name", "server", "tool", "arguments", "description", "timeout", "total", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class SavedCall:
     arguments: JSONObject = field(default_factory=dict)
     description: str = ""
     timeout: float | None = None  # in seconds
+    total: float | None = None  # in seconds, in any case
     meta: JSONObject = field(default_factory=dict)
     path: Path | None = None
     stamp: Stamp | None = None
@@ -218,7 +219,8 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             server=_text(document, "server"),
             arguments=_object(document, "arguments"),
             description=_text(document, "description"),
-            timeout=_seconds(document),
+            timeout=_seconds(document, "timeout"),
+            total=_seconds(document, "total"),
             meta=_object(document, "meta"),
             path=path,
             stamp=stamp or _stamp(path),
@@ -239,6 +241,7 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
         "arguments": call.arguments,
         "description": call.description,
         "timeout": call.timeout,
+        "total": call.total,
         "meta": call.meta,
     }
     always = ("name", "server", "tool", "arguments")
@@ -272,12 +275,12 @@ def _object(document: JSONObject, member: str) -> JSONObject:
     return value or {}
 
 
-def _seconds(document: JSONObject) -> float | None:
-    value = document.get("timeout")
+def _seconds(document: JSONObject, member: str) -> float | None:
+    value = document.get(member)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError("“timeout” must be a number of seconds above 0")
+        raise ValueError(f"“{member}” must be a number of seconds above 0")
     return value
 
 

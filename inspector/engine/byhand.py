@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from inspector.base.errors import LensError, UserError
+from inspector.base.errors import LensError, RequestTimedOut, UserError
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.variables import Variables, expand_object
 from inspector.engine import outputcheck, watching
@@ -33,9 +33,11 @@ OnTask: TypeAlias = Callable[[Task], None]
 class ToolCall:
     """A call as a person wrote it.
 
-    `timeout` in seconds, None for the server's own; `meta` goes into `_meta`; `capabilities` are declared for
-    this call instead of the usual ones, where the era allows that. With `variables`, `${name}`
-    in the arguments and in `meta` is expanded when it is sent; the history keeps what was written.
+    `timeout` in seconds since the last progress, None for the server's own; `total` in seconds in any case,
+    also while a question of the server waits for a person, None for no such limit. `meta` goes into `_meta`;
+    `capabilities` are declared for this call instead of the usual ones, where the era allows that. With
+    `variables`, `${name}` in the arguments and in `meta` is expanded when it is sent; the history keeps what
+    was written.
     """
 
     tool: str
@@ -45,6 +47,7 @@ class ToolCall:
     as_task: bool = False
     variables: Variables | None = None
     capabilities: JSONObject | None = None
+    total: float | None = None
 
     def expanded(self) -> ToolCall:
         """As it is sent. Raises UserError, naming variables without a value."""
@@ -80,10 +83,15 @@ class ByHand:
             sent = call.expanded()
         except UserError as exc:
             return failed(exc, 0)
+        human, limit = HumanTime(), asyncio.timeout(sent.total)
         try:
-            human = HumanTime()
-            outcome = await self._outcome(server, sent, on_progress, on_task, human)
+            async with limit:
+                outcome = await self._outcome(server, sent, on_progress, on_task, human)
             outcome = replace(outcome, waited_ns=outcome.waited_ns + human.ns)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            outcome = failed(_not_done_in(sent), self._since(started))
         except asyncio.CancelledError:
             self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
             raise
@@ -220,3 +228,8 @@ class ByHand:
 
     def _since(self, started: int) -> int:
         return self._engine.clock.monotonic_ns() - started
+
+
+def _not_done_in(call: ToolCall) -> RequestTimedOut:
+    summary = f"The call was not done within {call.total:g} s in all. The server was told to give it up."
+    return RequestTimedOut(summary, "Give it more time in its options.")

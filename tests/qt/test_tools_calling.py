@@ -65,15 +65,27 @@ def test_meta_and_timeout_go_with_the_call_and_stay_with_the_tool(lens: Lens) ->
     assert options.isVisibleTo(view)
     options.meta.setText('{"example.com/n": 12345678901234567890}')
     options.timeout.setValue(30)
+    options.total.setValue(90)
     called(lens)
     sent = lens.sent("tools/call")[0]["_meta"]
     assert isinstance(sent, dict)
     assert sent["example.com/n"] == 12345678901234567890
-    assert "30 s · _meta" in words_on(view)
+    assert "30 s · 90 s in all · _meta" in words_on(view)
     panel.choose("other")
     assert options.meta.text() == ""
     panel.choose("echo")
     assert options.timeout.value() == 30
+
+
+def test_call_that_takes_longer_than_it_may_in_all_is_given_up_and_the_server_told(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("waits")
+    panel.call_view.drawer.options.total.setValue(0.1)
+    outcome = lens.call("waits")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "not done within 0.1 s in all" in words_on(panel.call_view.result)
+    lens.until(lambda: lens.sent("notifications/cancelled"))
+    assert lens.actions["tool.call"].isEnabled()
 
 
 def test_meta_that_is_no_object_is_told_and_nothing_is_sent(lens: Lens) -> None:

@@ -76,6 +76,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     view = put(lens, "kept for good")
     view.drawer.options.timeout.setValue(7)
+    view.drawer.options.total.setValue(70)
     view.save_as("Yesterday's log")
     lens.until(lambda: "Saved as" in view.alert.text("saved"))
     (path,) = own(lens).glob("*.json")
@@ -84,6 +85,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     assert kept["arguments"] == {"text": "kept for good"}
     put(lens, "something else")
     view.drawer.options.timeout.setValue(0)
+    view.drawer.options.total.setValue(0)
     panel.choose("other")
     popup = opened(lens, "call.saved")
     assert rows(popup) == ["Yesterday's log"]
@@ -92,6 +94,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     assert view.tool.name == "echo"
     assert view.editors.typed() == {"text": "kept for good"}
     assert view.drawer.options.timeout.value() == 7
+    assert view.drawer.options.total.value() == 70
 
 
 def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:

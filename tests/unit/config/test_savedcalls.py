@@ -63,12 +63,13 @@ calls = st.builds(
     arguments=objects,
     description=texts,
     timeout=st.none() | st.floats(0.001, 1e6),
+    total=st.none() | st.floats(0.001, 1e6),
     meta=objects,
 )
 
 
 def exactly(call: SavedCall) -> tuple[object, ...]:
-    shape = (call.name, call.tool, call.server, call.description, call.timeout)
+    shape = (call.name, call.tool, call.server, call.description, call.timeout, call.total)
     return (*shape, to_wire(call.arguments), to_wire(call.meta))
 
 
@@ -148,6 +149,7 @@ def test_changes_of_the_folder_are_noticed(folder: SavedCallFolder) -> None:
         ('{"tool": "t", "arguments": []}', "“arguments” must be an object"),
         ('{"tool": "t", "timeout": -1}', "“timeout” must be a number of seconds"),
         ('{"tool": "t", "timeout": 1e400}', "“timeout” must be a number of seconds"),
+        ('{"tool": "t", "total": 0}', "“total” must be a number of seconds"),
         ('{"tool": "t", "meta": "x"}', "“meta” must be an object"),
     ],
 )

@@ -23,6 +23,7 @@ from inspector.engine.toolhints import TaskChoice, task_choice
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting, WatchPlan
 from inspector.engine.workers import Worker
+from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import Tool
@@ -118,6 +119,25 @@ async def test_a_call_has_a_limit_of_its_own(desk: Desk) -> None:
     await time.advance(2.1)
     outcome = await calling
     assert (outcome.kind, "within" in outcome.summary) == (OutcomeKind.FAILED, True)
+    kept = await desk.engine.calls.history_of("srv", "x")
+    assert [one.outcome for one in kept.calls] == ["failed"]
+
+
+async def test_a_call_has_a_limit_in_all_that_progress_does_not_move(desk: Desk) -> None:
+    await desk.connect(tools={})
+    time = LoopTime()
+    progress: asyncio.Queue[Progressed] = asyncio.Queue()
+    calling = desk.start(ToolCall("x", timeout=2.0, total=5.0), keep=True, on_progress=progress.put_nowait)
+    id, _ = await desk.request()
+    for step in range(3):
+        await time.advance(1.5)
+        desk.wire.say(method="notifications/progress", params={"progressToken": id, "progress": step})
+        await progress.get()
+    assert not calling.done()
+    await time.advance(0.6)
+    outcome = await calling
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "not done within 5 s in all" in outcome.summary
     kept = await desk.engine.calls.history_of("srv", "x")
     assert [one.outcome for one in kept.calls] == ["failed"]
 

@@ -194,6 +194,7 @@ class CallView(QWidget):
             options.read_meta(),
             options.as_task,
             capabilities=options.read_capabilities(),
+            total=options.total,
         )
 
     def toggle_options(self) -> None:

@@ -66,7 +66,8 @@ class Drawer(QWidget):
     def put_saved(self, call: SavedCall) -> None:
         """The options that a call was saved with."""
         meta = write_exactly(call.meta).replace("\n", " ") if call.meta else ""
-        options = replace(self._options.get(call.tool, NO_OPTIONS), timeout=call.timeout, meta=meta)
+        known = self._options.get(call.tool, NO_OPTIONS)
+        options = replace(known, timeout=call.timeout, total=call.total, meta=meta)
         self._options[call.tool] = options
         if call.tool == self._tool:
             self.options.set_options(options, self._choice)

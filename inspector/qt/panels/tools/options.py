@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -39,13 +39,14 @@ _TASK_TIPS = {
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """`timeout` in seconds, None for the server's own. `meta` and `capabilities` are JSON text as it was
-    typed."""
+    """`timeout` in seconds, None for the server's own; `total` in seconds in any case, None for any time.
+    `meta` and `capabilities` are JSON text as it was typed."""
 
     timeout: float | None = None
     meta: str = ""
     as_task: bool = False
     capabilities: str = ""
+    total: float | None = None
 
     def read_meta(self) -> JSONObject:
         """Raises UserError."""
@@ -83,13 +84,14 @@ class OptionsStrip(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.timeout = QDoubleSpinBox()
-        self.timeout.setRange(0, _LONGEST_TIMEOUT)
-        self.timeout.setDecimals(1)
-        self.timeout.setSuffix(" s")
-        self.timeout.setSpecialValueText("server's own")
+        self.timeout = _seconds("server's own")
         self.timeout.setAccessibleName("Timeout of the call")
         self.timeout.setToolTip("How long to wait without an answer; each progress begins the time anew")
+        self.total = _seconds("any time")
+        self.total.setAccessibleName("Longest time that the call may take in all")
+        self.total.setToolTip(
+            "After this time the call is cancelled, whatever its progress and whoever is asked something"
+        )
         self.meta = QLineEdit()
         self.meta.setFont(theme.mono_font(0.95))
         self.meta.setPlaceholderText('{"example.com/trace": "1"}')
@@ -110,6 +112,7 @@ class OptionsStrip(QWidget):
         self._ours: OurSide | None = None
         self._lay_out(theme)
         self.timeout.valueChanged.connect(self.changed)
+        self.total.valueChanged.connect(self.changed)
         self.meta.textChanged.connect(self._on_text_changed)
         self.capabilities.textChanged.connect(self._on_text_changed)
         self.task.toggled.connect(self.changed)
@@ -120,7 +123,13 @@ class OptionsStrip(QWidget):
         is_task = self._choice is TaskChoice.MUST or (
             self._choice is TaskChoice.MAY and self.task.isChecked()
         )
-        return CallOptions(self.timeout.value() or None, self.meta.text(), is_task, self.capabilities.text())
+        return CallOptions(
+            self.timeout.value() or None,
+            self.meta.text(),
+            is_task,
+            self.capabilities.text(),
+            self.total.value() or None,
+        )
 
     def set_our_side(self, ours: OurSide | None) -> None:
         """What is declared when nothing is written here."""
@@ -135,6 +144,7 @@ class OptionsStrip(QWidget):
         self._choice = choice
         self.blockSignals(True)
         self.timeout.setValue(options.timeout or 0)
+        self.total.setValue(options.total or 0)
         self.meta.setText(options.meta)
         self.capabilities.setText(options.capabilities)
         self.task.setChecked(options.as_task or choice is TaskChoice.MUST)
@@ -145,10 +155,11 @@ class OptionsStrip(QWidget):
         self._show_remark()
 
     def summary(self) -> str:
-        """What is not as usual, in a few words: `30 s · _meta · task · capabilities`."""
+        """What is not as usual, in a few words: `30 s · 60 s in all · _meta · task · capabilities`."""
         options = self.options()
         words = (
             f"{options.timeout:g} s" if options.timeout else "",
+            f"{options.total:g} s in all" if options.total else "",
             "_meta" if options.meta.strip() else "",
             "task" if options.as_task else "",
             "capabilities" if options.capabilities.strip() else "",
@@ -215,8 +226,14 @@ class OptionsStrip(QWidget):
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
         grid.addWidget(PlainLabel(theme, "Timeout", tone="muted"), 0, 0)
-        grid.addWidget(self.timeout, 0, 1, Qt.AlignmentFlag.AlignLeft)
-        grid.addWidget(self.task, 0, 2)
+        waiting = QHBoxLayout()
+        waiting.setSpacing(SPACE_2)
+        waiting.addWidget(self.timeout)
+        waiting.addWidget(PlainLabel(theme, "in all", tone="muted"))
+        waiting.addWidget(self.total)
+        waiting.addStretch(1)
+        waiting.addWidget(self.task)
+        grid.addLayout(waiting, 0, 1, 1, 2)
         grid.addWidget(PlainLabel(theme, "_meta", tone="muted"), 1, 0)
         grid.addWidget(self.meta, 1, 1, 1, 2)
         declaring = QHBoxLayout()
@@ -231,3 +248,12 @@ class OptionsStrip(QWidget):
         column.setSpacing(SPACE_1)
         column.addLayout(grid)
         column.addWidget(self._remark)
+
+
+def _seconds(when_none: str) -> QDoubleSpinBox:
+    box = QDoubleSpinBox()
+    box.setRange(0, _LONGEST_TIMEOUT)
+    box.setDecimals(1)
+    box.setSuffix(" s")
+    box.setSpecialValueText(when_none)
+    return box

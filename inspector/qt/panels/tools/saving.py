@@ -76,6 +76,7 @@ class Saving(QObject):
             call.arguments,
             known.description if description is None else description,
             call.timeout,
+            call.total,
             call.meta,
             known.path,
             known.stamp,
