@@ -15,7 +15,7 @@ from qasync import QEventLoop
 # Loaded here, behind the window, so that the first row that is chosen and the first filter need not wait.
 import inspector.qt.panels.traffic.detail
 import inspector.traffic.query.matcher  # noqa: F401
-from inspector.app.demo import DemoHttpServer, add_demo_servers
+from inspector.app.demo import DemoHttpServers, add_demo_servers
 from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.paths import Files
@@ -38,7 +38,7 @@ class App:
     front: Front
     loop: asyncio.AbstractEventLoop
     thread: EngineThread
-    demo_http: DemoHttpServer
+    demo_http: DemoHttpServers
 
     @property
     def bridge(self) -> Bridge:
@@ -76,7 +76,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     if files.preferences is not None:
         front.window.choices.open(files.preferences)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
-    return App(front, loop, thread, DemoHttpServer())
+    return App(front, loop, thread, DemoHttpServers())
 
 
 async def open_first_servers(app: App, demo: bool) -> None:

@@ -1,4 +1,4 @@
-"""The embedded demo servers, as the window gets them: three child processes and a real HTTP server."""
+"""The embedded demo servers, as the window gets them: three over stdio, and two real HTTP servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def demo_entries() -> list[StdioEntry]:
     `roots` lets the tool that asks for them get an answer.
     """
     entries = []
-    for name in SERVERS:
+    for name in (name for name, server in SERVERS.items() if server.speaks_stdio):
         program, *args = command(name)
         entries.append(
             StdioEntry(name=name, command=program, args=tuple(args), roots=(".",), era="legacy-first")
@@ -29,52 +29,55 @@ def demo_entries() -> list[StdioEntry]:
     return entries
 
 
-class DemoHttpServer:
-    """`everything` over HTTP, in a child of its own that ends with our end of its stdin."""
+class DemoHttpServers:
+    """Demo servers over HTTP, each in a child of its own that ends with our end of its stdin."""
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
+        self._processes: list[asyncio.subprocess.Process] = []
 
-    async def start(self) -> HttpEntry:
-        """Start it and wait until it says where it listens. Runs on the engine's loop."""
-        self._process = process = await asyncio.create_subprocess_exec(
-            *command("everything", http=True),
+    async def start(self, name: str) -> HttpEntry:
+        """Start one and wait until it says where it listens. Runs on the engine's loop."""
+        process = await asyncio.create_subprocess_exec(
+            *command(name, http=True),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
+        self._processes.append(process)
         assert process.stderr is not None
+        shown = f"{name} (http)" if SERVERS[name].speaks_stdio else name
         try:
             async with asyncio.timeout(_START_LIMIT):
                 while line := await process.stderr.readline():
                     if match := _LISTENING.search(line):
-                        return HttpEntry(name="everything (http)", url=match[1].decode())
+                        return HttpEntry(name=shown, url=match[1].decode())
         except TimeoutError:
             pass
-        raise UserError("The demo server over HTTP did not start.", "The other demo servers work without it.")
+        raise UserError(f"The demo server {shown} did not start.", "The other demo servers work without it.")
 
     async def stop(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(3):
+        processes, self._processes = self._processes, []
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in processes:
+            try:
+                async with asyncio.timeout(3):
+                    await process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
                 await process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
 
 
-async def add_demo_servers(bridge: Bridge, http: DemoHttpServer, *, connect: bool = True) -> None:
-    """Put the demo servers into the list, and connect them."""
+async def add_demo_servers(bridge: Bridge, http: DemoHttpServers, *, connect: bool = True) -> None:
+    """Put the demo servers into the list, and connect them: all but the one that wants a login first."""
     for entry in demo_entries():
         view = await bridge.add_server(entry)
         if connect:
             bridge.connect_server(view.name)
-    view = await bridge.add_server(await bridge.on_engine(http.start()))
+    view = await bridge.add_server(await bridge.on_engine(http.start("everything")))
     if connect:
         bridge.connect_server(view.name)
+    await bridge.add_server(await bridge.on_engine(http.start("login")))

@@ -10,8 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from inspector.demo.faulty.faults import FAULTS
-from inspector.demo.servers import SERVERS, Builder
+from inspector.demo.servers import SERVERS, faults_of
 
 _MISSING_SDK = (
     "The demo server {name!r} needs the official MCP SDK, and its module {module!r} is not installed: "
@@ -27,12 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.name is None:
         parser.error(f"name a server: {', '.join(SERVERS)}")
-    if options.fault is not None and options.name != "faulty":
-        parser.error("--fault belongs to the server 'faulty'")
-    build = SERVERS[options.name].build
-    if build is None:
+    _check_faults(parser, options)
+    if options.name == "faulty":
         return _serve_faulty(parser, options)
-    return _serve(build, options)
+    if not options.http and not SERVERS[options.name].speaks_stdio:
+        parser.error(f"{options.name!r} needs a browser and speaks HTTP only: add --http")
+    return _serve(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,9 +48,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--until-eof", action="store_true", help="with --http: end when stdin closes")
     parser.add_argument(
-        "--fault", choices=list(FAULTS), help="with faulty: show this fault without being asked"
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with faulty: show this fault without being asked; with login: begin with this switch on "
+        "(can be repeated)",
     )
     return parser
+
+
+def _check_faults(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    known = faults_of(options.name)
+    if options.fault and not known:
+        parser.error("--fault belongs to the servers 'faulty' and 'login'")
+    for fault in options.fault:
+        if fault not in known:
+            parser.error(f"argument --fault: invalid choice: {fault!r} (choose from {', '.join(known)})")
+    if options.name == "faulty" and len(options.fault) > 1:
+        parser.error("'faulty' shows one fault at a time")
 
 
 def _serve_faulty(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -59,13 +74,20 @@ def _serve_faulty(parser: argparse.ArgumentParser, options: argparse.Namespace) 
         parser.error("'faulty' breaks the rules of stdio and does not speak HTTP")
     from inspector.demo.faulty.loop import serve
 
-    return serve(options.fault)
+    return serve(options.fault[0] if options.fault else None)
 
 
-def _serve(build: Builder, options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> int:
+    build = SERVERS[options.name].build
     try:
-        from inspector.demo.serving import serve_http, serve_stdio
+        from inspector.demo.serving import serve_app, serve_http, serve_stdio
 
+        if build is None:
+            from inspector.demo.login.app import build_app
+
+            return serve_app(
+                lambda origin: build_app(origin, options.fault), options.port, until_eof=options.until_eof
+            )
         if options.http:
             return serve_http(build, options.port, until_eof=options.until_eof)
         return serve_stdio(build)

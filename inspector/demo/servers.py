@@ -24,17 +24,23 @@ Builder = Callable[["Wire | None"], "Server[Any]"]
 class DemoServer:
     """One entry of the registry.
 
-    `build` is None for a server that writes the wire by hand; such a server speaks stdio only.
+    `build` is None for a server that the SDK does not serve as it is: one that writes the wire by hand speaks
+    stdio only, and one that needs a whole site around it speaks HTTP only.
     """
 
     name: str
     title: str
     description: str
     build: Builder | None
+    is_site: bool = False
 
     @property
     def speaks_http(self) -> bool:
-        return self.build is not None
+        return self.build is not None or self.is_site
+
+    @property
+    def speaks_stdio(self) -> bool:
+        return not self.is_site
 
 
 def command(name: str, *, http: bool = False, port: int = 0, fault: str | None = None) -> list[str]:
@@ -51,6 +57,19 @@ def command(name: str, *, http: bool = False, port: int = 0, fault: str | None =
     if fault is not None:
         words += ["--fault", fault]
     return words
+
+
+def faults_of(name: str | None) -> list[str]:
+    """The names that `--fault` takes for this server."""
+    if name == "faulty":
+        from inspector.demo.faulty.faults import FAULTS
+
+        return list(FAULTS)
+    if name == "login":
+        from inspector.demo.login.switches import SWITCHES
+
+        return list(SWITCHES)
+    return []
 
 
 def _interpreter() -> list[str]:
@@ -100,6 +119,13 @@ SERVERS: dict[str, DemoServer] = {
             "Faulty",
             "Breaks the wire rules on demand: stray output, wrong ids, invalid results, half lines, death.",
             None,
+        ),
+        DemoServer(
+            "login",
+            "Login",
+            "Notes behind a login, with an authorization server of its own, and switches for its mistakes.",
+            None,
+            is_site=True,
         ),
     )
 }

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -17,11 +17,15 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPDeprecationWarning
+from starlette.types import ASGIApp
 
 from inspector.demo.servers import Builder
 from inspector.demo.wire import Wire
 
 HOST = "127.0.0.1"
+
+MakeApp = Callable[[str], ASGIApp]
+"""Makes the app that is served at this origin."""
 
 
 def serve_stdio(build: Builder) -> int:
@@ -41,7 +45,10 @@ def _listen(port: int) -> socket.socket:
     """A listener that says it is TCP: asyncio sends small answers at once only on such sockets."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "win32":  # There SO_REUSEADDR would let another process take our port.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen()
     except OSError:
@@ -56,17 +63,22 @@ def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
     The SDK checks Host and Origin against loopback names, which keeps a web page from reaching the server
     through DNS rebinding.
     """
+    return serve_app(lambda origin: build(None).streamable_http_app(host=HOST), port, until_eof=until_eof)
+
+
+def serve_app(make: MakeApp, port: int, *, until_eof: bool) -> int:
+    """Serve an app that is made once its address is known, and that has its MCP endpoint at /mcp."""
     _be_quiet()
     try:
         listener = _listen(port)
     except OSError as exc:
         print(f"Could not listen on {HOST}:{port}: {exc.strerror}. Choose another --port.", file=sys.stderr)
         return 2
-    print(f"listening on http://{HOST}:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    origin = f"http://{HOST}:{listener.getsockname()[1]}"
+    print(f"listening on {origin}/mcp", file=sys.stderr, flush=True)
     if until_eof:
         threading.Thread(target=_exit_at_eof, name="until-eof", daemon=True).start()
-    app = build(None).streamable_http_app(host=HOST)
-    config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on")
+    config = uvicorn.Config(make(origin), log_level="error", access_log=False, lifespan="on")
     anyio.run(_Uvicorn(config).serve, [listener])
     return 0
 

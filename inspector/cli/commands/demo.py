@@ -6,15 +6,20 @@ import argparse
 
 from inspector.base.errors import ConfigError
 from inspector.cli.parser import Parser
-from inspector.demo.faulty.faults import FAULTS
-from inspector.demo.servers import SERVERS
+from inspector.demo.servers import SERVERS, faults_of
 
 
 def configure(parser: Parser) -> None:
     parser.add_argument("name", choices=list(SERVERS), metavar="NAME", help=f"one of {', '.join(SERVERS)}")
     parser.add_argument("--http", action="store_true", help="serve on 127.0.0.1 instead of stdio")
     parser.add_argument("--port", type=int, default=0, help="with --http: the port (else a free one)")
-    parser.add_argument("--fault", choices=list(FAULTS), metavar="NAME", help="with faulty: what to break")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with faulty and login: what to break (with login it can be repeated)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,8 +29,8 @@ def run(options: argparse.Namespace) -> int:
     words = [options.name]
     if options.http:
         words += ["--http", "--port", str(options.port)]
-    if options.fault is not None:
-        words += ["--fault", options.fault]
+    for fault in options.fault:
+        words += ["--fault", fault]
     return run_demo(words)
 
 
@@ -33,7 +38,17 @@ def _check(options: argparse.Namespace) -> None:
     """What `python -m inspector.demo` would refuse, in our words and with our exit code."""
     if options.http and not SERVERS[options.name].speaks_http:
         raise ConfigError(f"The demo server {options.name!r} does not speak HTTP.", "Leave --http out.")
-    if options.fault is not None and options.name != "faulty":
-        raise ConfigError("--fault belongs to the demo server 'faulty'.", "Leave it out.")
+    if not options.http and not SERVERS[options.name].speaks_stdio:
+        raise ConfigError(f"The demo server {options.name!r} speaks HTTP only.", "Add --http.")
+    known = faults_of(options.name)
+    if options.fault and not known:
+        raise ConfigError("--fault belongs to the demo servers 'faulty' and 'login'.", "Leave it out.")
+    for fault in options.fault:
+        if fault not in known:
+            raise ConfigError(
+                f"{fault!r} is not a fault of {options.name!r}.", f"One of: {', '.join(known)}."
+            )
+    if options.name == "faulty" and len(options.fault) > 1:
+        raise ConfigError("'faulty' shows one fault at a time.", "Name one.")
     if not 0 <= options.port <= 65535:
         raise ConfigError(f"{options.port} is not a port.", "Give one from 0 to 65535.")

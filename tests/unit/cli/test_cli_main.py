@@ -38,8 +38,13 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["demo", "faulty", "--", "x"], "goes with list or call"),
         (["demo", "nothing"], "invalid choice: 'nothing'"),
         (["demo", "faulty", "--http"], "The demo server 'faulty' does not speak HTTP."),
-        (["demo", "library", "--fault", "banner"], "--fault belongs to the demo server 'faulty'."),
+        (
+            ["demo", "library", "--fault", "banner"],
+            "--fault belongs to the demo servers 'faulty' and 'login'.",
+        ),
         (["demo", "library", "--http", "--port", "70000"], "70000 is not a port."),
+        (["demo", "login"], "The demo server 'login' speaks HTTP only."),
+        (["demo", "login", "--http", "--fault", "x"], "'x' is not a fault of 'login'."),
     ],
 )
 def test_a_wrong_command_line_is_one_complaint_and_code_64(

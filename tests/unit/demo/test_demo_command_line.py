@@ -36,7 +36,7 @@ def demo(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_list_prints_the_names_of_the_registry() -> None:
     done = demo("--list")
-    assert done.stdout.split() == list(SERVERS) == ["everything", "library", "faulty"]
+    assert done.stdout.split() == list(SERVERS) == ["everything", "library", "faulty", "login"]
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -55,11 +55,14 @@ def test_missing_sdk_is_one_sentence_with_the_fix() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "name a server: everything, library, faulty"),
+        ((), "name a server: everything, library, faulty, login"),
         (("nothing",), "invalid choice: 'nothing'"),
-        (("everything", "--fault", "banner"), "--fault belongs to the server 'faulty'"),
+        (("everything", "--fault", "banner"), "--fault belongs to the servers 'faulty' and 'login'"),
         (("faulty", "--fault", "boredom"), "invalid choice: 'boredom'"),
         (("faulty", "--http"), "does not speak HTTP"),
+        (("faulty", "--fault", "banner", "--fault", "wrong_id"), "one fault at a time"),
+        (("login",), "'login' needs a browser and speaks HTTP only: add --http"),
+        (("login", "--http", "--fault", "banner"), "invalid choice: 'banner'"),
     ],
 )
 def test_wrong_command_line_names_the_reason(words: tuple[str, ...], reason: str) -> None:
@@ -76,12 +79,15 @@ def test_command_is_a_word_list_for_this_interpreter() -> None:
 
 
 def test_command_for_an_unknown_name_says_which_exist() -> None:
-    with pytest.raises(ValueError, match="everything, library, faulty"):
+    with pytest.raises(ValueError, match="everything, library, faulty, login"):
         command("nothing")
 
 
-def test_only_the_servers_on_the_sdk_speak_http() -> None:
-    assert [name for name, server in SERVERS.items() if server.speaks_http] == ["everything", "library"]
+def test_all_but_the_handwritten_server_speak_http_and_the_login_speaks_nothing_else() -> None:
+    http = [name for name, server in SERVERS.items() if server.speaks_http]
+    stdio = [name for name, server in SERVERS.items() if server.speaks_stdio]
+    assert http == ["everything", "library", "login"]
+    assert stdio == ["everything", "library", "faulty"]
 
 
 def test_every_fault_describes_itself() -> None:

@@ -1,0 +1,207 @@
+"""The authorization endpoint: checks the request, shows the login page, and sends the browser back."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from inspector.demo.login.clients import BadDocument, Client
+from inspector.demo.login.html import escape, page
+from inspector.demo.login.realm import PEOPLE, Agreed, Asked, Realm
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
+_ATTACKER = "https://attacker.example"
+
+
+class Unanswerable(Exception):
+    """A request that must not be answered by a redirect: it may not come from the client at all."""
+
+
+class Refused(Exception):
+    """A request that is answered with an error, by a redirect."""
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(error, description)
+        self.error, self.description = error, description
+
+
+class Authorize:
+    """GET shows the page, POST is the person's decision."""
+
+    def __init__(self, realm: Realm) -> None:
+        self._realm = realm
+
+    async def handle(self, request: Request) -> Response:
+        if request.method == "POST":
+            form = await request.form()
+            return self._decide({name: value for name, value in form.items() if isinstance(value, str)})
+        try:
+            parameters = _single(request.url.query)
+            client, redirect = await self._origin_of(parameters)
+        except Unanswerable as problem:
+            return _dead_end(str(problem))
+        try:
+            asked = self._asked(parameters, client, redirect)
+        except Refused as refusal:
+            return self._back(
+                redirect,
+                parameters.get("state", ""),
+                {"error": refusal.error, "error_description": refusal.description},
+            )
+        return self._login_page(self._realm.asked.put(asked), asked)
+
+    # ------------------------------------------------------------------ the request
+
+    async def _origin_of(self, parameters: Mapping[str, str]) -> tuple[Client, str]:
+        """Who asks and where the answer goes; what is wrong here stays on this page."""
+        bench, client_id = self._realm.bench, parameters.get("client_id", "")
+        if bench.on("documents_refused") and "://" in client_id:
+            raise Unanswerable("invalid_client: a client ID must not be an address.")
+        try:
+            client = await self._realm.resolve(client_id)
+        except BadDocument as problem:
+            raise Unanswerable(f"invalid_client: {problem}") from None
+        if client is None:
+            raise Unanswerable("invalid_client: no client with this client_id is known here.")
+        redirect = parameters.get("redirect_uri", "")
+        if bench.on("redirect_refused") or not client.allows(redirect):
+            raise Unanswerable("invalid_request: this redirect_uri is not registered for the client.")
+        return client, redirect
+
+    def _asked(self, parameters: Mapping[str, str], client: Client, redirect: str) -> Asked:
+        if parameters.get("response_type") != "code":
+            raise Refused("unsupported_response_type", "Only response_type=code is supported.")
+        if "authorization_code" not in client.grants:
+            raise Refused("unauthorized_client", "This client may not use the code flow.")
+        challenge, method = self._challenge(parameters)
+        return Asked(
+            client,
+            redirect,
+            parameters.get("state", ""),
+            challenge,
+            method,
+            self._scopes(parameters.get("scope", "")),
+            self._resource(parameters.get("resource", "")),
+            parameters.get("nonce", ""),
+            parameters.get("dpop_jkt", ""),
+        )
+
+    def _challenge(self, parameters: Mapping[str, str]) -> tuple[str, str]:
+        challenge = parameters.get("code_challenge", "")
+        method = parameters.get("code_challenge_method", "plain")
+        allowed: tuple[str, ...] = ("plain",) if self._realm.bench.on("plain_only") else ("S256",)
+        if self._realm.bench.on("plain_too"):
+            allowed = ("S256", "plain")
+        if method not in allowed:
+            raise Refused("invalid_request", f"code_challenge_method must be {' or '.join(allowed)}.")
+        if not _CHALLENGE.fullmatch(challenge):
+            raise Refused("invalid_request", "PKCE is required: code_challenge is missing or malformed.")
+        return challenge, method
+
+    def _scopes(self, scope: str) -> tuple[str, ...]:
+        asked = tuple(dict.fromkeys(scope.split())) or tuple(self._realm.scopes)[:1]
+        unknown = [name for name in asked if name not in self._realm.scopes]
+        if unknown:
+            raise Refused("invalid_scope", f"Unknown scope: {' '.join(unknown)[:200]}")
+        return asked
+
+    def _resource(self, resource: str) -> str:
+        realm = self._realm
+        if resource and realm.bench.on("resource_refused"):
+            raise Refused("invalid_target", "The parameter resource is not supported.")
+        if resource and realm.resource and not is_resource(resource, realm):
+            raise Refused("invalid_target", "No such resource here.")
+        return resource or realm.resource
+
+    # ------------------------------------------------------------------ the page
+
+    def _login_page(self, name: str, asked: Asked, problem: str = "") -> Response:
+        rows = "".join(
+            f"<li>{escape(self._realm.scopes[scope])} <code>{escape(scope)}</code></li>"
+            for scope in asked.scopes
+        )
+        hint = " or ".join(
+            f"<code>{person}</code> / <code>{password}</code>" for person, password in PEOPLE.items()
+        )
+        body = f"""<h1>{escape(asked.client.name[:80])} wants to use your account</h1>
+<p class="from">{escape(self._realm.title)}, {escape(self._realm.origin)}</p>
+<form method="post" action="{escape(self._realm.path)}/authorize">
+<input type="hidden" name="request" value="{escape(name)}">
+<p>It asks to:</p><ul class="scopes">{rows}</ul>
+{f'<p class="wrong" role="alert">{escape(problem)}</p>' if problem else ""}
+<label for="name">Name</label>
+<input type="text" id="name" name="name" autocomplete="off" autocapitalize="none" autofocus>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="off">
+<p class="hint">This is a demo. Sign in as {hint}.</p>
+<div class="buttons"><button class="main" name="decision" value="allow">Allow</button>
+<button name="decision" value="deny">Deny</button></div>
+<p class="soft">You will be sent back to <code>{escape(_place(asked.redirect))}</code>.</p>
+</form>"""
+        # Browsers apply form-action to the redirect that answers the form, too.
+        goes_to = f"'self' {_place(asked.redirect)}"
+        return page("Sign in", body, status=403 if problem else 200, goes_to=goes_to)
+
+    def _decide(self, form: Mapping[str, str]) -> Response:
+        realm, name = self._realm, form.get("request", "")
+        asked = realm.asked.get(name)
+        if asked is None:
+            return _dead_end("This page has run out. Start the login again in the app.")
+        if form.get("decision") != "allow":
+            realm.asked.drop(name)
+            denied = {"error": "access_denied", "error_description": "The person said no."}
+            return self._back(asked.redirect, asked.state, denied)
+        person, password = form.get("name", "").strip().lower(), form.get("password", "")
+        if not secrets.compare_digest(PEOPLE.get(person, "").encode(), password.encode()) or not password:
+            return self._login_page(name, asked, "That name and password do not go together.")
+        realm.asked.drop(name)
+        code = realm.codes.put(Agreed(asked, person))
+        return self._back(asked.redirect, asked.state, {"code": code})
+
+    # ------------------------------------------------------------------ the way back
+
+    def _back(self, redirect: str, state: str, answer: Mapping[str, str]) -> Response:
+        bench, reply = self._realm.bench, dict(answer)
+        if state and not bench.on("state_dropped"):
+            reply["state"] = state[:-1] if bench.on("state_changed") else state
+        if not bench.on("iss_missing"):
+            reply["iss"] = _ATTACKER if bench.on("iss_wrong") else self._realm.issuer
+            reply["iss"] += "/" if bench.on("iss_slash") else ""
+        parts = urlsplit(redirect)
+        if bench.on("redirect_elsewhere"):
+            parts = parts._replace(path="/elsewhere")
+        if bench.on("in_fragment"):
+            parts = parts._replace(fragment=urlencode(reply))
+        else:
+            parts = parts._replace(query=urlencode([*parse_qsl(parts.query), *reply.items()]))
+        headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+        return RedirectResponse(urlunsplit(parts), 302, headers)
+
+
+def is_resource(resource: str, realm: Realm) -> bool:
+    """Whether tokens for this resource are issued here: the server, or the whole host."""
+    return resource.removesuffix("/") in (realm.resource, realm.origin)
+
+
+def _single(query: str) -> dict[str, str]:
+    pairs = parse_qsl(query, keep_blank_values=True)
+    parameters = dict(pairs)
+    if len(parameters) != len(pairs):
+        raise Unanswerable("invalid_request: a parameter is repeated.")
+    return parameters
+
+
+def _place(redirect: str) -> str:
+    """The origin of an address, or the scheme of one that has none; safe inside a policy."""
+    parts = urlsplit(redirect)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
+
+
+def _dead_end(problem: str) -> Response:
+    body = f'<h1>This login cannot go on</h1><p class="wrong">{escape(problem)}</p>'
+    return page("Login", body, status=400)

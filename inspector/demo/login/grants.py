@@ -1,0 +1,219 @@
+"""The grants of a token endpoint: code, refresh, machine, and the assertions of the extensions."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.demo.login.authorize import is_resource
+from inspector.demo.login.clients import (
+    CODE,
+    COMPANY_NAMES,
+    EXCHANGE,
+    JWT_BEARER,
+    MACHINE,
+    REFRESH,
+    Client,
+)
+from inspector.demo.login.keys import Key, header
+from inspector.demo.login.realm import READ, Agreed, Realm
+from inspector.demo.login.refusal import Refusal
+from inspector.demo.login.tokens import Grant
+
+ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105, a name
+ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+ID_JAG_TYPE = "oauth-id-jag+jwt"
+ASSERTION_LIFE = 300
+
+Form = Mapping[str, str]
+Reply = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """A platform that gives its workloads a JWT each, as Kubernetes does."""
+
+    issuer: str
+    key: Key
+
+    def token(self, audience: str) -> str:
+        now = int(time.time())
+        claims = {"iss": self.issuer, "sub": "workload:backup", "aud": audience, "iat": now}
+        return self.key.sign({**claims, "exp": now + ASSERTION_LIFE, "jti": secrets.token_hex(8)})
+
+
+class Grants:
+    """What can be exchanged for a token at one realm."""
+
+    def __init__(self, realm: Realm, company: Realm, workloads: Workloads) -> None:
+        self._realm = realm
+        self._company = company
+        self._workloads = workloads
+
+    async def exchange(self, form: Form, client: Client | None, jkt: str) -> Reply:
+        """The token reply. `client` is None for a workload, which proves itself by its assertion."""
+        grant_type = form.get("grant_type", "")
+        if client is None:
+            return self._workload(form)
+        if grant_type not in client.grants:
+            known = grant_type in (CODE, REFRESH, MACHINE, JWT_BEARER, EXCHANGE)
+            error = "unauthorized_client" if known else "unsupported_grant_type"
+            raise Refusal(error, f"This client may use: {', '.join(client.grants)}.")
+        if grant_type == CODE:
+            return self._code(form, client, jkt)
+        if grant_type == REFRESH:
+            return self._refresh(form, client, jkt)
+        if grant_type == MACHINE:
+            return self._machine(form, client, jkt)
+        return (
+            self._from_company(form, client) if grant_type == JWT_BEARER else self._to_assertion(form, client)
+        )
+
+    # ------------------------------------------------------------------ a person
+
+    def _code(self, form: Form, client: Client, jkt: str) -> Reply:
+        realm, code = self._realm, form.get("code", "")
+        agreed = realm.codes.get(code)
+        if agreed is None or agreed.asked.client.id != client.id:
+            raise Refusal("invalid_grant", "The code is unknown, used or too old.")
+        if not realm.bench.on("code_twice"):
+            realm.codes.drop(code)
+        self._check_code(form, agreed, jkt)
+        grant = Grant(client.id, agreed.subject, agreed.asked.scopes, agreed.asked.resource, jkt)
+        if realm.bench.on("less_scope"):
+            grant = replace(grant, scopes=(READ,))
+        reply = realm.tokens.issue(grant, refreshable=REFRESH in client.grants)
+        if "openid" in grant.scopes:
+            reply["id_token"] = self._id_token(agreed)
+        return reply
+
+    def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
+        asked, bench = agreed.asked, self._realm.bench
+        if form.get("redirect_uri") != asked.redirect and not bench.on("loose_redirects"):
+            raise Refusal("invalid_grant", "redirect_uri is not the one of the authorization request.")
+        fits = _verifies(form.get("code_verifier", ""), asked.challenge, asked.method)
+        if not fits and not bench.on("pkce_ignored"):
+            raise Refusal("invalid_grant", "code_verifier does not fit code_challenge.")
+        if form.get("resource", asked.resource) != asked.resource:
+            raise Refusal("invalid_target", "resource is not the one of the authorization request.")
+        if asked.jkt and asked.jkt != jkt:
+            raise Refusal("invalid_dpop_proof", "The code is bound to another key.")
+
+    def _refresh(self, form: Form, client: Client, jkt: str) -> Reply:
+        realm, token = self._realm, form.get("refresh_token", "")
+        found = realm.tokens.refresh(token, client.id)
+        if found is None or realm.bench.on("no_refresh"):
+            raise Refusal("invalid_grant", "The refresh token is unknown, used or revoked.")
+        grant, family = found
+        if client.is_public and grant.jkt != jkt:
+            raise Refusal("invalid_dpop_proof", "The refresh token is bound to another key.")
+        wanted = tuple(form.get("scope", "").split()) or grant.scopes
+        if not set(wanted) <= set(grant.scopes):
+            raise Refusal("invalid_scope", "A refresh cannot add scopes.")
+        same = token if realm.bench.on("not_rotated") else ""
+        reply = realm.tokens.issue(
+            replace(grant, scopes=wanted, jkt=jkt), refreshable=True, family=family, token=same
+        )
+        if realm.bench.on("refresh_unusable"):
+            del reply["access_token"]
+        return reply
+
+    def _id_token(self, agreed: Agreed) -> str:
+        now = int(time.time())
+        claims = {
+            "iss": self._realm.issuer,
+            "sub": agreed.subject,
+            "aud": agreed.asked.client.id,
+            "iat": now,
+            "exp": now + 3600,
+            "email": f"{agreed.subject}@company.example",
+        }
+        return self._realm.key.sign({**claims, "nonce": agreed.asked.nonce} if agreed.asked.nonce else claims)
+
+    # ------------------------------------------------------------------ a machine
+
+    def _machine(self, form: Form, client: Client, jkt: str) -> Reply:
+        scopes = self._scopes(form.get("scope", ""))
+        grant = Grant(client.id, client.id, scopes, self._resource(form.get("resource", "")), jkt)
+        return self._realm.tokens.issue(grant, refreshable=False)
+
+    def _workload(self, form: Form) -> Reply:
+        workloads, realm = self._workloads, self._realm
+        # The draft wants the token endpoint as audience, others the issuer.
+        claims = workloads.key.check(
+            form.get("assertion", ""), audience=[realm.issuer, f"{realm.base}/token"], issuer=workloads.issuer
+        )
+        if claims is None:
+            raise Refusal("invalid_grant", "The assertion is not one of our platform's, or does not hold.")
+        scopes, resource = self._scopes(form.get("scope", "")), self._resource(form.get("resource", ""))
+        return realm.tokens.issue(Grant("workload", claims["sub"], scopes, resource), refreshable=False)
+
+    # ------------------------------------------------------------------ a company's person
+
+    def _to_assertion(self, form: Form, client: Client) -> Reply:
+        """At the company: an ID token becomes an assertion for somebody else's authorization server."""
+        for name, wanted in (("requested_token_type", ID_JAG), ("subject_token_type", ID_TOKEN)):
+            if form.get(name) != wanted:
+                raise Refusal("invalid_request", f"{name} must be {wanted}.")
+        realm = self._realm
+        person = realm.key.check(form.get("subject_token", ""), audience=client.id, issuer=realm.issuer)
+        if person is None:
+            raise Refusal("invalid_grant", "The subject token does not hold.")
+        audience = form.get("audience", "")
+        if not audience.startswith(f"{realm.origin}"):
+            raise Refusal("invalid_target", "The company does not trust this audience.")
+        now = int(time.time())
+        claims = {
+            "iss": realm.issuer,
+            "sub": person["sub"],
+            "aud": audience,
+            "client_id": COMPANY_NAMES[client.id],
+            "email": person["email"],
+            "iat": now,
+            "exp": now + ASSERTION_LIFE,
+            "jti": secrets.token_hex(8),
+            **{name: form[name] for name in ("resource", "scope") if form.get(name)},
+        }
+        return {
+            "access_token": realm.key.sign(claims, ID_JAG_TYPE),
+            "issued_token_type": ID_JAG,
+            "token_type": "N_A",
+            "expires_in": ASSERTION_LIFE,
+        }
+
+    def _from_company(self, form: Form, client: Client) -> Reply:
+        """At the notes: the company's assertion becomes an access token."""
+        realm, company, assertion = self._realm, self._company, form.get("assertion", "")
+        claims = company.key.check(assertion, audience=realm.issuer, issuer=company.issuer)
+        if claims is None or header(assertion).get("typ") != ID_JAG_TYPE:
+            raise Refusal("invalid_grant", "The assertion is not the company's, or does not hold.")
+        if claims["client_id"] != client.id:
+            raise Refusal("invalid_grant", "The assertion was made for another client.")
+        if not realm.seen.is_new(f"id-jag {claims['jti']}", claims["exp"]):
+            raise Refusal("invalid_grant", "The assertion was used before.")
+        resource = self._resource(claims.get("resource", ""))
+        scopes = self._scopes(form.get("scope") or claims.get("scope", ""))
+        return realm.tokens.issue(Grant(client.id, claims["sub"], scopes, resource), refreshable=False)
+
+    def _scopes(self, scope: str) -> tuple[str, ...]:
+        scopes = tuple(dict.fromkeys(scope.split())) or (READ,)
+        if not set(scopes) <= set(self._realm.scopes):
+            raise Refusal("invalid_scope", "There is no such scope here.")
+        return scopes
+
+    def _resource(self, resource: str) -> str:
+        if resource and not is_resource(resource, self._realm):
+            raise Refusal("invalid_target", "No such resource here.")
+        return resource or self._realm.resource
+
+
+def _verifies(verifier: str, challenge: str, method: str) -> bool:
+    if method == "plain":
+        return secrets.compare_digest(verifier.encode(), challenge.encode())
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return secrets.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"="), challenge.encode())
