@@ -28,14 +28,14 @@ def _whole_words(words: str) -> re.Pattern[str]:
 
 _SURE = _whole_words(
     r"api[_-]?key|apikey|access[_-]?key|(?:client|subject)?[_-]?assertion|authorization|bearer|client[_-]?secret"
-    r"|code[_-]?verifier|cookie|credentials?|dpo_?p|passphrase|passwd|password|private[_-]?key|pwd"
-    r"|request[_-]?state|secret|session[_-]?id|token"
+    r"|(?:device|user)[_-]?code|code[_-]?verifier|cookie|credentials?|dpo_?p|passphrase|passwd|password"
+    r"|private[_-]?key|pwd|request[_-]?state|secret|session[_-]?id|token"
 )
 _LIKELY = _whole_words("auth|key|pass|session|signature")
 # What speaks of a secret without being one: token_endpoint, token_type, grant_types_supported, progressToken.
 _DESCRIPTIVE = re.compile(
-    r"(?:^|[_.-])(?:(?:endpoint|type|supported|methods?|uri|url|algs?|length|name|count|limit|expires[_-]?in)$"
-    r"|progress[_-]?token$|dpop[_-]nonce$)",
+    r"(?:^|[_.-])(?:(?:endpoint|type|type[_-]hint|supported|methods?|uri|url|algs?|length|name|count|limit"
+    r"|expires[_-]?in)$|progress[_-]?token$|dpo_?p[_-]nonce$)",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -89,14 +89,20 @@ def masked_words(words: Iterable[str]) -> list[str]:
 
 
 def masked_url(url: str) -> str:
-    """A URL for showing: user names, passwords and the values of secret parameters are masked."""
+    """A URL for showing: user names, passwords and the values of secret parameters are masked, also of those
+    behind a #, where some servers put tokens."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return url
     host = f"{MASK}@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
-    query = "&".join(map(_masked_parameter, parts.query.split("&"))) if parts.query else ""
-    return urlunsplit(parts._replace(netloc=host, query=query))
+    query, fragment = masked_form(parts.query), masked_form(parts.fragment)
+    return urlunsplit(parts._replace(netloc=host, query=query, fragment=fragment))
+
+
+def masked_form(text: str) -> str:
+    """The parameters of a URL or a form, for showing."""
+    return "&".join(map(_masked_parameter, text.split("&")))
 
 
 def _masked_parameter(parameter: str) -> str:

@@ -56,6 +56,12 @@ _NO_SECRET = re.compile(
 )
 
 
+# Of OAuth as members of JSON, where most that are called so are the name of an error or a condition.
+_EVERYDAY = frozenset({"code", "state"})
+_ONE_WORD = re.compile(rb"[\w.~+/=-]+")
+_HEX = re.compile(rb"[0-9a-fA-F]{24,}")
+
+
 class _Shape(NamedTuple):
     """How a kind of secret looks. `secret` is the group of the pattern that is to be masked."""
 
@@ -75,7 +81,8 @@ _SHAPES = (
         "bearer",
         "Bearer token",
         (b"Bearer ", b"bearer "),
-        re.compile(rb"[Bb]earer {1,4}([\w.~+/-]{16,8192}=*)"),
+        # Not the parameter of a challenge, as in: Bearer resource_metadata="…"
+        re.compile(rb'[Bb]earer {1,4}(?![a-z_]{1,40}=(?:\\?"|https?:))([\w.~+/-]{16,8192}=*)'),
         secret=1,
     ),
     _Shape(
@@ -117,6 +124,13 @@ def is_distinctive(value: bytes) -> bool:
 
 def _looks_random(value: bytes) -> bool:
     return len(value) >= 20 or (len(value) >= 8 and any(0x30 <= byte <= 0x39 for byte in value))
+
+
+def _looks_drawn(value: bytes) -> bool:
+    """Was it surely drawn by lot? Letters of both cases and digits all mixed, or a long number in hex."""
+    kinds = (rb"[a-z]", rb"[A-Z]", rb"[0-9]")
+    is_mixed = len(value) >= 16 and all(re.search(kind, value) for kind in kinds)
+    return bool(_ONE_WORD.fullmatch(value)) and (is_mixed or _HEX.fullmatch(value) is not None)
 
 
 def _is_structure(value: bytes) -> bool:
@@ -175,8 +189,9 @@ def _assigned(data: bytes, at: int) -> Hit | None:
     begin = at - (len(before) - len(before.rstrip(_NAME_BYTES)))
     name = data[begin : match.end(1)].decode().lstrip("-.")
     kind = match.lastgroup or ""
-    is_parameter = kind == "equals" and data[begin - 1 : begin] in (b"", b"?", b"&")
-    if not (is_secret_parameter(name) if is_parameter else secrecy(name)):
+    is_parameter = kind == "equals" and data[begin - 1 : begin] in (b"", b"?", b"&", b"#")
+    is_everyday = kind in ("json", "repr") and name.lower() in _EVERYDAY
+    if not (is_everyday or (is_secret_parameter(name) if is_parameter else secrecy(name))):
         return None
     if kind == "blank" and not data.startswith(b"--", begin):
         return None  # `token abc` is prose, `--token abc` is not
@@ -193,6 +208,8 @@ def _value(data: bytes, start: int, kind: str, name: str, is_parameter: bool) ->
     if kind == "blank" and found[0].startswith(b"-"):
         return None  # the next option
     value = unescaped_string(found[0]) if kind == "json" else found[0]
+    if name.lower() in _EVERYDAY and not is_parameter and not _looks_drawn(value):
+        return None
     if kind not in ("json", "repr") and data[found.end() : found.end() + 2] in (b"\\/", b"\\u"):
         return None  # it goes on: seen whole when the escape is resolved
     is_sure = is_parameter or secrecy(name) is Secrecy.SURE

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from urllib.parse import unquote_to_bytes
 
 from inspector.traffic.export.bodies import Riders, riders_of_all
 from inspector.traffic.export.finding import Hit, header_hits
@@ -64,8 +65,7 @@ class SecretsFound:
             self._places[hit.value] = hit.place
             self._counts[hit.value] = 0
         self._counts[hit.value] += 1
-        password = _basic_password(hit)
-        if password:
+        for password in _basic_passwords(hit):
             self.add(Hit(0, 0, password, "password", f"password in {hit.place}"))
 
 
@@ -139,14 +139,15 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     return list(places.values())
 
 
-def _basic_password(hit: Hit) -> bytes:
-    """What `Authorization: Basic` wraps."""
+def _basic_passwords(hit: Hit) -> set[bytes]:
+    """What `Authorization: Basic` wraps; and what it then stands for, since OAuth encodes it as in a form."""
     if hit.name.lower() not in ("authorization", "proxy-authorization"):
-        return b""
+        return set()
     try:
-        return base64.b64decode(hit.value, validate=True).partition(b":")[2]
+        password = base64.b64decode(hit.value, validate=True).partition(b":")[2]
     except binascii.Error:
-        return b""
+        return set()
+    return {password, unquote_to_bytes(password.replace(b"+", b" "))} - {b""}
 
 
 def _hint(value: bytes) -> str:

@@ -142,6 +142,7 @@ def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: li
 def test_a_url_is_shown_without_its_user_and_its_secret_parameters() -> None:
     assert masked_url("https://me:pw@host/p?q=1&api_key=x#f") == "https://•••@host/p?q=1&api_key=•••#f"
     assert masked_url("http://[") == "http://["
+    assert masked_url("http://h/cb?a=1#access_token=x&a=2") == "http://h/cb?a=1#access_token=•••&a=2"
     assert masked_url("http://127.0.0.1/callback?code=x&state=y&iss=z").endswith("?code=•••&state=•••&iss=z")
 
 

@@ -288,7 +288,11 @@ async def test_a_client_certificate_is_shown_to_the_servers_own_origin_only(
     authority = Authority(tmp_path)
     certificate, key = authority.issue("me")
     tls = authority.server("127.0.0.1", wants_client=True)
-    network = {"ca_file": authority.ca_file, "client_certificate": certificate, "client_key": key}
+    network: dict[str, Any] = {
+        "ca_file": authority.ca_file,
+        "client_certificate": certificate,
+        "client_key": key,
+    }
     async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
         server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
         async with login(log, server.url(), **network) as http:

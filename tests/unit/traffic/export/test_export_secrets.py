@@ -54,6 +54,17 @@ def values(found: SecretsFound) -> set[str]:
         (b'{"url":"https://me:pw@host/x?token=abc&page=2"}', {"abc", "pw"}),
         (b'{"url":"https:\\/\\/h\\/?token=a\\/b\\u0026page=2"}', {"a/b"}),
         (b"grant_type=authorization_code&code=c1&client_secret=a%20b&state=s", {"c1", "a b", "s"}),
+        (b"grant_type=x&code=c1&code_verifier=v.1~&redirect_uri=http%3A%2F%2Fh", {"c1", "v.1~"}),
+        (b"assertion=a1&client_assertion=a2&client_assertion_type=urn:x", {"a1", "a2"}),
+        (b"subject_token=t1&subject_token_type=urn:x&actor_token=t2&requested_token_type=y", {"t1", "t2"}),
+        (b"token=t1&token_type_hint=refresh_token&client_id=me", {"t1"}),
+        (b"see http://h/callback#code=c1&access_token=t1&state=s1", {"c1", "t1", "s1"}),
+        (b'{"access_token":"t1","refresh_token":"t2","id_token":"t3"}', {"t1", "t2", "t3"}),
+        (b'{"client_secret":"s1","registration_access_token":"t1"}', {"s1", "t1"}),
+        (b'{"code_verifier":"v1","assertion":"a1","client_assertion":"a2"}', {"v1", "a1", "a2"}),
+        (b'{"subject_token":"t1","device_code":"d1","user_code":"u1"}', {"t1", "d1", "u1"}),
+        (b'{"code":"SplxlOBeZQQYbYS6WxSbIA","state":"af0ifjsldkj"}', {"SplxlOBeZQQYbYS6WxSbIA"}),
+        (b'{"state":"0123456789abcdef01234567"}', {"0123456789abcdef01234567"}),
         (b"started: server --api-key abc --port 80", {"abc"}),
         (b"GITHUB_TOKEN=abc npx server", {"abc"}),
         (b"{'Authorization': 'Basic dTpw', 'x': 'y'}", {"dTpw", "p"}),
@@ -81,6 +92,15 @@ def test_a_secret_is_found_where_it_stands(body: bytes, secrets: set[str]) -> No
         b'{"token":"${TOKEN}","password":"***","secret":""}',
         b"run task-abcdefghijklmnopqrstuvwxyz",
         b"state=open code=7",
+        b'{"code":"INVALID_PARAMETER_VALUE_2","state":"waiting-for-input-2","x":{"code":"E1"}}',
+        b'{"code":"an Error with 3 words of text","state":"https://h/Path/2"}',
+        b'{"code":-32601,"state":{"a":1}}',
+        b'Bearer resource_metadata="https://rs/meta", error_description="a, b"',
+        b'{"header":"Bearer error_description=\\"expired\\", resource_metadata=\\"https://rs/meta\\""}',
+        b"Bearer resource_metadata=https://rs/meta",
+        b'{"client_secret_expires_at":0,"registration_client_uri":"https://as/r/1"}',
+        b'{"issued_token_type":"urn:x","introspection_endpoint":"https://as/i","token_type":"DPoP"}',
+        b"response_type=code&code_challenge=abcdefghijklmnopqrstuvwxyz0123456789&code_challenge_method=S256",
         b'{"token=":123456789,"secret:":[1],"x":"token="}',
         b'{"x":"~secret-1-Authorization~","token":"~secret-2-token~"}',
     ],
@@ -112,6 +132,29 @@ def test_headers_and_cookies_are_secret_by_name_and_their_scheme_stays() -> None
     assert masked.response_headers[0] == ("Set-Cookie", "sid=~secret-5-cookie-sid~; Path=/")
     assert masked.response_headers[1] == ("Mcp-Session-Id", "~secret-6-Mcp-Session-Id~")
     assert masked.body == b"hello ~secret-2-password~"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "masked"),
+    [
+        ("Authorization", "DPoP abc", "DPoP ~secret-1-Authorization~"),
+        ("DPoP", "a.proof.x", "~secret-1-DPoP~"),
+        ("DPoP-Nonce", "eyJ-nonce-4711-abcdef", "eyJ-nonce-4711-abcdef"),
+        ("Location", "http://h/cb?code=c1&iss=x", "http://h/cb?code=~secret-1-code~&iss=x"),
+        ("WWW-Authenticate", 'DPoP error="use_dpop_nonce"', 'DPoP error="use_dpop_nonce"'),
+    ],
+)
+def test_headers_of_a_login_are_masked_where_they_hold_a_secret(name: str, value: str, masked: str) -> None:
+    http = HttpExchange("POST", "https://h/token", ((name, value),), 0)
+    assert Masking(found_in(http=http)).exchange(http).request_headers == ((name, masked),)
+
+
+def test_a_client_secret_is_known_in_both_spellings_that_basic_gives_it() -> None:
+    basic = base64.b64encode(b"me:p%40ss+w0rd-4711").decode()
+    http = HttpExchange(
+        "POST", "https://h/", (("Authorization", f"Basic {basic}"),), 0, body=b"p@ss w0rd-4711"
+    )
+    assert b"4711" not in Masking(found_in(http=http)).exchange(http).body
 
 
 def test_one_secret_has_one_placeholder_in_whatever_spelling_it_comes_back() -> None:
