@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
@@ -138,6 +138,38 @@ def test_panels_of_one_server_and_of_all_share_what_is_typed(lens: Lens) -> None
     assert stage.said(calls[0]) == [{"action": "decline"}]
 
 
+def test_card_of_a_removed_server_is_read_elsewhere(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    only = stage.open("asking")
+    stage.call(ask=[form("Still there?")])
+    stage.wait_for(1, only)
+    assert only.card_view is not None or stage.panel.card_view is not None
+    only.show_card(only.model.open_cards[0].id)
+    only.deleteLater()
+    QCoreApplication.sendPostedEvents(only, QEvent.Type.DeferredDelete)
+    lens.run(lens.app.bridge.remove_server("asking"))
+    stage.wait_for(0)
+    assert stage.panel.show_card(stage.earlier()[0].id)
+    assert "Still there?" in stage.words()
+
+
+def test_waiting_card_is_in_front_when_one_comes_back_to_the_inbox(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("One?")])
+    stage.wait_for(1)
+    stage.press("Cancel")
+    stage.wait_for(0)
+    QTest.keyClick(stage.panel.list, Qt.Key.Key_Home)
+    stage.panel.hide()
+    stage.call(ask=[form("Two?")])
+    stage.wait_for(1)
+    stage.panel.show()
+    assert "Two?" in stage.words()
+    QTest.keyClick(stage.panel.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    stage.wait_for(0)
+    assert len(lens.sent("tools/call")) == 2, "the keys belong to the card here"
+
+
 def test_waiting_call_is_led_to(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
@@ -168,6 +200,8 @@ def test_several_questions_on_one_card_are_sent_together(lens: Lens) -> None:
     lens.until(lambda: stage.section("why").question.reply is not None)
     assert not send.isEnabled()
     lens.press("Send answer", stage.section("sum"))
+    assert not send.isEnabled(), "an empty answer is asked about"
+    stage.sampling("sum").anyway_action.trigger()
     assert send.isEnabled()
     lens.settle()
     assert not call.done()

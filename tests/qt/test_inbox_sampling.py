@@ -163,6 +163,9 @@ def test_picture_from_a_file_goes_along_with_its_type(lens: Lens, tmp_path: Path
     editor.add_file("image", file)
     lens.until(lambda: len(editor.rows) == 2)
     assert not editor.alert.text("file")
+    lens.press("Open", editor.rows[1])
+    assert stage.view.content.form() is Form.PICTURE
+    stage.press("Back to the card")
     editor.rows[0].removal_requested.emit()
     stage.press("Send answer")
     block = stage.said(call)[0]["content"]

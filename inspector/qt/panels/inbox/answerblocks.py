@@ -36,9 +36,11 @@ class BlockRow(QWidget):
     Signals:
         changed: The person changed it.
         removal_requested: It is to go.
+        content_requested: Its content is to be seen by itself; carries it.
     """
 
     changed = Signal()
+    content_requested = Signal(object)
     removal_requested = Signal()
 
     def __init__(self, theme: Theme, words: str) -> None:
@@ -61,6 +63,10 @@ class BlockRow(QWidget):
         """As it would be sent. Raises FormError for what cannot be; `anyway` also sends what does not fit."""
         raise NotImplementedError
 
+    @property
+    def is_empty(self) -> bool:
+        return False
+
     def set_focus(self) -> None:
         self.setFocus()
 
@@ -79,6 +85,10 @@ class TextRow(BlockRow):
     def block(self, *, anyway: bool = False) -> JSONObject:
         return {**self._source, "type": "text", "text": self.box.text()}
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.box.text()
+
     def set_focus(self) -> None:
         self.box.setFocus()
 
@@ -89,7 +99,9 @@ class FileRow(BlockRow):
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
         self._source = block
-        self.column.addWidget(MessageCard(theme, Message("assistant", block_content(block)), side=0))
+        card = MessageCard(theme, Message("assistant", block_content(block)), side=0)
+        card.open_requested.connect(self.content_requested)
+        self.column.addWidget(card)
 
     def block(self, *, anyway: bool = False) -> JSONObject:
         return self._source

@@ -54,9 +54,11 @@ class AnswerEditor(QWidget):
 
     Signals:
         changed: The answer may be another now.
+        content_requested: A picture or a sound of it is to be seen by itself; carries the Content.
     """
 
     changed = Signal()
+    content_requested = Signal(object)
 
     def __init__(
         self, bridge: Bridge, theme: Theme, tools: Sequence[Tool], parent: QWidget | None = None
@@ -90,6 +92,11 @@ class AnswerEditor(QWidget):
     def answer(self) -> JSONObject:
         """What would be sent, right or wrong. Raises FormError for what is no answer at all."""
         return self.json_view.read_object() if self.is_json_shown() else self._in_form()
+
+    @property
+    def is_empty(self) -> bool:
+        """Does it say nothing at all, as at first?"""
+        return not self.is_json_shown() and all(row.is_empty for row in self.rows)
 
     def set_answer(self, answer: JSONObject) -> None:
         """Show an answer instead of what is there, in the view that is in front if it can be."""
@@ -206,6 +213,7 @@ class AnswerEditor(QWidget):
     def _add_row(self, block: JSONObject) -> BlockRow:
         row = row_for(self._theme, block, self._tools)
         row.changed.connect(self.changed)
+        row.content_requested.connect(self.content_requested)
         row.removal_requested.connect(lambda: self._on_removal_requested(row))
         self.rows.append(row)
         self._blocks.addWidget(row)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
@@ -28,7 +28,6 @@ from inspector.qt.panels.inbox.urlsection import UrlSection
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.contentview import ContentView
-from inspector.qt.widgets.rawedit import is_submit
 
 if TYPE_CHECKING:
     from inspector.engine.inbox import Inbox
@@ -220,21 +219,6 @@ class CardView(QWidget):
         row = self._card.operation if self._card.operation is not None else self._card.row
         if row is not None:
             self.operation_requested.emit(self._card.server, row)
-
-    # -------------------------------------------------------------- keys
-
-    def event(self, event: QEvent) -> bool:
-        # The window has another command on these keys: here they are for sending.
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
-            event.accept()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if is_submit(event):
-            self.submit()
-        else:
-            super().keyPressEvent(event)
 
     # -------------------------------------------------------------- questions, a few at a time
 

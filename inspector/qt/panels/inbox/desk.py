@@ -37,8 +37,9 @@ class CardDesk(QObject):
 
     def view_of(self, card: Card) -> CardView:
         """Made when it is first looked at."""
-        view = self._views.pop(card.id, None)
-        if view is None or not shiboken6.isValid(view):  # it went with the workspace of its server
+        view = self._alive(card.id)
+        self._views.pop(card.id, None)
+        if view is None:
             view = CardView(self._bridge, self._theme, self._opener, card, self._shelf)
             view.operation_requested.connect(self.operation_requested)
             view.uri_requested.connect(self.uri_requested)
@@ -51,12 +52,18 @@ class CardDesk(QObject):
         view.setParent(self._shelf)
 
     def _on_card_changed(self, card: Card) -> None:
-        view = self._views.get(card.id)
-        if view is not None and shiboken6.isValid(view):
+        view = self._alive(card.id)
+        if view is not None:
             view.show_card(card)
+
+    def _alive(self, card_id: int) -> CardView | None:
+        """A view goes with the panel that has it, as when a server is removed."""
+        view = self._views.get(card_id)
+        return view if view is not None and shiboken6.isValid(view) else None
 
     def _forget_some(self) -> None:
         """Ended cards can be made again from what they hold; open ones hold what was typed."""
+        self._views = {id: view for id, view in self._views.items() if self._alive(id) is not None}
         ended = [id for id, view in self._views.items() if not view.card.is_open]
         for id in ended[:-_MOST_ENDED]:
             self._views.pop(id).deleteLater()

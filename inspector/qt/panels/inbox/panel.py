@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+import shiboken6
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
@@ -16,6 +17,7 @@ from inspector.qt.panels.inbox.cardlist import CardList
 from inspector.qt.panels.inbox.desk import CardDesk
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
+from inspector.qt.widgets.rawedit import is_submit
 from inspector.qt.widgets.toolbar import PanelHeader
 
 _TICK_MS = 1_000
@@ -59,6 +61,9 @@ class InboxPanel(QWidget):
         self._empty.show_empty("inbox", "Nobody asks anything", _HINT)
         self._place = QWidget()
         self._card_column = _column(self._place)
+        self._nothing = EmptyState(theme)
+        self._nothing.show_empty("inbox", "Nobody asks anything now", "Choose a card to read it again.")
+        self._card_column.addWidget(self._nothing)
         self._shown: CardView | None = None
         self._follows = False  # the card in front is done with: the next one takes its place
         self._count = 0
@@ -76,7 +81,10 @@ class InboxPanel(QWidget):
     @property
     def card_view(self) -> CardView | None:
         """The card in front."""
-        return self._shown
+        view = self._shown
+        if view is None or not shiboken6.isValid(view) or view.parentWidget() is not self._place:
+            return None  # another panel has it, or had it and is gone
+        return view
 
     def show_card(self, card_id: int) -> bool:
         """Go to a card; False when it is not (any more) in the list."""
@@ -130,22 +138,24 @@ class InboxPanel(QWidget):
         if not self.isVisible():
             return  # the panel in front has the view; it is fetched when this one is shown
         view = self.desk.view_of(card)
-        if view is self._shown and view.parentWidget() is self._place:
+        if view is self.card_view:
             return
         had_keys = self._place.isAncestorOf(QApplication.focusWidget() or self.list)
         self._put_away()
         self._shown = view
         view.show_card(card)
+        self._nothing.hide()
         self._card_column.addWidget(view)
         view.show()
         if had_keys:  # what had the keyboard is gone: from the list, Tab leads into the card
             self.list.setFocus()
 
     def _put_away(self) -> None:
-        if self._shown is not None and self._shown.parentWidget() is self._place:
-            self._card_column.removeWidget(self._shown)
-            self._shown.hide()
-            self.desk.put_away(self._shown)
+        view = self.card_view
+        if view is not None:
+            self._card_column.removeWidget(view)
+            view.hide()
+            self.desk.put_away(view)
         self._shown = None
 
     def _update(self) -> None:
@@ -157,14 +167,30 @@ class InboxPanel(QWidget):
 
     def _on_tick(self) -> None:
         self.model.tick()
-        if self._shown is not None:
-            self._shown.tick()
+        if self.card_view is not None:
+            self.card_view.tick()
+
+    def event(self, event: QEvent) -> bool:
+        # The window has another command on these keys: here they are for sending.
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not is_submit(event):
+            super().keyPressEvent(event)
+        elif self.card_view is not None:
+            self.card_view.submit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._ticks.start()
         self._on_tick()
         current = self.list.current()
+        if current is None or not current.is_open:
+            self._go_on()
+            current = self.list.current()
         if current is not None:
             self._go_to(current)
 

@@ -42,7 +42,9 @@ class SamplingSection(Section):
         self.editor.head.addWidget(self.drafting)
         self.asked_column = self._fill(self.asked, (self.prompt,), margin=0)
         self._fill(self.answer, (self.prompt_editor, self.editor, self.problems), margin=0)
-        self.send_action = self._action("Send answer", self.send, "Send it to the server (Ctrl+Return)")
+        send_tip = "Send it to the server (Ctrl+Return)"
+        self.send_action = self._action("Send answer", lambda: self.send(), send_tip)
+        self.anyway_action = self._action("Send anyway", lambda: self.send(anyway=True))
         tip = _DECLINE_ENDS if card.round else _DECLINE_TIP
         self.decline_action = self._action("Decline", self._decline, tip)
         self.bar.add(self.send_action, "primary")
@@ -50,11 +52,16 @@ class SamplingSection(Section):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self.check)
         self.editor.changed.connect(self._on_changed)
+        self.editor.content_requested.connect(self.content_requested)
         self.prompt_editor.edited.connect(self._on_prompt_edited)
         self.drafting.drafted.connect(self.editor.set_answer)
         self.show_question(card, question)
 
-    def send(self) -> None:
+    def send(self, *, anyway: bool = False) -> None:
+        """Send the answer; ask first when there is nothing in it."""
+        if self.editor.is_empty and not anyway:
+            self.bar.alert.say("wrong", "The answer is empty.", actions=[self.anyway_action])
+            return
         try:
             answer = self.editor.answer()
         except FormError as exc:

@@ -73,6 +73,7 @@ class Section(QWidget):
         self._question = question
         self._given: GivenView | None = None
         self._given_reply: Reply | None = None
+        self._shown_remarks: Sequence[str] = ()
         self._is_one_of_many = False
         self.title = Heading(theme, kind_words(question))
         self.key_badge = Badge(theme)
@@ -157,6 +158,9 @@ class Section(QWidget):
         return "answered"
 
     def _show_remarks(self, remarks: Sequence[str]) -> None:
+        if remarks == self._shown_remarks:
+            return
+        self._shown_remarks = remarks
         self.remarks.close_all()
         for number, remark in enumerate(remarks):
             self.remarks.say(str(number), remark)
@@ -174,6 +178,7 @@ class Section(QWidget):
             self._given.content_requested.connect(self.content_requested)
             self._given.uri_requested.connect(self.uri_requested)
             self._column.insertWidget(self._column.indexOf(self._take_back), self._given)
+            self._given.show()  # now: the layout would do so when the events have been seen to
 
     def _lay_out(self) -> None:
         self._head = QWidget()
