@@ -140,6 +140,8 @@ def test_answer_with_a_tool_use_is_filled_in_by_the_tools_own_form(lens: Lens) -
     assert isinstance(row, ToolUseRow)
     assert row.name.currentText() == "weather"
     assert [each.name for each in row.editor.form.field.members] == ["city"]
+    stage.sampling().check()
+    lens.until(lambda: "The input of weather: city" in words_on(stage.sampling().problems))
     row.editor.set_arguments({"city": "Bergen"})
     row.id.setText("call_1")
     stage.sampling().check()

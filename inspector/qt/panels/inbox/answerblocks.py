@@ -63,6 +63,10 @@ class BlockRow(QWidget):
         """As it would be sent. Raises FormError for what cannot be; `anyway` also sends what does not fit."""
         raise NotImplementedError
 
+    def problems(self) -> list[str]:
+        """What does not fit, one sentence each."""
+        return []
+
     @property
     def is_empty(self) -> bool:
         return False
@@ -147,6 +151,10 @@ class ToolUseRow(BlockRow):
 
     def set_focus(self) -> None:
         self.name.setFocus()
+
+    def problems(self) -> list[str]:
+        name = one_line(self.name.currentText())
+        return [f"The input of {name}: {error}." for error in self.editor.problems()]
 
     def _on_name_changed(self, name: str) -> None:
         try:

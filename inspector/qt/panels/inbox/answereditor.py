@@ -98,6 +98,10 @@ class AnswerEditor(QWidget):
         """Does it say nothing at all, as at first?"""
         return not self.is_json_shown() and all(row.is_empty for row in self.rows)
 
+    def problems(self) -> list[str]:
+        """What does not fit the schemas of the tools that are used, one sentence each."""
+        return [] if self.is_json_shown() else [words for row in self.rows for words in row.problems()]
+
     def set_answer(self, answer: JSONObject) -> None:
         """Show an answer instead of what is there, in the view that is in front if it can be."""
         if self.is_json_shown() or not self._put(answer):
@@ -114,7 +118,7 @@ class AnswerEditor(QWidget):
 
     def add_tool_use(self) -> None:
         self.stop_reason.setCurrentText(STOP_FOR_TOOL)
-        self.add_block({"type": TOOL_USE, "input": {}})
+        self.add_block({"type": TOOL_USE, "id": "", "name": "", "input": {}})
 
     def add_file(self, kind: str, path: Path) -> None:
         """A picture or a sound, read without holding up the window."""

@@ -75,7 +75,8 @@ class SamplingSection(Section):
     def check(self) -> None:
         """Say what is wrong with the answer as it is written."""
         try:
-            problems = problems_of(self._asked, self.editor.answer(), self._card.revision)
+            said = problems_of(self._asked, self.editor.answer(), self._card.revision)
+            problems = (*said, *self.editor.problems())
         except FormError:
             problems = ()  # it is said where it is written
         for number in range(_MOST_PROBLEMS):
