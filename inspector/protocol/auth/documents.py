@@ -162,6 +162,6 @@ def first_difference(one: str, other: str) -> int:
     return 1 + next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def tried(replies: Iterable[Reply]) -> str:
+def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
     """All that was tried, for a sentence."""
-    return "; ".join(reply.in_words for reply in replies) or "nothing could be tried"
+    return tuple(reply.in_words for reply in replies) or ("nothing could be tried",)

@@ -21,6 +21,7 @@ __all__ = ["WORDINGS", "Finding", "Severity", "finding", "quoted"]
 
 LONGEST_QUOTE = 300
 _LONGEST_VALUE = 160
+_MOST_VALUES = 8
 
 Value: TypeAlias = str | int | Iterable[str]
 
@@ -69,5 +70,8 @@ def quoted(text: str) -> str:
 def _shown(value: Value) -> str:
     if isinstance(value, int):
         return str(value)
-    text = value if isinstance(value, str) else ", ".join(value)
-    return one_line(text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…")
+    if isinstance(value, str):
+        return one_line(value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…")
+    every = list(value)
+    rest = f" and {len(every) - _MOST_VALUES:,} more" if len(every) > _MOST_VALUES else ""
+    return ", ".join(map(_shown, every[:_MOST_VALUES])) + rest

@@ -16,7 +16,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TypeAlias
 
 from inspector.base.errors import UserError
-from inspector.base.plaintext import one_line
 from inspector.base.weblink import Link, read_link
 
 LONGEST_URL = 2_048
@@ -68,6 +67,11 @@ class Allowance:
     loopback: bool = False  # only when the server that the person typed is on this machine
     private: bool = False  # by consent for this server: its own network, and unusual ports
     plain_http: bool = False  # by consent for this server
+    own_origin: str = ""  # of the typed server, which is contacted anyway: there, all three count as given
+
+    def at(self, origin: str) -> Allowance:
+        """What counts for addresses of an origin."""
+        return TYPED_BY_PERSON if origin == self.own_origin else self
 
     def permits(self, kind: AddressKind) -> bool:
         """May a connection to such a number be made? What the socket asks about every resolved address."""
@@ -77,6 +81,8 @@ class Allowance:
 
 
 PUBLIC_ONLY = Allowance()
+# What nobody serves from is refused to the person too.
+TYPED_BY_PERSON = Allowance(loopback=True, private=True, plain_http=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +108,20 @@ class GuardedUrl:
 
 def allowance_for(server_url: str, *, private: bool = False, plain_http: bool = False) -> Allowance:
     """What the server at an address that the person typed may name; the others are the person's consent."""
-    link = read_link(server_url)
-    return Allowance(not link.problem and _kind(link) is AddressKind.LOOPBACK, private, plain_http)
+    try:
+        url = check_url(server_url, TYPED_BY_PERSON)
+    except UrlBlocked:
+        return Allowance(private=private, plain_http=plain_http)
+    return Allowance(url.kind is AddressKind.LOOPBACK, private, plain_http, url.origin)
 
 
 def check_url(raw: object, allowance: Allowance = PUBLIC_ONLY) -> GuardedUrl:
     """The address, when it may be contacted. Raises UrlBlocked."""
     link = _read(raw)
-    kind = _kind(link)
-    _check_kind(link, kind, allowance)
-    if link.scheme == "http" and kind is not AddressKind.LOOPBACK and not allowance.plain_http:
-        raise UrlBlocked(BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _CONSENT)
     port = link.port or _DEFAULT_PORTS[link.scheme]
-    is_usual = port in _DEFAULT_PORTS.values() or port >= 1024
-    if not (is_usual or kind is AddressKind.LOOPBACK or allowance.private):
-        raise UrlBlocked(BlockReason.PORT, f"Port {port} belongs to other services than the web.", _CONSENT)
-    return GuardedUrl(link.url, _plain(link), link.scheme, _host(link), port, kind)
+    url = GuardedUrl(link.url, _plain(link), link.scheme, link.ascii_host.rstrip("."), port, _kind(link))
+    _check(url, allowance.at(url.origin))
+    return url
 
 
 def classify(address: Address) -> AddressKind:
@@ -172,20 +176,28 @@ def _kind(link: Link) -> AddressKind | None:
     return AddressKind.LOOPBACK if link.is_loopback else None
 
 
-def _check_kind(link: Link, kind: AddressKind | None, allowance: Allowance) -> None:
+def _check(url: GuardedUrl, allowance: Allowance) -> None:
+    _check_kind(url.host, url.kind, allowance)
+    if url.kind is AddressKind.LOOPBACK:
+        return
+    if url.scheme == "http" and not allowance.plain_http:
+        raise UrlBlocked(BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _CONSENT)
+    is_usual = url.port in _DEFAULT_PORTS.values() or url.port >= 1024
+    if not (is_usual or allowance.private):
+        raise UrlBlocked(
+            BlockReason.PORT, f"Port {url.port} belongs to other services than the web.", _CONSENT
+        )
+
+
+def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> None:
     if kind is None or allowance.permits(kind):
         return
-    host = one_line(link.host)
     if kind is AddressKind.LOOPBACK:
         # No consent helps: who may name this machine is only a server on this machine.
         raise UrlBlocked(BlockReason.LOOPBACK, f"{host} is this machine, and the server is not on it.")
     if kind is AddressKind.PRIVATE:
         raise UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", _CONSENT)
     raise UrlBlocked(BlockReason.RESERVED, f"{host} is an address for special use, not of a web server.")
-
-
-def _host(link: Link) -> str:
-    return link.ascii_host.rstrip(".")
 
 
 def _plain(link: Link) -> str:

@@ -95,4 +95,6 @@ def test_what_the_server_wrote_is_shortened_and_shown_with_its_hidden_characters
 
 def test_several_values_are_listed() -> None:
     assert "lists plain, S512, not S256" in finding("ASM-007", R5, methods=["plain", "S512"]).seen
+    many = finding("ASM-007", R5, methods=[f"m{i}" for i in range(1000)]).seen
+    assert "m7 and 992 more" in many
     assert "answered 503 to" in finding("AUTH-001", R5, status=503).seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+import httpx2
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -156,6 +157,14 @@ GOOD = [
 ]
 
 
+def blocked_by(raw: str, allowance: Allowance) -> BlockReason | None:
+    try:
+        check_url(raw, allowance)
+    except UrlBlocked as blocked:
+        return blocked.reason
+    return None
+
+
 @pytest.mark.parametrize(("raw", "reason"), NEVER, ids=lambda value: repr(value)[:60])
 def test_an_address_that_no_consent_helps_is_blocked(raw: object, reason: BlockReason) -> None:
     with pytest.raises(UrlBlocked) as blocked:
@@ -239,7 +248,30 @@ def test_the_typed_server_says_whether_this_machine_may_be_named() -> None:
         "nonsense",
     ):
         assert not allowance_for(url).loopback
-    assert allowance_for("https://example.com", private=True, plain_http=True) == Allowance(False, True, True)
+    assert allowance_for("https://example.com", private=True, plain_http=True) == Allowance(
+        False, True, True, "https://example.com:443"
+    )
+
+
+def test_the_origin_that_the_person_typed_is_contacted_whatever_it_is() -> None:
+    allowance = allowance_for("http://192.168.1.5:81/mcp")
+
+    assert check_url("http://192.168.1.5:81/.well-known/x", allowance).kind is AddressKind.PRIVATE
+    assert blocked_by("http://192.168.1.5:82/", allowance) is BlockReason.PRIVATE
+    assert blocked_by("http://192.168.1.6:81/", allowance) is BlockReason.PRIVATE
+    assert (
+        blocked_by("http://devbox:9000/", allowance_for("http://devbox:8000/mcp")) is BlockReason.PLAIN_HTTP
+    )
+    assert allowance_for("http://169.254.169.254/mcp").own_origin == ""
+
+
+@given(st.sampled_from([raw for raw, _, _ in GOOD] + LOOPBACK + PRIVATE))
+def test_the_http_client_reads_the_same_host_as_the_guard(raw: str) -> None:
+    url = check_url(raw, EVERYTHING)
+    read = httpx2.URL(url.url)
+
+    assert read.raw_host.decode("ascii").rstrip(".") == url.host
+    assert (read.port or {"http": 80, "https": 443}[read.scheme]) == url.port
 
 
 @given(st.ip_addresses(v=4))
@@ -303,4 +335,5 @@ def test_whatever_is_let_through_leads_to_a_public_host_by_https(raw: str) -> No
     assert url.url.isascii()
     assert url.scheme == "https"
     assert url.kind in (None, AddressKind.PUBLIC)
-    assert not url.host.endswith("localhost")
+    assert httpx2.URL(url.url).raw_host.decode("ascii").rstrip(".") == url.host
+    assert url.host.split(".")[-1] != "localhost"

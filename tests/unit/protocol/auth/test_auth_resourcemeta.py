@@ -198,7 +198,9 @@ def test_a_failing_server_is_no_server_without_metadata() -> None:
 def test_two_documents_that_differ_are_found() -> None:
     other = GOOD | {"resource": "https://example.com", "scopes_supported": ["a"]}
 
-    assert "differ in resource." in judge_copies(GOOD, other, R5)[0].seen
+    [found] = judge_copies(GOOD, other, R5)
+    assert found.id == "PRM-010"
+    assert "differ in resource." in found.seen
     assert (
         judge_copies(GOOD | {"scopes_supported": ["a", "b"]}, GOOD | {"scopes_supported": ["b", "a"]}, R5)
         == ()

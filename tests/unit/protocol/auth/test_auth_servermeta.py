@@ -90,7 +90,7 @@ def test_no_document_anywhere_stops_with_what_was_tried() -> None:
 
     assert found.id == "ASM-001"
     assert found.stops
-    assert "/1 (404); https://auth.example.com/2 (The connection was refused)." in found.seen
+    assert "/1 (404), https://auth.example.com/2 (The connection was refused)." in found.seen
 
 
 def test_a_document_in_the_wrong_place_is_found() -> None:
@@ -110,7 +110,9 @@ def test_missing_cors_headers_are_noted() -> None:
 def test_two_documents_that_disagree_are_found() -> None:
     other = GOOD | {"token_endpoint": f"{ISSUER}/oidc/token", "jwks_uri": f"{ISSUER}/jwks"}
 
-    assert "differ in token_endpoint." in judge_server_copies(GOOD, other, R5)[0].seen
+    [found] = judge_server_copies(GOOD, other, R5)
+    assert found.id == "ASM-021"
+    assert "differ in token_endpoint." in found.seen
     assert judge_server_copies(GOOD, GOOD, R5) == ()
 
 
