@@ -14,6 +14,7 @@ from inspector.qt.models.operationrows import OperationRows
 from inspector.qt.models.sorting import Key
 from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Theme, Tone
+from inspector.traffic.export.masking import masked_alone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.choices import STATUS_WORDS
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -115,7 +116,10 @@ class TrafficCells:
     def message(self, number: int) -> str:
         kind = self._log.kind(number)
         if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
-            return shorten(one_line(self._log.head(number, 400).decode(errors="replace")), 200)
+            head = self._log.head(number, 400)
+            if kind == RecordKind.LOGIN:
+                head = masked_alone(head)  # it may be the form that a token was asked for with
+            return shorten(one_line(head.decode(errors="replace")), 200)
         method, subject = self._log.method(number), self._log.subject(number)
         words = f"{method}  {subject}" if subject else method
         if kind in (RecordKind.RESULT, RecordKind.ERROR):

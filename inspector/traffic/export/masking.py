@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 from urllib.parse import quote, quote_plus
 
+from inspector.base.redact import MASK
 from inspector.traffic.export.escapes import with_blanks
 from inspector.traffic.export.finding import Hit, header_hits, hits, is_distinctive
 from inspector.traffic.export.levels import WINDOW, levels
@@ -99,6 +100,17 @@ class Masking:
             for begin, end, name in chain(found, self._plain.spans(data, first, last), quoted):
                 spans.append((origin(begin), origin(end), name))
         return sorted(spans, key=lambda span: (span[0], -span[1]))
+
+
+def masked_alone(raw: bytes) -> bytes:
+    """A short text for the screen: what can be seen to be a secret in it, without knowing any other, is
+    masked."""
+    spans = [
+        (origin(hit.start), origin(hit.end), MASK)
+        for data, first, last, origin in levels(raw, 0, len(raw))
+        for hit in hits(data, first, last)
+    ]
+    return _replaced(raw, 0, len(raw), sorted(spans, key=lambda span: (span[0], -span[1])))[0]
 
 
 def _replaced(raw: bytes, done: int, stop: int, spans: list[_Span]) -> tuple[bytes, int]:

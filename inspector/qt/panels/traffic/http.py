@@ -15,6 +15,8 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.traffic.export.masking import masked_alone
+from inspector.traffic.export.secrets import decoded, encoded
 from inspector.traffic.query.printing import path_text
 from inspector.traffic.query.tree import Member, Path
 from inspector.traffic.records import HttpExchange
@@ -80,7 +82,7 @@ class HttpView(QWidget):
     def _offers(self, line: int) -> list[QAction]:
         """For a header. One that is masked is not offered: its value would stand in the filter."""
         header = header_at(self._exchange, line) if self._exchange is not None else None
-        if header is None or (is_secret_name(header[0]) and not self.secrets.isChecked()):
+        if header is None or (_is_masked(*header) and not self.secrets.isChecked()):
             return []
         # A value with a line break in it, which no wire allows but a file may have, moves the lines below it.
         shown = self.text.shown_text().split("\n")[line : line + 1]
@@ -100,8 +102,9 @@ class HttpView(QWidget):
 
 
 def has_secrets(exchange: HttpExchange) -> bool:
-    names = (name for name, _ in (*exchange.request_headers, *exchange.response_headers))
-    return any(map(is_secret_name, names)) or masked_url(exchange.url) != exchange.url
+    if any(_is_masked(*header) for header in (*exchange.request_headers, *exchange.response_headers)):
+        return True
+    return masked_url(exchange.url) != exchange.url or masked_alone(exchange.body) != exchange.body
 
 
 def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
@@ -133,15 +136,24 @@ def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
     if exchange.error:
         lines += ["", exchange.error]
     if exchange.body:
-        lines += ["", exchange.body.decode(errors="replace")]
+        body = exchange.body if show_secrets else masked_alone(exchange.body)
+        lines += ["", body.decode(errors="replace")]
     return "\n".join(lines)
 
 
 def _header_lines(mark: str, headers: tuple[tuple[str, str], ...], redactor: Redactor | None) -> list[str]:
-    return [
-        f"{mark} {name}: {redactor.mask(value) if redactor and is_secret_name(name) else value}"
-        for name, value in headers
-    ]
+    return [f"{mark} {name}: {_header_value(name, value, redactor)}" for name, value in headers]
+
+
+def _header_value(name: str, value: str, redactor: Redactor | None) -> str:
+    if redactor is None:
+        return value
+    return redactor.mask(value) if is_secret_name(name) else decoded(masked_alone(encoded(value)))
+
+
+def _is_masked(name: str, value: str) -> bool:
+    """`Location` may hold a secret as well as `Authorization`, but not all of it is one."""
+    return is_secret_name(name) or masked_alone(encoded(value)) != encoded(value)
 
 
 def _body_note(mark: str, count: int) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspector.base.jsonvalue import JSON
 from inspector.traffic.export.levels import WINDOW
-from inspector.traffic.export.masking import NO_MASKING, Masking
+from inspector.traffic.export.masking import NO_MASKING, Masking, masked_alone
 from inspector.traffic.export.secrets import SecretScan, SecretsFound, find_secrets
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
@@ -305,3 +305,18 @@ def test_any_bytes_can_be_masked(raw: bytes, secret: bytes) -> None:
     masking = Masking(found_in(raw, b"token=" + secret))
     masking.body(raw + secret + raw)
     masking.text(raw.decode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("grant_type=x&code=c1&client_id=me", "grant_type=x&code=•••&client_id=me"),
+        ('{"access_token":"t1","scope":"a"}', '{"access_token":"•••","scope":"a"}'),
+        ('{"text":"{\\"client_secret\\":\\"s1\\"}"}', '{"text":"{\\"client_secret\\":\\"•••\\"}"}'),
+        ('{"client_secret":"cut off', '{"client_secret":"•••'),
+        ("The login page was opened.", "The login page was opened."),
+        ("", ""),
+    ],
+)
+def test_a_text_for_the_screen_is_masked_by_what_is_in_it_alone(text: str, masked: str) -> None:
+    assert masked_alone(text.encode()).decode() == masked

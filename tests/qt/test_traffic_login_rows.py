@@ -1,0 +1,59 @@
+"""Rows of a login on the screen: what they carry is there, and its secrets only when they are asked for."""
+
+from __future__ import annotations
+
+from inspector.base.clock import SystemClock
+from inspector.qt.models.operationrows import OperationRows
+from inspector.qt.models.trafficcells import TrafficCells
+from inspector.qt.panels.traffic.http import exchange_text, has_secrets
+from inspector.qt.theme import Theme
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import HttpExchange, RecordKind
+from tests.qt.test_traffic_pointing import ICONS
+
+REPLY = HttpExchange(
+    "POST",
+    "https://as.example/token",
+    (("Content-Type", "application/x-www-form-urlencoded"),),
+    10,
+    status=200,
+    http_version="HTTP/1.1",
+    response_headers=(("Content-Type", "application/json"),),
+    body=b'{"access_token":"hush-1","token_type":"Bearer"}',
+    is_over=True,
+)
+
+
+def test_a_token_in_a_reply_is_masked_until_it_is_asked_for() -> None:
+    assert has_secrets(REPLY)
+    masked, plain = exchange_text(REPLY), exchange_text(REPLY, show_secrets=True)
+    assert '{"access_token":"•••","token_type":"Bearer"}' in masked
+    assert "hush-1" in plain
+    assert "hush-1" not in masked
+
+
+def test_a_code_in_a_redirect_is_masked() -> None:
+    place = ("Location", "http://127.0.0.1:1/callback?code=hush-1&iss=x")
+    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=302, response_headers=(place,))
+    assert has_secrets(exchange)
+    assert "< Location: http://127.0.0.1:1/callback?code=•••&iss=x" in exchange_text(exchange)
+
+
+def test_metadata_has_no_secrets() -> None:
+    document = (
+        b'{"token_endpoint":"https://as.example/token","token_endpoint_auth_methods_supported":["none"]}'
+    )
+    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=200, body=document)
+    assert not has_secrets(exchange)
+    assert exchange_text(exchange) == exchange_text(exchange, show_secrets=True)
+
+
+def test_the_list_shows_what_a_login_sent_without_its_secrets(qapp: object) -> None:
+    log = TrafficLog()
+    recorder = Recorder(log, "shop", SystemClock())
+    form = recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me")
+    recorder.note(RecordKind.LOGIN, "The login page was opened.")
+    cells = TrafficCells(log, Theme(ICONS), OperationRows(log))
+    assert cells.message(form) == "grant_type=authorization_code&code=•••&client_id=me"
+    assert cells.message(form + 1) == "The login page was opened."
