@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from inspector.app.behind import App
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
@@ -53,6 +53,16 @@ class Guide:
         if not action.isEnabled():
             raise StopFailed(f"the command “{action.text()}” cannot be used")
         action.trigger()
+
+    async def press(self, words: str, place: QWidget) -> None:
+        """Click the button that says this, when it is there."""
+
+        def buttons() -> list[QAbstractButton]:
+            every = place.findChildren(QAbstractButton)
+            return [each for each in every if each.text() == words and each.isVisible() and each.isEnabled()]
+
+        await self.until(f"the button “{words}”", buttons)
+        QTest.mouseClick(buttons()[0], Qt.MouseButton.LeftButton)
 
     def server(self, name: str) -> None:
         """Click a server in the list."""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import basics, traffic
+from inspector.app.tour import asking, basics, traffic
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
@@ -29,6 +29,9 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     basics.wire_faults,
     basics.crash,
     basics.reconnect,
+    asking.sampling_card,
+    asking.elicitation_form,
+    asking.several_rounds,
     traffic.flood,
     traffic.filter_traffic,
     traffic.timeline,
