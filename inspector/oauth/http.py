@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from ipaddress import ip_address
@@ -41,9 +40,6 @@ ANSWER_CAP = 1024 * 1024  # of anything else
 CONNECT_LIMIT = 10.0
 STEP_LIMIT = 30.0
 MOST_REDIRECTS = 5
-
-# A person typed this origin: it may be anywhere but at an address that is no server's.
-_OWN = Allowance(loopback=True, private=True, plain_http=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +104,12 @@ def post_json(url: str, value: JSONObject, headers: Headers = ()) -> LoginReques
 class LoginHttp:
     """Sends the requests of one login, one after another. Close it at the end.
 
-    `server_url` and `network` are those of the MCP server that the login is for; `allowance` says what the
-    addresses that it names may lead to.
+    `network` is that of the MCP server that the login is for; `allowance` has this server's origin, and says
+    what the addresses that it names may lead to.
     """
 
     def __init__(
         self,
-        server_url: str,
         network: Network,
         allowance: Allowance,
         clock: Clock,
@@ -128,14 +123,10 @@ class LoginHttp:
         self._step_limit = step_limit
         self._numbers = count(1)
         self._exchanges: dict[str, Exchanges] = {}
-        self._own = ""
-        with suppress(UrlBlocked):  # said when it is to be contacted
-            self._own = check_url(server_url, _OWN).origin
 
     def check(self, url: str) -> GuardedUrl:
         """The address, when it may be contacted. Raises UrlBlocked."""
-        guarded = check_url(url, _OWN)
-        return guarded if guarded.origin == self._own else check_url(url, self._allowance)
+        return check_url(url, self._allowance)
 
     def is_resolved_elsewhere(self, url: str) -> bool:
         """Does a proxy look the name up? Then the number that it leads to cannot be looked at here."""
@@ -190,14 +181,14 @@ class LoginHttp:
     def _exchanges_with(self, guarded: GuardedUrl) -> Exchanges:
         found = self._exchanges.get(guarded.origin)
         if found is None:
-            is_own = guarded.origin == self._own
+            is_own = guarded.origin == self._allowance.own_origin
             found = self._exchanges[guarded.origin] = Exchanges(
                 guarded.url,
                 _for_own(self._network) if is_own else _for_others(self._network),
                 self._clock,
                 self._recorder.report,
                 numbers=self._numbers,
-                check=partial(check_addresses, _OWN if is_own else self._allowance),
+                check=partial(check_addresses, self._allowance.at(guarded.origin)),
             )
         return found
 

@@ -14,7 +14,7 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.oauth.http import LoginHttp, LoginRequest, get_document, post_form, post_json
 from inspector.oauth.recording import LoginRecorder
-from inspector.protocol.auth.guard import Allowance
+from inspector.protocol.auth.guard import allowance_for
 from inspector.traffic.export.copyas import as_curl, as_json, as_python
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
@@ -70,7 +70,7 @@ async def walk() -> TrafficLog:
     log, clock = TrafficLog(), SystemClock()
     recorder = LoginRecorder(log, "a server", clock)
     async with FaultServer() as server:
-        http = LoginHttp(server.url(), Network(), Allowance(loopback=True), clock, recorder)
+        http = LoginHttp(Network(), allowance_for(server.url()), clock, recorder)
         basic = base64.b64encode(f"me:{quote_plus(SECRETS['client_secret'])}".encode()).decode()
         replies = {
             "challenge": faults.replies(401, b"", WWW_Authenticate=CHALLENGE, DPoP_Nonce="nonce-0815-abcdef"),

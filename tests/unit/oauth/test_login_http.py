@@ -7,6 +7,7 @@ import gzip
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from inspector.oauth.http import (
     post_json,
 )
 from inspector.oauth.recording import LoginRecorder
-from inspector.protocol.auth.guard import PUBLIC_ONLY, Allowance, BlockReason, UrlBlocked
+from inspector.protocol.auth.guard import PUBLIC_ONLY, Allowance, BlockReason, UrlBlocked, allowance_for
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 from inspector.transport.network import Network
@@ -64,7 +65,8 @@ async def login(
 ) -> AsyncIterator[LoginHttp]:
     clock = SystemClock()
     recorder = LoginRecorder(log, "a server", clock)
-    http = LoginHttp(server_url, Network(**network), allowance, clock, recorder, limit)
+    allowance = replace(allowance, own_origin=allowance_for(server_url).own_origin)
+    http = LoginHttp(Network(**network), allowance, clock, recorder, limit)
     try:
         yield http
     finally:
@@ -521,7 +523,7 @@ async def test_a_live_session_and_a_login_do_not_mix_up_their_exchanges(server: 
     session, recorder = LoginRecorder(log, "a server", clock), LoginRecorder(log, "a server", clock)
     for each in (session, recorder):
         server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
-        http = LoginHttp(ELSEWHERE, Network(), LOCAL, clock, each)
+        http = LoginHttp(Network(), LOCAL, clock, each)
         await http.send(get_document(server.url()))
         await http.close()
     assert session.row_of(1) != recorder.row_of(1)
