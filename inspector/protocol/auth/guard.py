@@ -140,10 +140,6 @@ def classify(address: Address) -> AddressKind:
     return AddressKind.PUBLIC if address in _GLOBAL_V6 else AddressKind.RESERVED
 
 
-def same_origin(one: GuardedUrl, other: GuardedUrl) -> bool:
-    return one.origin == other.origin
-
-
 # ------------------------------------------------------------------ reading
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -286,7 +286,8 @@ def test_a_host_that_the_person_allowed_is_not_asked_about() -> None:
 
 def test_a_host_is_compared_as_it_is_looked_up() -> None:
     assert read(token_endpoint="https://AUTH.example.com.:8443/t").foreign_hosts == ()
-    assert read(token_endpoint="https://auth.example.com.evil.example/t").foreign_hosts != ()
+    for host in ("auth.example.com.evil.example", "login.example.com", "example.com"):
+        assert read(token_endpoint=f"https://{host}/t").foreign_hosts == (host,)
 
 
 # ------------------------------------------------------------------ types
