@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
+from inspector.protocol.auth.challenge import INSUFFICIENT_SCOPE, Challenge
 from inspector.protocol.auth.findings import Finding, finding
 from inspector.protocol.auth.reported import ReportedError
-from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, split_scope, step_up_scopes
+from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, step_up_scopes
 from inspector.protocol.auth.tokens import TokenSet
 from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
 
 MOST_STEP_UPS = 2  # per operation and set of scopes, in one session
-INSUFFICIENT = "insufficient_scope"
 INVALID = "invalid_token"
 
 
@@ -28,11 +28,19 @@ class Refusal:
     """A refusing answer of the MCP server: the status, and what its Bearer or DPoP challenge says."""
 
     status: int
-    has_challenge: bool = False
-    error: str = ""
-    description: str = ""
-    scope: str | None = None
-    has_resource_metadata: bool = False
+    challenge: Challenge | None = None
+
+    def says(self, name: str) -> str:
+        """A parameter of the challenge; "" when it is absent or blank."""
+        return self.challenge.get(name) if self.challenge is not None else ""
+
+    @property
+    def error(self) -> str:
+        return self.says("error")
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return self.challenge.scopes if self.challenge is not None else ()
 
 
 class Move(Enum):
@@ -95,7 +103,7 @@ def judge(
     """Decide what to do about a refusal. The history is read, not written: note a step-up when it begins."""
     if refusal.status == 401:
         return _unauthorized(refusal, attempt, revision)
-    if refusal.status == 403 and refusal.error == INSUFFICIENT:
+    if refusal.status == 403 and refusal.error == INSUFFICIENT_SCOPE:
         return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
     if refusal.status == 403:
         return _forbidden(refusal, revision)
@@ -104,7 +112,7 @@ def judge(
 
 def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgement:
     found: tuple[Finding, ...] = ()
-    if refusal.error == INSUFFICIENT:
+    if refusal.error == INSUFFICIENT_SCOPE:
         found = (finding("RS-008", revision, status=401, cause="too few scopes"),)
     elif attempt.is_first_use:
         reason = "The server refuses a token that is new; another one would not change that."
@@ -121,7 +129,7 @@ def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Jud
 
 
 def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
-    error = ReportedError(refusal.error or "no reason given", refusal.description)
+    error = ReportedError(refusal.error or "no reason given", refusal.says("error_description"))
     return (finding("RS-001", revision, error=error.code, evidence=error.evidence),)
 
 
@@ -132,7 +140,7 @@ def _too_few_scopes(
     revision: Revision,
     server_scopes: tuple[str, ...] | None,
 ) -> Judgement:
-    wanted = split_scope(refusal.scope)
+    wanted = refusal.scopes
     found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
     if not wanted:
         return Judgement(Move.GIVE_UP, "The server does not say which scope is missing.", found)
@@ -141,13 +149,15 @@ def _too_few_scopes(
     if attempt.step_ups or not history.left(attempt.operation, wanted):
         reason = "More scopes were already asked for, and the server is still not content."
         return Judgement(Move.GIVE_UP, reason, found)
-    scopes = step_up_scopes(attempt.tokens.requested, attempt.tokens.scopes, refusal.scope, server_scopes)
+    scopes = step_up_scopes(
+        attempt.tokens.requested, attempt.tokens.scopes, refusal.says("scope"), server_scopes
+    )
     return Judgement(Move.STEP_UP, scopes.reason, found, scopes)
 
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
-    missing = [] if split_scope(refusal.scope) else ["scope"]
-    missing += [] if refusal.has_resource_metadata else ["resource_metadata"]
+    missing = [] if refusal.scopes else ["scope"]
+    missing += [] if refusal.says("resource_metadata") else ["resource_metadata"]
     if missing:
         yield finding("RS-005", revision, missing=" and ".join(missing))
 
@@ -181,10 +191,3 @@ def about_session(status: int, is_session_known: bool, revision: Revision) -> tu
     if is_session_known or status < 500 or not is_between(revision, REVISIONS[0], R4):
         return ()
     return (finding("RS-011", revision, status=status),)
-
-
-def about_migration(old_issuer: str, new_issuer: str, revision: Revision) -> tuple[Finding, ...]:
-    """The resource metadata names another authorization server than before."""
-    if not old_issuer or old_issuer == new_issuer:
-        return ()
-    return (finding("RS-012", revision, old=old_issuer, new=new_issuer),)
