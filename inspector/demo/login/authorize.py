@@ -141,7 +141,7 @@ class Authorize:
 <p class="hint">This is a demo. Sign in as {hint}.</p>
 <div class="buttons"><button class="main" name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button></div>
-<p class="soft">You will be sent back to <code>{escape(_place(asked.redirect))}</code>.</p>
+<p class="soft small">You will be sent back to <code>{escape(_place(asked.redirect))}</code>.</p>
 </form>"""
         # Browsers apply form-action to the redirect that answers the form, too.
         goes_to = f"'self' {_place(asked.redirect)}"

@@ -115,6 +115,7 @@ class Grants:
         wanted = tuple(form.get("scope", "").split()) or grant.scopes
         if not set(wanted) <= set(grant.scopes):
             raise Refusal("invalid_scope", "A refresh cannot add scopes.")
+        realm.tokens.spend(token)
         same = token if realm.bench.on("not_rotated") else ""
         reply = realm.tokens.issue(
             replace(grant, scopes=wanted, jkt=jkt), refreshable=True, family=family, token=same

@@ -31,7 +31,9 @@ input[type=text], input[type=password] { width: 100%; padding: .6rem .7rem; font
   background: var(--tint); border: 1px solid var(--line); border-radius: 8px; }
 input:focus-visible, button:focus-visible, a:focus-visible { outline: 3px solid var(--accent);
   outline-offset: 1px; }
-.hint { background: var(--tint); border-radius: 8px; padding: .5rem .7rem; font-size: .9rem; }
+.hint { border-left: 3px solid var(--accent); padding: .1rem 0 .1rem .7rem; margin: 1rem 0;
+  font-size: .9rem; color: var(--soft); } .hint code { color: var(--text); }
+.small { font-size: .85rem; margin-top: 1rem; }
 ul.scopes { list-style: none; margin: .6rem 0; padding: 0; border: 1px solid var(--line);
   border-radius: 8px; }
 ul.scopes li { padding: .5rem .7rem; display: flex; justify-content: space-between; gap: 1rem;
@@ -42,6 +44,7 @@ ul.scopes code { color: var(--soft); }
 button { flex: 1; padding: .65rem 1rem; font: inherit; font-weight: 600; border-radius: 8px;
   border: 1px solid var(--line); background: transparent; color: inherit; cursor: pointer; }
 button.main { background: var(--accent); border-color: var(--accent); color: var(--on); }
+.sticky button { flex: none; }
 .sticky { position: sticky; bottom: 0; background: var(--card); padding: .8rem 0; margin: 0;
   border-top: 1px solid var(--line); }
 .switch { display: grid; grid-template-columns: 1.4rem 13rem 1fr auto; gap: .2rem .7rem; padding: .35rem 0;

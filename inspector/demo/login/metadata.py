@@ -44,6 +44,8 @@ class ResourceDocument:
         at_root = request.url.path == RESOURCE_PATH
         if bench.on("no_prm") or "dead" in request.query_params:
             return Response(status_code=404)
+        if bench.on("prm_crashes"):
+            return Response(status_code=500)
         if bench.on("prm_behind_login"):
             return Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
         if bench.on("prm_html"):
@@ -99,6 +101,7 @@ _RESOURCE_FAULTS: dict[str, Spoil] = {
         "authorization_servers", lambda realm: [f"{realm.origin}/.well-known/{OAUTH}"]
     ),
     "prm_no_header": _replace("bearer_methods_supported", lambda realm: ["query"]),
+    "prm_wrong_types": _replace("scopes_supported", lambda realm: f"{READ} {WRITE}"),
     "broad_scopes": _replace("scopes_supported", lambda realm: ["*", "full-access", READ]),
     "no_scopes": _remove("scopes_supported"),
     "offline_in_challenge": _replace("scopes_supported", lambda realm: [READ, WRITE, "offline_access"]),

@@ -84,20 +84,22 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
             if "forget" in form:
                 self._forget()
             else:
-                self._notes.bench.only(name for name in form if name in SWITCHES)
+                chosen = [name for name in form if name in SWITCHES]
+                self._notes.bench.only([] if "clear" in form else chosen)
             return RedirectResponse("/faults", 303)
         groups = groupby(SWITCHES.values(), key=lambda switch: switch.group)
         rows = "".join(
             f"<h2>{escape(group)}</h2>" + "".join(map(self._row, switches)) for group, switches in groups
         )
-        count = len(self._notes.bench.names())
+        on = ", ".join(self._notes.bench.names()) or "nothing"
         body = f"""<h1>Fault bench</h1>
 <p>Each switch makes the demo break one rule, from the next request on. The code beside it is the finding that
 the inspector shows. <a href="/">What this demo is</a></p>
+<p class="hint">Switched on: <code>{escape(on)}</code></p>
 <form method="post" action="/faults">{rows}
 <div class="buttons sticky"><button class="main">Apply</button>
-<button name="forget" value="1">Forget all clients and logins</button></div>
-<p class="soft">{count} of {len(SWITCHES)} switched on.</p></form>"""
+<button name="clear" value="1">Switch all off</button>
+<button name="forget" value="1">Forget all clients and logins</button></div></form>"""
         return page("Fault bench", body, wide=True)
 
     def _row(self, switch: Switch) -> str:
@@ -140,7 +142,14 @@ the inspector shows. <a href="/">What this demo is</a></p>
 
 def _table(heads: tuple[str, ...], rows: Any) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td><code>{escape(cell)}</code></td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(text: str) -> str:
+    shown = f"<code>{escape(text)}</code>"
+    return (
+        f'<td><a href="{escape(text)}">{shown}</a></td>'
+        if text.startswith("http://")
+        else f"<td>{shown}</td>"
+    )

@@ -102,6 +102,8 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "prm_behind_login": ("The metadata itself wants a token.", "PRM-011"),
         "prm_no_header": ("The metadata says that tokens go into the query.", "PRM-012"),
         "prm_redirects": ("The metadata redirects to another host (localhost).", "PRM-013"),
+        "prm_crashes": ("The metadata address answers 500.", "PRM-015"),
+        "prm_wrong_types": ("The metadata has text where lists belong.", "PRM-016"),
         "broad_scopes": ("The metadata lists the scopes `*` and full-access.", "PRM-014"),
     },
     METADATA: {

@@ -122,7 +122,7 @@ class Tokens:
         return held
 
     def refresh(self, token: str, client_id: str) -> tuple[Grant, str] | None:
-        """The grant and the family of a refresh token, which is spent with this.
+        """The grant and the family of a refresh token that can be used now; `spend` it when all is well.
 
         A token that comes a second time was stolen from one of the two who used it: the whole family ends.
         """
@@ -134,8 +134,10 @@ class Tokens:
             return None
         if held.from_refresh and self._bench.on("rotated_refused"):
             return None
-        held.used = not self._bench.on("not_rotated")
         return held.grant, held.family
+
+    def spend(self, token: str) -> None:
+        self._refresh[token].used = not self._bench.on("not_rotated")
 
     def revoke(self, token: str, client_id: str) -> None:
         """End what this token belongs to; silent about tokens that do not exist (RFC 7009, section 2.2)."""
