@@ -110,11 +110,13 @@ class Guide:
         return got
 
     def outcome(self) -> asyncio.Future[CallOutcome]:
-        """The next outcome that is shown."""
+        """The next outcome that is shown; not one of before that is shown again with its tool."""
         future: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
-        result = self.tools.call_view.result
+        result, since = self.tools.call_view.result, len(self.app.bridge.log)
 
         def take(outcome: CallOutcome) -> None:
+            if outcome.row is not None and outcome.row < since:
+                return
             result.shown.disconnect(take)
             future.set_result(outcome)
 

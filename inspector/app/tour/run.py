@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import asking, basics, traffic
+from inspector.app.tour import asking, basics, offered, traffic
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
@@ -24,6 +24,10 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     basics.fill_a_form,
     basics.watch_progress,
     basics.tool_error,
+    offered.four_states,
+    offered.read_a_resource,
+    offered.get_a_prompt,
+    offered.reach_a_template,
     basics.many_tools,
     basics.over_http,
     basics.wire_faults,
