@@ -14,6 +14,7 @@ from typing import cast
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.config.auth import read_auth, write_auth
 from inspector.config.document import JsonDocument
 from inspector.config.entries import (
     Entry,
@@ -116,6 +117,7 @@ def read_entry(name: str, value: JSON) -> Entry:
         if not isinstance(value["disabled"], bool):
             raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
         known["enabled"] = not value["disabled"]
+    auth = read_auth(known.pop("auth", None))
     try:
         entry: Entry = TypeAdapter[Entry](kind).validate_python({**_snake_cased(known), "name": name})
     except ValidationError as exc:
@@ -124,6 +126,8 @@ def read_entry(name: str, value: JSON) -> Entry:
         is_address = place in ("command", "url")
         next_step = 'A server needs "command" or "url".' if is_address else "Correct it in the file."
         raise ConfigError(f"{place}: {first['msg'].lower()}.", next_step) from exc
+    if isinstance(entry, HttpEntry):
+        entry = replace(entry, auth=auth)
     check_era(entry.era)
     check_timeouts(entry.timeouts)
     if not isinstance(entry, StdioEntry):
@@ -150,7 +154,10 @@ def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
     value = {member: content for member, content in known.items() if member not in {*others, "disabled"}}
     defaults = _defaults(kind)
     for field in _fields(kind):
-        content = _content(getattr(entry, field))
+        if field == "auth":
+            content = write_auth(getattr(entry, field), value.get("auth"))
+        else:
+            content = _content(getattr(entry, field))
         if field in _NESTED:
             content = _with_unknown(field, content, value.get(_member(field)))
         if content != defaults.get(field) or field in ("command", "args", "url") or _member(field) in value:

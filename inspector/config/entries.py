@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
 from inspector.base.redact import MASK, masked_url, masked_words
+from inspector.config.auth import BearerSettings, OAuthSettings
 from inspector.protocol.probe import read_era_choice
 from inspector.protocol.revisions import REVISIONS
 
@@ -96,9 +97,13 @@ class _UrlEntry(_Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEntry(_UrlEntry):
-    """Over Streamable HTTP ("http"), the HTTP+SSE of 2024 ("sse"), or whichever it turns out to be."""
+    """Over Streamable HTTP ("http"), the HTTP+SSE of 2024 ("sse"), or whichever it turns out to be.
+
+    Without `auth` a login is OAuth by its usual rules, when the server asks for one.
+    """
 
     type: Literal["auto", "http", "sse"] = "auto"
+    auth: OAuthSettings | BearerSettings | None = None
 
     @property
     def transport(self) -> str:
