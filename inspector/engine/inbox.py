@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -18,16 +18,19 @@ from inspector.base.errors import LensError, UserError
 from inspector.base.plaintext import visible
 from inspector.base.signals import Signal
 from inspector.engine.cards import Card, CardEnd, Question, Reply, Round
-from inspector.engine.opencard import CANCEL, OpenCard, answers_of, pages_of, questions_of
+from inspector.engine.opencard import CANCEL, OpenCard, answers_of, pages_of, questions_of, remarks_of
+from inspector.engine.pastcards import EarlierRounds, PastCards
 from inspector.protocol.asking import ELICITATION
+from inspector.protocol.jsonrpc import INTERNAL_ERROR
 from inspector.protocol.revisions import Revision
-from inspector.session.asking import Answers, Asking, AskingEnd, Responder
+from inspector.session.asking import Answers, Asking, AskingEnd, Refusal, Responder
 from inspector.session.route import Answerer
 
 _log = logging.getLogger(__name__)
 
-_MOST_PAST = 500
-_MOST_CALLS = 200  # whose earlier rounds are remembered
+MOST_OPEN = 5_000  # of one server: who asks more often than that asks nobody
+# Bytes of a frame from which on what it asks is looked through beside the loop: it may hold a picture.
+_MANY_BYTES = 256 * 1024
 # Rules get a moment before a card is shown: what they answer at once need not flash up.
 _HEAD_START = 0.05
 _TOO_LATE = Reply(code=-1, message="The user did not answer in time")
@@ -66,8 +69,9 @@ class Inbox:
         self._ids = itertools.count(1)
         self._open: dict[int, OpenCard] = {}
         self._asked: dict[Asking, OpenCard] = {}
-        self._past: deque[Card] = deque(maxlen=_MOST_PAST)
-        self._rounds: dict[tuple[str, int], tuple[Round, ...]] = {}
+        self._counts: Counter[str] = Counter()  # of the open ones, by server
+        self._past = PastCards()
+        self._rounds = EarlierRounds()
 
     def cards(self) -> tuple[Card, ...]:
         """Those that wait, the oldest first."""
@@ -75,7 +79,7 @@ class Inbox:
 
     def past(self) -> tuple[Card, ...]:
         """Those that ended lately, the latest last."""
-        return tuple(self._past)
+        return self._past.cards()
 
     # -------------------------------------------------------------- what a person does
 
@@ -153,16 +157,31 @@ class Inbox:
         if len(replies) == len(asking.questions):
             return answers_of(replies)
         waiting = self._make(server, asking, replies, remark)
-        self._open[waiting.card.id] = self._asked[asking] = waiting
+        self._asked[asking] = waiting
+        if self._counts[server] >= MOST_OPEN:
+            self._refuse_one_more(waiting)
+        self._open[waiting.card.id] = waiting
+        self._counts[server] += 1
         if self.answer_within is not None:
             loop = asyncio.get_running_loop()
             waiting.timer = loop.call_later(self.answer_within, self._on_overdue, waiting)
-        return answers_of(await self._wait(waiting))
+        if asking.size >= _MANY_BYTES:
+            waiting.put_remarks(await asyncio.to_thread(remarks_of, asking))
+        answers = await self._wait(waiting)
+        self._asked.pop(asking, None)  # not before: it may be taken back while its answers are on their way
+        return answers_of(answers)
+
+    def _refuse_one_more(self, waiting: OpenCard) -> None:
+        """A server that asks on and on would fill the memory, and nobody could answer that."""
+        why = f"{MOST_OPEN:,} questions wait for an answer already"
+        del self._asked[waiting.asking]
+        self._end(waiting, CardEnd.REFUSED, f"{why}.", is_answered=False)
+        raise Refusal(next(iter(waiting.asking.questions)), INTERNAL_ERROR, why)
 
     def ended(
         self, server: str, asking: Asking, end: AskingEnd, why: str, known: Mapping[str, Answerer]
     ) -> None:
-        waiting = self._asked.get(asking)
+        waiting = self._asked.pop(asking, None)
         if waiting is None:
             # It was refused, or taken back at once; of what would have been answered unasked nothing is said.
             questions = asking.questions.values()
@@ -186,7 +205,7 @@ class Inbox:
             id=next(self._ids),
             server=server,
             revision=asking.revision,
-            questions=questions_of(asking, known),
+            questions=questions_of(asking, known, has_remarks=asking.size < _MANY_BYTES),
             asked_ns=self._clock.monotonic_ns(),
             asked_wall_ns=self._clock.wall_ns(),
             row=asking.row,
@@ -204,7 +223,7 @@ class Inbox:
     def _earlier(self, server: str, asking: Asking) -> tuple[Round, ...]:
         if asking.operation is None or asking.round < 2:
             return ()
-        return self._rounds.get((server, asking.operation), ())
+        return self._rounds.of(server, asking.operation)
 
     async def _wait(self, waiting: OpenCard) -> dict[str, Reply]:
         """Until everything is answered; cancelled when no answer is wanted any more."""
@@ -272,23 +291,15 @@ class Inbox:
         waiting.card = replace(
             waiting.card, end=end, note=note or waiting.card.note, ended_ns=now, awaits_page=False
         )
-        self._open.pop(waiting.card.id, None)
-        self._asked.pop(waiting.asking, None)
-        self._past.append(waiting.card)
-        self._remember_round(waiting.card)
+        if self._open.pop(waiting.card.id, None) is not None:
+            self._counts[waiting.card.server] -= 1
+        self._past.add(waiting.card, waiting.asking.size)
+        self._rounds.add(waiting.card, waiting.asking.size)
         if is_answered:
             waiting.resolve()
         else:
             waiting.close()
         self.changed.emit(waiting.card)
-
-    def _remember_round(self, card: Card) -> None:
-        if card.round == 0 or card.operation is None or card.ended_ns is None:
-            return
-        key = (card.server, card.operation)
-        self._rounds[key] = (*card.earlier, Round(card.questions, card.ended_ns - card.asked_ns))
-        if len(self._rounds) > _MOST_CALLS:
-            del self._rounds[next(iter(self._rounds))]
 
     def _show(self, waiting: OpenCard) -> None:
         waiting.is_shown = True

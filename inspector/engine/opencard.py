@@ -41,6 +41,11 @@ class OpenCard:
     def remark_on(self, key: str, text: str) -> None:
         self._update(key, lambda question: replace(question, remarks=(*question.remarks, text)))
 
+    def put_remarks(self, remarks: Mapping[str, tuple[str, ...]]) -> None:
+        """What is wrong with its questions, by their keys: known now."""
+        questions = tuple(replace(each, remarks=remarks.get(each.key, ())) for each in self.card.questions)
+        self.card = replace(self.card, questions=questions)
+
     def _update(self, key: str, change: Callable[[Question], Question]) -> None:
         questions = tuple(change(each) if each.key == key else each for each in self.card.questions)
         self.card = replace(self.card, questions=questions)
@@ -80,12 +85,20 @@ def is_consent(reply: Reply) -> bool:
     return reply.result is not None and reply.result.get("action") == "accept"
 
 
-def questions_of(asking: Asking, known: Mapping[str, Reply]) -> tuple[Question, ...]:
-    """What is shown of each question, with what is wrong with it."""
+def questions_of(
+    asking: Asking, known: Mapping[str, Reply], *, has_remarks: bool = True
+) -> tuple[Question, ...]:
+    """What is shown of each question; `has_remarks`: with what is wrong with it."""
+    found = remarks_of(asking) if has_remarks else {}
     return tuple(
-        Question(key, each.method, each.params, _remarks(each, asking.revision), known.get(key))
+        Question(key, each.method, each.params, found.get(key, ()), known.get(key))
         for key, each in asking.questions.items()
     )
+
+
+def remarks_of(asking: Asking) -> dict[str, tuple[str, ...]]:
+    """What is wrong with each question, by its key, though it can be answered."""
+    return {key: _remarks(each, asking.revision) for key, each in asking.questions.items()}
 
 
 def _remarks(question: InputRequest, revision: Revision) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def _missing_for_elicitation(params: JSONObject, capabilities: JSONObject) -> st
     mode = params.get("mode", "form")
     # `{}` is how forms were declared before there was anything else.
     declared = elicitation or {"form": {}}
-    return "" if isinstance(mode, str) and mode in declared else f"elicitation.{_shown(mode)}"
+    return "" if isinstance(mode, str) and mode in declared else f"elicitation.{one_line(excerpt(mode, 60))}"
 
 
 def _missing_for_sampling(params: JSONObject, capabilities: JSONObject) -> str:

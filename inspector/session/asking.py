@@ -28,7 +28,7 @@ class Asking:
     `row` is that of the frame that asks; `operation` the first row of the call that waits for the answers,
     None when nobody can tell, and `method` and `subject` what that call is about. `round` is 0 for a request
     of the server's own, else it counts how often this call has been asked about. With `awaits_pages` the
-    answers are wanted only when the pages that they consent to are done with.
+    answers are wanted only when the pages that they consent to are done with. `size` is that of the frame.
     """
 
     questions: Mapping[str, InputRequest]
@@ -41,6 +41,7 @@ class Asking:
     most_rounds: int = 0
     task_id: str = ""
     awaits_pages: bool = False
+    size: int = 0
 
 
 class AskingEnd(Enum):

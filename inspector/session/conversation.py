@@ -280,7 +280,8 @@ class Conversation:
         assert request.id is not None
         question = asked_by(request)
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
-        asking = replace(asking, task_id=related_task(question.params.get("_meta")))
+        related = related_task(question.params.get("_meta"))
+        asking = replace(asking, task_id=related, size=len(request.raw))
         if question.method in QUESTIONS:
             self.desk.take(request.id, asking)
         self._tasks.spawn(f"answer {request.method}", self._answer(request, request.id, asking))

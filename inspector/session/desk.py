@@ -14,7 +14,7 @@ from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.jsonrpc import Message, RequestId
 from inspector.session.asking import Answers, Asking, AskingEnd, Responder
-from inspector.session.waiting import HumanTime, Waiter, WaitingRoom
+from inspector.session.waiting import HumanTime, WaitingRoom
 
 _CALL_ENDED = "The call that caused it has ended; the server may still want the answer."
 
@@ -92,23 +92,22 @@ class Desk:
     @contextmanager
     def _paused(self, asking: Asking) -> Iterator[None]:
         """The limits of the call that it is asked for stand still; of all calls, if nobody can tell."""
+
+        def on_over(answer: asyncio.Future[Message]) -> None:
+            if asking in self._open and asking not in self._over:
+                self._responder.noted(asking, _CALL_ENDED)
+
         waiters = self._waiting.of_operation(asking.operation)
         for waiter in waiters:
             waiter.pause()
             if asking.operation is not None:
-                self._tell_when_over(waiter, asking)
+                waiter.answer.add_done_callback(on_over)
         try:
             yield
         finally:
             for waiter in waiters:
                 waiter.unpause()
-
-    def _tell_when_over(self, waiter: Waiter, asking: Asking) -> None:
-        def on_over(answer: asyncio.Future[Message]) -> None:
-            if asking in self._open and asking not in self._over:
-                self._responder.noted(asking, _CALL_ENDED)
-
-        waiter.answer.add_done_callback(on_over)
+                waiter.answer.remove_done_callback(on_over)  # a call may ask, and be answered, for hours
 
     # -------------------------------------------------------------- without an answer
 

@@ -94,10 +94,11 @@ class Inquiry:
         talk = self._conversation()
         if exchange is not None and self._operation is None:
             self._operation = exchange.row
-        row = None if exchange is None else exchange.answer_row
+        row, size = (None, 0) if exchange is None else (exchange.answer_row, len(exchange.answer.raw))
         asking = talk.asking(questions, row, self._operation)
         most = 0 if self._task_id else MOST_ROUNDS
-        return talk, replace(asking, round=self.round, most_rounds=most, task_id=self._task_id)
+        asking = replace(asking, round=self.round, most_rounds=most, task_id=self._task_id, size=size)
+        return talk, asking
 
 
 def _fault_of(asking: Asking) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
-from inspector.engine.cards import SAMPLING_REJECTED, CardEnd, Reply
+from inspector.engine import inbox as inbox_module
+from inspector.engine import pastcards
+from inspector.engine.cards import SAMPLING_REJECTED, Card, CardEnd, Reply
 from inspector.engine.views import OutcomeKind
+from inspector.protocol import sampling as sampling_module
 from inspector.protocol.revisions import R1, R4, R5
 from tests.helpers.fakes import LoopTime
 from tests.unit.engine.inboxstage import (
@@ -366,7 +370,7 @@ async def test_of_a_card_that_waits_too_long_the_answers_that_it_has_are_sent(st
         ("elicitation/create", {"message": "?"}, -32602, "Invalid params of elicitation/create: "),
         ("elicitation/create", [1], -32602, '"params" must be an object'),
         ("elicitation/create", {"mode": "url", "message": "?"}, -32602, "Invalid params of elicitation"),
-        ("elicitation/create", {**ASK, "mode": "fax"}, -32602, "elicitation.“fax” was not declared"),
+        ("elicitation/create", {**ASK, "mode": "fax"}, -32602, "elicitation.fax was not declared"),
         ("sampling/createMessage", {"messages": 5}, -32602, "Invalid params of sampling/createMessage: "),
         ("magic/do", {}, -32601, "We do not offer magic/do"),
     ],
@@ -569,3 +573,110 @@ async def test_thousands_of_cards_of_a_server_that_dies_end_with_it(stage: Inbox
     assert len(stage.inbox.cards()) == 3000
     peer.wire.end()
     assert (await stage.end())[0] is CardEnd.SERVER_GONE
+
+
+async def test_a_server_that_asks_without_end_is_refused_when_nobody_could_answer_that_much(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_module, "MOST_OPEN", 3)
+    peer = await stage.connect()
+    for number in range(4):
+        peer.ask("elicitation/create", ASK, number)
+    error = (await peer.next())["error"]
+    assert (error["code"], error["message"]) == (-32603, "3 questions wait for an answer already")
+    await settle()
+    assert stage.inbox.past()[-1].end is CardEnd.REFUSED
+    assert len(stage.inbox.cards()) == 3
+    stage.reply(stage.inbox.cards()[0], DECLINE)
+    await peer.next()
+    peer.ask("elicitation/create", ASK, "again")
+    await settle()
+    assert len(stage.inbox.cards()) == 3
+    for card in stage.inbox.cards():
+        stage.reply(card, DECLINE)
+
+
+# ------------------------------------------------------------------ at the same moment
+
+
+@pytest.mark.parametrize("way", ["withdrawn", "server gone"])
+async def test_what_ends_in_the_moment_of_its_answer_is_one_card(stage: InboxStage, way: str) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    card = await stage.card()
+    stage.reply(card, ACCEPT)
+    if way == "withdrawn":
+        peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    else:
+        peer.wire.end()
+    await settle()
+    assert [each.id for each in stage.inbox.past()] == [card.id]
+
+
+async def test_a_call_that_is_cancelled_in_the_moment_of_its_answer_leaves_one_card(
+    stage: InboxStage,
+) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(a=FORM_ASKED)
+    card = await stage.card()
+    stage.reply(card, ACCEPT, "a")
+    call.cancel()
+    await settle()
+    assert call.cancelled()
+    assert [each.id for each in stage.inbox.past()] == [card.id]
+
+
+# ------------------------------------------------------------------ big questions
+
+
+def picture(data: str) -> JSONObject:
+    content: JSONObject = {"type": "image", "data": data, "mimeType": "image/png"}
+    return {"messages": [{"role": "user", "content": content}], "maxTokens": 9}
+
+
+async def test_a_big_picture_is_looked_through_beside_the_loop(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def block_problem(block: JSONObject, revision: object) -> str:
+        threads.append(threading.get_ident())
+        return "holds data that is not Base64"
+
+    monkeypatch.setattr(sampling_module, "block_problem", block_problem)
+    opened: asyncio.Future[Card] = asyncio.get_running_loop().create_future()
+    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", picture("!" * 1_000_000))
+    card = await asyncio.wait_for(opened, 5)
+    assert card.questions[0].remarks == ("A content block holds data that is not Base64.",)
+    assert threads
+    assert threading.get_ident() not in threads
+    stage.reply(card, SAMPLED)
+    assert (await peer.next())["result"] == SAMPLED
+
+
+async def test_cards_of_the_past_take_no_more_memory_than_there_is_for_them(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pastcards, "MOST_BYTES", 2_500_000)
+    peer = await stage.connect(R1)
+    for number in range(4):
+        peer.ask("sampling/createMessage", {"messages": [picture("A" * 1_000_000)]}, number)
+        await peer.next()
+    assert [card.id for card in stage.inbox.past()] == [3, 4]
+
+
+async def test_answered_questions_are_not_held_by_the_call_that_goes_on(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    call = stage.call()
+    request = await peer.next()
+    for number in range(5):
+        peer.ask("elicitation/create", ASK, number)
+        stage.reply(await stage.card(), DECLINE)
+        await peer.next()
+    (waiter,) = stage.engine._servers["srv"].session.conversation().waiting.of_operation(None)
+    assert len(waiter.answer._callbacks) <= 2
+    peer.wire.say(id=request["id"], result=DONE)
+    await call

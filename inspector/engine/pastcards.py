@@ -1,0 +1,52 @@
+"""Cards that ended, and what earlier rounds of a call asked: the latest, as many as there is room for."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from inspector.engine.cards import Card, Round
+
+MOST_CARDS = 500
+MOST_CALLS = 200
+# Of the frames that asked: one of them may hold pictures of megabytes. The traffic keeps them all the same.
+MOST_BYTES = 64 * 1024 * 1024
+
+
+class PastCards:
+    def __init__(self) -> None:
+        self._cards: deque[tuple[Card, int]] = deque()
+        self._bytes = 0
+
+    def add(self, card: Card, size: int) -> None:
+        """`size` is that of the frame that asked. The latest card stays, whatever it is."""
+        self._cards.append((card, size))
+        self._bytes += size
+        while len(self._cards) > 1 and (len(self._cards) > MOST_CARDS or self._bytes > MOST_BYTES):
+            self._bytes -= self._cards.popleft()[1]
+
+    def cards(self) -> tuple[Card, ...]:
+        """The latest last."""
+        return tuple(card for card, _ in self._cards)
+
+
+class EarlierRounds:
+    """By the call that they belong to: its server and its first row."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, int], tuple[tuple[Round, ...], int]] = {}
+        self._bytes = 0
+
+    def of(self, server: str, operation: int) -> tuple[Round, ...]:
+        return self._calls.get((server, operation), ((), 0))[0]
+
+    def add(self, card: Card, size: int) -> None:
+        """One more round has ended. What asks for nothing more is forgotten in time."""
+        if card.round == 0 or card.operation is None or card.ended_ns is None:
+            return
+        key = (card.server, card.operation)
+        _, before = self._calls.pop(key, ((), 0))
+        latest = Round(card.questions, card.ended_ns - card.asked_ns)
+        self._calls[key] = (*card.earlier, latest), before + size
+        self._bytes += size
+        while len(self._calls) > 1 and (len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES):
+            self._bytes -= self._calls.pop(next(iter(self._calls)))[1]
