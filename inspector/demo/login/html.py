@@ -12,9 +12,10 @@ __all__ = ["escape", "page"]
 
 _STYLE = """
 :root { color-scheme: light dark; --ground: #eef1f6; --card: #fff; --text: #1c2330; --soft: #5b6678;
-  --line: #d8dee8; --accent: #2f5fd0; --on: #fff; --wrong: #b3261e; --tint: #f4f7fc; }
+  --line: #d8dee8; --edge: #a9b4c5; --accent: #2f5fd0; --on: #fff; --wrong: #b3261e; --tint: #f4f7fc; }
 @media (prefers-color-scheme: dark) { :root { --ground: #14171d; --card: #1e232c; --text: #e6eaf2;
-  --soft: #9aa6ba; --line: #343c4a; --accent: #8fb0ff; --on: #10141c; --wrong: #ff9a90; --tint: #252b36; } }
+  --soft: #9aa6ba; --line: #343c4a; --edge: #5d6980; --accent: #8fb0ff; --on: #10141c;
+  --wrong: #ff9a90; --tint: #252b36; } }
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; display: flex; align-items: flex-start; justify-content: center;
   padding: 6vh 16px 32px; background: var(--ground); color: var(--text);
@@ -28,7 +29,7 @@ p { margin: .5rem 0; } .soft { color: var(--soft); } .wrong { color: var(--wrong
 .from { font-size: .8rem; color: var(--soft); margin: 0 0 1rem; overflow-wrap: anywhere; }
 label { display: block; margin: .8rem 0 .25rem; font-size: .9rem; color: var(--soft); }
 input[type=text], input[type=password] { width: 100%; padding: .6rem .7rem; font: inherit; color: inherit;
-  background: var(--tint); border: 1px solid var(--line); border-radius: 8px; }
+  background: var(--tint); border: 1px solid var(--edge); border-radius: 8px; }
 input:focus-visible, button:focus-visible, a:focus-visible { outline: 3px solid var(--accent);
   outline-offset: 1px; }
 .hint { border-left: 3px solid var(--accent); padding: .1rem 0 .1rem .7rem; margin: 1rem 0;
@@ -42,7 +43,7 @@ code { font: .86em ui-monospace, "Cascadia Mono", Menlo, monospace; overflow-wra
 ul.scopes code { color: var(--soft); }
 .buttons { display: flex; gap: .7rem; margin-top: 1.4rem; }
 button { flex: 1; padding: .65rem 1rem; font: inherit; font-weight: 600; border-radius: 8px;
-  border: 1px solid var(--line); background: transparent; color: inherit; cursor: pointer; }
+  border: 1px solid var(--edge); background: transparent; color: inherit; cursor: pointer; }
 button.main { background: var(--accent); border-color: var(--accent); color: var(--on); }
 .sticky button { flex: none; }
 .sticky { position: sticky; bottom: 0; background: var(--card); padding: .8rem 0; margin: 0;

@@ -65,7 +65,7 @@ def check(
                     "require": ["exp", "iat"] if dated else [],
                 },
             )
-        except (jwt.PyJWTError, ValueError, TypeError):
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):  # Keys are anything.
             continue
     return None
 

@@ -61,7 +61,7 @@ class Agreed:
     subject: str
 
 
-class Once(Generic[T]):
+class Kept(Generic[T]):
     """Values behind unguessable names, each for a while."""
 
     def __init__(self, lifetime: float) -> None:
@@ -99,8 +99,8 @@ class Realm:
     key: Key = field(default_factory=Key)
 
     def __post_init__(self) -> None:
-        self.asked: Once[Asked] = Once(_PATIENCE)
-        self.codes: Once[Agreed] = Once(_CODE_LIFE)
+        self.asked: Kept[Asked] = Kept(_PATIENCE)
+        self.codes: Kept[Agreed] = Kept(_CODE_LIFE)
         self.tokens = Tokens(lambda: self.issuer, self.key, self.bench)
         self.seen = Seen()
         self.nonce = secrets.token_urlsafe(12)

@@ -49,7 +49,7 @@ class Register:
         keys = jwks_of(asked)
         if method == "private_key_jwt" and not keys:
             raise Refusal("invalid_client_metadata", "private_key_jwt needs jwks with a key.")
-        grants = tuple(asked.get("grant_types") or (CODE,))
+        grants = tuple(map(str, _list(asked.get("grant_types")))) or (CODE,)
         if not set(grants) <= {CODE, REFRESH} or CODE not in grants:
             raise Refusal("invalid_client_metadata", "grant_types can be authorization_code, refresh_token.")
         has_secret = method.startswith("client_secret")
@@ -117,6 +117,10 @@ class Register:
             document.setdefault("client_secret", secrets.token_urlsafe(24))
             document["client_secret_expires_at"] = int(time.time()) + _SECRET_LIFE
         return document
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _document(body: bytes) -> dict[str, Any]:

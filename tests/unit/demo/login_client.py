@@ -42,9 +42,9 @@ class Login:
 class LoginDemo:
     """The demo server `login` as a child process, and a client without a will of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, fault: str | None = None) -> None:
         self._process = subprocess.Popen(
-            command("login", http=True), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command("login", http=True, fault=fault), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self._process.stderr is not None
         announcement = self._process.stderr.readline()

@@ -1,0 +1,146 @@
+"""A real browser without a window, for pages that a person would fill in: Chromium, by its DevTools protocol.
+
+Only what a login needs: go somewhere, type, press, read, and wait for the next page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from websockets.sync.client import connect
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_LISTENING = "DevTools listening on "
+_PATIENCE = 30.0
+
+WHY_NOT = f"no browser to drive: none of {', '.join(_NAMES)} is installed (Debian: apt-get install chromium)"
+
+
+def find_browser() -> str | None:
+    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+class Browser:
+    """One tab. `profile` is an empty folder that the browser may fill."""
+
+    def __init__(self, profile: Path) -> None:
+        program = find_browser()
+        assert program is not None, WHY_NOT
+        words = [
+            program,
+            "--headless",
+            "--disable-gpu",
+            "--no-first-run",
+            "--no-default-browser-check",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-dev-shm-usage",
+            "--no-proxy-server",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={profile}",
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            "about:blank",
+        ]
+        self._last_id = 0
+        self._loads = 0
+        with ExitStack() as stack:
+            self._process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+            stack.callback(self._end_process)
+            self._socket = stack.enter_context(connect(self._tab(self._address()), max_size=None))
+            self._send("Page.enable")
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stack.close()
+
+    def _end_process(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def _address(self) -> str:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if line.startswith(_LISTENING):
+                return line.removeprefix(_LISTENING).strip()
+        raise AssertionError("The browser did not start.")
+
+    def _tab(self, address: str) -> str:
+        """The address of the first tab, which the browser's own address leads to."""
+        with connect(address) as socket:
+            socket.send('{"id":1,"method":"Target.getTargets"}')
+            while "id" not in (answer := json.loads(socket.recv(timeout=_PATIENCE))):
+                pass
+        (tab,) = [t for t in answer["result"]["targetInfos"] if t["type"] == "page"]
+        return f"{address.partition('/devtools/')[0]}/devtools/page/{tab['targetId']}"
+
+    # ------------------------------------------------------------------ what a person does
+
+    def go(self, url: str) -> None:
+        """Open an address and wait until its page is there."""
+        before = self._loads
+        self._send("Page.navigate", url=url)
+        self._until_loaded(before)
+
+    def type(self, selector: str, text: str) -> None:
+        """Click into a field and type."""
+        self._on(selector, "focus()")
+        self._send("Input.insertText", text=text)
+
+    def press(self, selector: str) -> None:
+        """Press a button that leads to another page, and wait for that page."""
+        before = self._loads
+        self._on(selector, "click()")
+        self._until_loaded(before)
+
+    def tick(self, selector: str) -> None:
+        self._on(selector, "click()")
+
+    @property
+    def url(self) -> str:
+        return str(self._value("location.href"))
+
+    @property
+    def text(self) -> str:
+        return str(self._value("document.body.innerText"))
+
+    # ------------------------------------------------------------------ the protocol
+
+    def _on(self, selector: str, what: str) -> None:
+        self._value(f"document.querySelector({json.dumps(selector)}).{what}")
+
+    def _value(self, expression: str) -> Any:
+        answer = self._send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def _send(self, method: str, **params: Any) -> Any:
+        self._last_id += 1
+        self._socket.send(json.dumps({"id": self._last_id, "method": method, "params": params}))
+        while (message := self._next()).get("id") != self._last_id:
+            pass
+        assert "error" not in message, message
+        return message["result"]
+
+    def _until_loaded(self, before: int) -> None:
+        while self._loads == before:
+            self._next()
+
+    def _next(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._socket.recv(timeout=_PATIENCE))
+        self._loads += message.get("method") == "Page.loadEventFired"
+        return message
