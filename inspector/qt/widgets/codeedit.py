@@ -75,6 +75,7 @@ class CodeEdit(QPlainTextEdit):
         self._open_strings[-1] = page.starts_in_string
         self._record(page)
         self.setPlainText("\n".join(page.rows))
+        self.verticalScrollBar().setValue(0)  # where there is no room yet, Qt goes beyond its cursor
         self._fit_gutter()
         self._refresh_visible()
 
@@ -235,8 +236,11 @@ class CodeEdit(QPlainTextEdit):
             self._refresh_visible()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        was_at_top = self.verticalScrollBar().value() == 0
         super().resizeEvent(event)
         self._fit_gutter()
+        if was_at_top:  # lines wrapped otherwise make Qt lose it
+            self.verticalScrollBar().setValue(0)
         self._refresh_visible()
 
     def showEvent(self, event: QShowEvent) -> None:
