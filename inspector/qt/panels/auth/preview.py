@@ -1,0 +1,169 @@
+"""The request that a step is about to send: to be looked at, and changed by hand before it goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.oauth.http import LoginRequest
+from inspector.oauth.wiretext import Masked, request_text
+from inspector.protocol.httprules import Headers
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_MOST_SHOWN = 8_000
+_LINES = 5
+
+
+class RequestPreview(QWidget):
+    """Shown with secrets masked. Whoever edits it sees them: what is written is what is sent.
+
+    Signals:
+        edited: The person wants this request instead; carries the LoginRequest.
+        editing_changed: They began to edit, or are done with it.
+    """
+
+    edited = Signal(object)
+    editing_changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._request: LoginRequest | None = None
+        self._theme = theme
+        self.title = Heading(theme, "About to be sent")
+        self.text = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+        self.text.setAccessibleName("Request before it is sent")
+        self.url = QLineEdit()
+        self.url.setAccessibleName("Address of the request")
+        self.headers = _box("Headers of the request, one a line")
+        self.body = _box("Body of the request")
+        for field in (self.url, self.headers, self.body):
+            field.setFont(theme.mono_font(0.95))
+        self.alert = Alert(theme)
+        self.edit_action = QAction("Edit…", self)
+        self.edit_action.setToolTip("Change the request before it is sent; its secrets are shown then")
+        self.use_action = QAction("Use this", self)
+        self.use_action.setToolTip("Send it like this when the step runs")
+        self.discard_action = QAction("Discard", self)
+        self.edit_action.triggered.connect(self._on_edit)
+        self.use_action.triggered.connect(self._on_use)
+        self.discard_action.triggered.connect(self._stop_editing)
+        self._editor = self._make_editor()
+        self._lay_out()
+        self._show_editor(False)
+
+    @property
+    def is_editing(self) -> bool:
+        return self._editor.isVisibleTo(self)
+
+    def show_request(self, request: LoginRequest | None) -> None:
+        """None: nothing is about to be sent. What is being written is left alone while the request stays."""
+        if request == self._request:
+            return
+        self._request = request
+        self._stop_editing()
+        self.setVisible(request is not None)
+        if request is not None:
+            shown = request_text(request, Masked())
+            self.text.setText(shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
+
+    def written(self) -> LoginRequest:
+        """Raises UserError for what is no request."""
+        assert self._request is not None
+        return replace(
+            self._request,
+            url=self.url.text().strip(),
+            headers=_read_headers(self.headers.toPlainText()),
+            body=self.body.toPlainText().encode(errors="replace"),
+        )
+
+    # --------------------------------------------------------------
+
+    def _on_edit(self) -> None:
+        request = self._request
+        if request is None:
+            return
+        self.url.setText(request.url)
+        self.headers.setPlainText("\n".join(f"{name}: {value}" for name, value in request.headers))
+        self.body.setPlainText(request.body.decode(errors="replace"))
+        self.body.setVisible(bool(request.body) or request.method != "GET")
+        self._show_editor(True)
+        self.url.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.editing_changed.emit()
+
+    def _on_use(self) -> None:
+        try:
+            request = self.written()
+        except UserError as exc:
+            self.alert.say("written", exc.summary, exc.next_step, tone="error")
+            return
+        self._stop_editing()
+        self.edited.emit(request)
+
+    def _stop_editing(self) -> None:
+        if self.is_editing:
+            self._show_editor(False)
+            for field in (self.url, self.headers, self.body):
+                field.clear()  # they may hold secrets
+            self.editing_changed.emit()
+
+    def _show_editor(self, is_shown: bool) -> None:
+        self.alert.close_all()
+        self._editor.setVisible(is_shown)
+        self.text.setVisible(not is_shown)
+        self._edit_button.setVisible(not is_shown)
+
+    def _make_editor(self) -> QWidget:
+        editor = QWidget()
+        column = QVBoxLayout(editor)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_2)
+        buttons.addWidget(ActionButton(self.use_action))
+        buttons.addWidget(ActionButton(self.discard_action))
+        buttons.addWidget(Muted(self._theme, "Secrets are shown while you edit.", wrap=True), 1)
+        for part in (self.url, self.headers, self.body, self.alert):
+            column.addWidget(part)
+        column.addLayout(buttons)
+        return editor
+
+    def _lay_out(self) -> None:
+        self._edit_button = ActionButton(self.edit_action, "quiet")
+        head = QHBoxLayout()
+        head.addWidget(self.title, 1)
+        head.addWidget(self._edit_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addLayout(head)
+        column.addWidget(self.text)
+        column.addWidget(self._editor)
+        self.hide()
+
+
+def _box(name: str) -> QPlainTextEdit:
+    box = QPlainTextEdit()
+    box.setProperty("kind", "input")
+    box.setAccessibleName(name)
+    box.setTabChangesFocus(True)
+    box.setFixedHeight(box.fontMetrics().lineSpacing() * _LINES + 16)
+    return box
+
+
+def _read_headers(text: str) -> Headers:
+    headers = []
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or not name.strip() or " " in name.strip():
+            raise UserError(f"Line {number} of the headers is no header.", "Write it like Name: value.")
+        headers.append((name.strip(), value.strip()))
+    return tuple(headers)
