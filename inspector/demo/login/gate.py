@@ -60,7 +60,8 @@ class Gate:
                 return refused
         grant = self._verifier.grant(token)
         if grant is None and self._realm.bench.on("codes_swapped"):
-            return PlainTextResponse("The token does not hold.", 403)
+            challenge = self._challenge([("error", "invalid_token")])
+            return Response(status_code=403, headers={"WWW-Authenticate": challenge})
         if grant is not None:
             missing = self._missing(message, grant)
             if missing:

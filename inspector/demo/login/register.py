@@ -43,8 +43,7 @@ class Register:
         redirects = asked.get("redirect_uris")
         if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
             raise Refusal("invalid_redirect_uri", "redirect_uris must be a list of absolute addresses.")
-        for redirect in redirects:
-            self._check_redirect(redirect)
+        redirects = self._allowed(redirects)
         method = self._method(asked)
         keys = jwks_of(asked)
         if method == "private_key_jwt" and not keys:
@@ -64,13 +63,21 @@ class Register:
         )
         return client, self._document_of(asked, client)
 
+    def _allowed(self, redirects: list[str]) -> list[str]:
+        for redirect in redirects:
+            self._check_redirect(redirect)
+        if not self._realm.bench.on("localhost_only"):
+            return redirects
+        left = [uri for uri in redirects if not is_loopback(uri) or urlsplit(uri).hostname == "localhost"]
+        if not left:
+            raise Refusal("invalid_redirect_uri", "The redirect address must be on localhost.")
+        return left
+
     def _check_redirect(self, redirect: str) -> None:
         bench, parts = self._realm.bench, urlsplit(redirect)
         here = is_loopback(redirect)
         if here and bench.on("no_loopback"):
             raise Refusal("invalid_redirect_uri", "Redirects to your own machine are not allowed.")
-        if here and bench.on("localhost_only") and parts.hostname != "localhost":
-            raise Refusal("invalid_redirect_uri", "The redirect address must be on localhost.")
         if parts.scheme == "http" and not here and not bench.on("takes_any_redirect"):
             raise Refusal("invalid_redirect_uri", "http is for redirects to your own machine only.")
         if parts.scheme in ("javascript", "data", "file", "vbscript"):
@@ -111,6 +118,8 @@ class Register:
             document["token_endpoint_auth_method"] = "client_secret_jwt"  # noqa: S105, a name
         if bench.on("drops_redirects"):
             del document["redirect_uris"]
+        if bench.on("changes_redirects"):
+            document["redirect_uris"] = ["http://127.0.0.1/elsewhere"]
         if bench.on("drops_refresh"):
             document["grant_types"] = [CODE]
         if bench.on("secret_expires"):

@@ -236,6 +236,7 @@ CHECKS: dict[str, Check] = {
     "no_client_id": lambda d: "client_id" not in d.register(),
     "other_method": lambda d: d.register()["token_endpoint_auth_method"] == "client_secret_jwt",
     "drops_redirects": lambda d: "redirect_uris" not in d.register(),
+    "changes_redirects": lambda d: d.register()["redirect_uris"] == ["http://127.0.0.1/elsewhere"],
     "drops_refresh": lambda d: d.register()["grant_types"] == ["authorization_code"],
     "secret_expires": lambda d: 0 < d.register()["client_secret_expires_at"] <= time.time() + 60,
     "closed_registration": lambda d: d.registration().status_code == 401,
