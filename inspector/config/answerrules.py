@@ -5,7 +5,7 @@
        "kind": "canned", "answer": {"action": "accept", "content": {"sure": true}}},
       {"name": "By the book", "kind": "script", "script": "answers.jsonl", "loop": true},
       {"name": "A model", "kind": "endpoint", "endpoint": {"url": "http://localhost:11434/v1", "model": "…",
-       "key": "answers/endpoint/1f", "timeout": 60, "extra": {"seed": 7}}},
+       "key": "answers/endpoint/1f", "timeout": 60, "perMinute": 20, "extra": {"seed": 7}}},
       {"name": "Parrot", "kind": "echo"}
     ]}
 
@@ -32,6 +32,8 @@ from inspector.config.secrets.names import is_below, make_name
 
 MOST_RULES = 1_000
 DEFAULT_TIMEOUT = 60.0
+DEFAULT_PER_MINUTE = 20
+MOST_PER_MINUTE = 6_000
 KEY_KIND = "answers"  # a rule can use no secrets but those that were stored for rules
 
 Stamp: TypeAlias = tuple[int, int]  # when the file was written last, and its size
@@ -48,13 +50,17 @@ class RuleKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible service. `key` is the name of a secret; "" for none. `timeout` is in seconds."""
+    """An OpenAI-compatible service. `key` is the name of a secret; "" for none. `timeout` is in seconds.
+
+    `per_minute` is how often it is asked by itself: a server that asks in a loop spends the person's money.
+    """
 
     url: str = ""
     model: str = ""
     key: str = ""
     timeout: float = DEFAULT_TIMEOUT
     extra: JSONObject = field(default_factory=dict)
+    per_minute: int = DEFAULT_PER_MINUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +247,8 @@ def _endpoint(value: JSON) -> Endpoint:
     key = _text(value, "key")
     if key and not is_below(key, KEY_KIND):
         raise ValueError(f"its “key” must be the name of a secret that begins with {KEY_KIND}/")
-    return Endpoint(_text(value, "url"), _text(value, "model"), key, _seconds(value), extra)
+    url, model = _text(value, "url"), _text(value, "model")
+    return Endpoint(url, model, key, _seconds(value), extra, _per_minute(value))
 
 
 def _written_endpoint(endpoint: Endpoint, before: JSONObject) -> JSONObject:
@@ -250,12 +257,12 @@ def _written_endpoint(endpoint: Endpoint, before: JSONObject) -> JSONObject:
         "model": endpoint.model,
         "key": endpoint.key,
         "timeout": endpoint.timeout if endpoint.timeout != DEFAULT_TIMEOUT else 0,
+        "perMinute": endpoint.per_minute if endpoint.per_minute != DEFAULT_PER_MINUTE else 0,
         "extra": endpoint.extra,
     }
+    given: JSONObject = {"timeout": endpoint.timeout, "perMinute": endpoint.per_minute}
     wanted = {name: value for name, value in now.items() if value or name in before}
-    if "timeout" in wanted:
-        wanted["timeout"] = endpoint.timeout
-    return wanted
+    return {name: given.get(name, value) for name, value in wanted.items()}
 
 
 def _text(source: JSONObject, name: str) -> str:
@@ -269,6 +276,13 @@ def _seconds(source: JSONObject) -> float:
     value = source.get("timeout", DEFAULT_TIMEOUT)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ValueError("“timeout” must be a number of seconds above 0")
+    return value
+
+
+def _per_minute(source: JSONObject) -> int:
+    value = source.get("perMinute", DEFAULT_PER_MINUTE)
+    if type(value) is not int or not 1 <= value <= MOST_PER_MINUTE:
+        raise ValueError(f"“perMinute” must be a whole number from 1 to {MOST_PER_MINUTE:,}")
     return value
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from inspector.base.clock import SystemClock
+from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
 from inspector.base.plaintext import one_line
@@ -22,6 +22,7 @@ from inspector.base.signals import Signal
 from inspector.base.units import plural
 from inspector.config.answerrules import AnswerRule, AnswerRulesFile, LoadedRules, RuleKind, read_script
 from inspector.engine.cards import Question, Reply
+from inspector.engine.perminute import PerMinute
 from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING, SamplingAsked, read_question
 from inspector.protocol.blocks import kind_of
 from inspector.protocol.jsonrpc import read
@@ -78,13 +79,16 @@ class AnswerRules:
         problem_found: Something is wrong with the file; carries a sentence. On any thread.
     """
 
-    def __init__(self, path: Path | None = None, secret: Secret | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, secret: Secret | None = None, clock: Clock | None = None
+    ) -> None:
         self.problem_found: Signal[str] = Signal()
         self.last: Asked | None = None  # the question that came last, answered or not
         self._file = AnswerRulesFile(path) if path is not None else None
         self._secret = secret
         self._loaded = LoadedRules()
         self._given: dict[str, int] = {}
+        self._per_minute = PerMinute(clock or SystemClock())
         self._turn = asyncio.Lock()  # a script answers one question after the other
 
     # -------------------------------------------------------------- rules
@@ -129,7 +133,7 @@ class AnswerRules:
         self.last = asked = Asked(server, question, revision)
         rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, question)]
         rule = await asyncio.to_thread(_first_that_fits, rules, asked) if rules else None
-        return await self._answer(rule, asked) if rule is not None else None
+        return await self._answer(rule, asked, is_unasked=True) if rule is not None else None
 
     async def attempt(self, rule: AnswerRule) -> Attempt:
         """Try a rule, on or off, on the question that came last; a script stays where it is.
@@ -158,7 +162,10 @@ class AnswerRules:
         """
         return await self._answer(rule, asked)
 
-    async def _answer(self, rule: AnswerRule, asked: Asked, *, is_trial: bool = False) -> Reply:
+    async def _answer(
+        self, rule: AnswerRule, asked: Asked, *, is_trial: bool = False, is_unasked: bool = False
+    ) -> Reply:
+        """`is_trial` leaves a script where it is; `is_unasked`: no person wants the answer of just now."""
         try:
             match rule.kind:
                 case RuleKind.CANNED:
@@ -168,6 +175,8 @@ class AnswerRules:
                 case RuleKind.SCRIPT:
                     return await self._next_of_script(rule, asked.question, is_trial=is_trial)
                 case RuleKind.ENDPOINT:
+                    if is_unasked:
+                        self._require_pace(rule)
                     return Reply(await self._ask_endpoint(rule, _sampling(asked)), rule=rule.title)
         except UserError as exc:
             raise UserError(f"Rule “{rule.title}”: {exc.summary}", exc.next_step) from exc
@@ -197,6 +206,14 @@ class AnswerRules:
             raise UserError("It has no script.", "Choose a file of answers.")
         folder = self._file.path.parent if self._file is not None else Path()
         return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
+
+    def _require_pace(self, rule: AnswerRule) -> None:
+        most = rule.endpoint.per_minute
+        if not self._per_minute.take(rule.id, most):
+            raise UserError(
+                f"Its endpoint was asked {plural(most, 'time')} within a minute, which is the rule's limit.",
+                "Answer it yourself, or raise the limit of the rule.",
+            )
 
     async def _ask_endpoint(self, rule: AnswerRule, asked: SamplingAsked) -> JSONObject:
         key = None

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
-from inspector.config.answerrules import AnswerRule, answer_problem
+from inspector.config.answerrules import MOST_PER_MINUTE, AnswerRule, answer_problem
 from inspector.config.exactfile import read_exactly, write_exactly
 from inspector.protocol.replies import ACCEPT, CANCEL, DECLINE, SAMPLING_REFUSED, USER_REJECTED
 from inspector.qt.forms.jsonedit import JsonEdit
@@ -277,6 +277,11 @@ class EndpointPage(KindPage):
         self.timeout = QSpinBox(minimum=1, maximum=86_400, suffix=" s")
         self.timeout.setAccessibleName("Time limit")
         self.timeout.setFixedWidth(_CODE_WIDTH)
+        self.per_minute = QSpinBox(minimum=1, maximum=MOST_PER_MINUTE, suffix=" a minute")
+        self.per_minute.setAccessibleName("How often the endpoint is asked at most")
+        self.per_minute.setToolTip(
+            "A server that asks in a loop could spend your money. Beyond this, you are asked."
+        )
         self.extra = _json_box(theme, "More members of the request, as JSON; null leaves one out")
         self.key_words = Muted(theme, "", wrap=True)
         self._beside_key = QHBoxLayout()
@@ -284,13 +289,14 @@ class EndpointPage(KindPage):
         self._add(1, "Model", self.model)
         self._add(2, "Key", self.key, beside=self._beside_key)
         self._grid.addWidget(self.key_words, 3, 1, 1, 2)
-        self._add(4, "Time limit", self.timeout)
+        self._add(4, "Time limit", self._limits())
         self._add(5, "Extra", self.extra)
         self._grid.setRowStretch(5, 1)
         self._seconds: float = 0
         for text_field in (self.url, self.model):
             text_field.textEdited.connect(self.edited)
         self.timeout.valueChanged.connect(self._on_timeout)
+        self.per_minute.valueChanged.connect(self.edited)
         self.extra.edited.connect(self.edited)
 
     def add_key_buttons(self, *buttons: QWidget) -> None:
@@ -304,6 +310,7 @@ class EndpointPage(KindPage):
         self.model.setText(endpoint.model)
         self.key.clear()
         self.timeout.setValue(max(1, round(endpoint.timeout)))
+        self.per_minute.setValue(endpoint.per_minute)
         self._seconds = endpoint.timeout  # half a second stays what it is until it is edited
         self.extra.set_text(write_exactly(endpoint.extra) if endpoint.extra else "")
         self.blockSignals(False)
@@ -317,8 +324,21 @@ class EndpointPage(KindPage):
             model=self.model.text().strip(),
             timeout=self._seconds,
             extra=extra,
+            per_minute=self.per_minute.value(),
         )
         return replace(rule, endpoint=endpoint)
+
+    def _limits(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.timeout)
+        row.addSpacing(SPACE_2)
+        row.addWidget(Muted(self._theme, "Asked at most"))
+        row.addWidget(self.per_minute)
+        row.addStretch(1)
+        return holder
 
     def _on_timeout(self, seconds: int) -> None:
         self._seconds = seconds

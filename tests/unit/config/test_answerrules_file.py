@@ -86,7 +86,7 @@ def test_every_kind_comes_back_as_it_was_saved(path: Path) -> None:
 def test_a_rule_that_is_written_is_read_again_as_it_was(
     name: str, filter: str, kind: RuleKind, is_on: bool, answer: Any, script: str, timeout: float
 ) -> None:
-    endpoint = Endpoint(url=script, timeout=timeout)
+    endpoint = Endpoint(url=script, timeout=timeout, per_minute=1 + len(name))
     rule = AnswerRule("7", name, kind, filter, is_on, answer, script, is_on, endpoint)
     assert read_rule(write_rule(rule), 1, {}) == rule
     assert read_rule(json.loads(json.dumps(write_rule(rule))), 1, {}) == rule
@@ -128,6 +128,8 @@ def test_a_rule_that_cannot_be_used_is_told_and_stays_in_the_file(path: Path) ->
         ({"kind": "canned", "answer": {"error": {"code": "x"}}}, "an “error” needs a “code”"),
         ({"kind": "endpoint", "endpoint": []}, "“endpoint” must be an object"),
         ({"kind": "endpoint", "endpoint": {"timeout": 0}}, "“timeout” must be a number of seconds above 0"),
+        ({"kind": "endpoint", "endpoint": {"perMinute": 0}}, "“perMinute” must be a whole number from 1 to"),
+        ({"kind": "endpoint", "endpoint": {"perMinute": True}}, "“perMinute” must be a whole number from 1"),
         ({"kind": "endpoint", "endpoint": {"extra": 1}}, "“extra” must be an object"),
         ({"kind": "endpoint", "endpoint": {"key": "oauth/x"}}, "must be the name of a secret that begins"),
     ],

@@ -17,6 +17,7 @@ from inspector.engine.answerrules import CANNED_MODEL, ECHO_MODEL, AnswerRules, 
 from inspector.engine.cards import Question, Reply
 from inspector.protocol.asking import ELICITATION, ROOTS, SAMPLING
 from inspector.protocol.revisions import R4, R5, Revision
+from tests.helpers.fakes import FakeClock
 from tests.helpers.httpfaults import FaultServer
 from tests.unit.engine.endpoint_talk import COMPLETION, says
 from tests.unit.protocol.asked_things import form, message, page, sampling, text
@@ -265,6 +266,29 @@ async def test_an_endpoint_whose_key_is_gone_is_not_asked() -> None:
         with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
             await replied(await with_rules(rule), question())
         assert server.calls == []
+
+
+async def test_an_endpoint_is_not_asked_in_a_loop_unless_a_person_asks_it() -> None:
+    clock = FakeClock()
+    async with FaultServer() as server:
+        server.order("answer", *[says(COMPLETION)] * 5)
+        endpoint = Endpoint(server.url(), "gpt-9", per_minute=2)
+        rule = AnswerRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        answers = AnswerRules(clock=clock)
+        await answers.save([rule])
+        for _ in range(2):
+            assert await replied(answers, question()) is not None
+            clock.advance(29)
+        with pytest.raises(UserError, match="asked 2 times within a minute, which is the rule's limit"):
+            await replied(answers, question())
+        assert len(server.calls) == 2
+        await answers.draft(rule, Asked("demo", question(), R4))
+        assert (await answers.attempt(rule)).reply is not None
+        clock.advance(3)
+        assert await replied(answers, question()) is not None
+        with pytest.raises(UserError, match="limit"):
+            await replied(answers, question())
+    assert len(server.calls) == 5
 
 
 async def test_a_rule_that_a_person_puts_to_a_form_it_cannot_answer_says_so() -> None:
