@@ -42,16 +42,24 @@ Key: TypeAlias = tuple[str, str]  # server, tool
 
 @dataclass(frozen=True, slots=True)
 class KeptCall:
-    """One call as it is remembered. `text` is "" where the arguments were too long to be kept."""
+    """One call as it is remembered. `text` is "" where the arguments were too long to be kept.
+
+    `options` are what else was said about it, as JSON text: {} when nothing was, "" when that is not known.
+    """
 
     at_ns: int  # wall time
     outcome: str  # the value of an OutcomeKind
     elapsed_ns: int
     text: str
+    options: str = ""
 
     def arguments(self) -> JSONObject | None:
         """As they were typed, numbers as they were written; None where they were not kept."""
         return _arguments_of(self.text)
+
+    def said(self) -> JSONObject | None:
+        """The options likewise: `timeout`, `total`, `meta`, `task`, `capabilities`, as in a saved call."""
+        return _arguments_of(self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +106,21 @@ class CallHistory:
     # -------------------------------------------------------------- taking notes
 
     def add(
-        self, server: str, tool: str, arguments: JSONObject, *, outcome: str, elapsed_ns: int, at_ns: int = 0
+        self,
+        server: str,
+        tool: str,
+        arguments: JSONObject,
+        *,
+        outcome: str,
+        elapsed_ns: int,
+        at_ns: int = 0,
+        options: JSONObject | None = None,
     ) -> None:
-        """A call has ended. `arguments` as they were typed: variables not expanded."""
-        text = self._text(arguments)
-        kept = text if len(text) <= MOST_CHARACTERS else ""
-        self._note((server, tool), _Note(text, KeptCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept)))
+        """A call has ended. `arguments` and `options` as they were typed: variables not expanded."""
+        text, said = self._text(arguments), self._text(options or {})
+        kept, also = (each if len(each) <= MOST_CHARACTERS else "" for each in (text, said))
+        call = KeptCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept, also)
+        self._note((server, tool), _Note(text, call))
 
     def set_last(self, server: str, tool: str, arguments: JSONObject) -> None:
         """What stands in the form now, called or not."""
@@ -280,7 +297,7 @@ def _fitting(calls: list[KeptCall]) -> Iterator[KeptCall]:
     """Newest first, as many as a file has room for."""
     room = MOST_ALL_CHARACTERS
     for call in reversed(calls):
-        room -= len(call.text)
+        room -= len(call.text) + len(call.options)
         if room < 0:
             return
         yield call
@@ -293,6 +310,7 @@ def _document(key: Key, history: ToolHistory) -> JSONObject:
             "outcome": call.outcome,
             "elapsedNs": call.elapsed_ns,
             "arguments": call.text,
+            "options": call.options,
         }
         for call in history.calls
     ]
@@ -310,8 +328,15 @@ def _read(document: JSONObject) -> ToolHistory:
 
 def _read_call(value: JSON) -> KeptCall:
     match value:
-        case {"at": int(at), "outcome": str(outcome), "elapsedNs": int(elapsed), "arguments": str(text)}:
-            return KeptCall(at, outcome, elapsed, text)
+        case {
+            "at": int(at),
+            "outcome": str(outcome),
+            "elapsedNs": int(elapsed),
+            "arguments": str(text),
+            **more,
+        }:
+            options = more.get("options")
+            return KeptCall(at, outcome, elapsed, text, options if isinstance(options, str) else "")
     raise ValueError("a call in it cannot be read")
 
 

@@ -1,7 +1,7 @@
 """Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
 
     {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
-     "description": "…", "timeout": 30, "total": 60, "meta": {…}}
+     "description": "…", "timeout": 30, "total": 60, "meta": {…}, "task": true, "capabilities": {…}}
 
 `tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
 newer version, say) are kept, and so is the order of those that are there. Everything in such a folder is
@@ -34,9 +34,9 @@ MOST_BYTES = 1024 * 1024
 Stamp: TypeAlias = tuple[int, int]  # when a file was written last, and its size
 Snapshot: TypeAlias = dict[str, Stamp]
 
+_CAPABILITIES = "capabilities"
 _NOT_CALLS = {FILE_NAME, LOCAL_FILE_NAME}
 _TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
-_MEMBERS = ("name", "server", "tool", "arguments", "description", "timeout", "total", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class SavedCall:
     timeout: float | None = None  # in seconds
     total: float | None = None  # in seconds, in any case
     meta: JSONObject = field(default_factory=dict)
+    as_task: bool = False
+    capabilities: JSONObject | None = None  # declared for this call instead of the usual ones
     path: Path | None = None
     stamp: Stamp | None = None
 
@@ -222,6 +224,8 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             timeout=_seconds(document, "timeout"),
             total=_seconds(document, "total"),
             meta=_object(document, "meta"),
+            as_task=_flag(document, "task"),
+            capabilities=_object(document, _CAPABILITIES) if _CAPABILITIES in document else None,
             path=path,
             stamp=stamp or _stamp(path),
         )
@@ -243,15 +247,16 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
         "timeout": call.timeout,
         "total": call.total,
         "meta": call.meta,
+        "task": call.as_task,
     }
     always = ("name", "server", "tool", "arguments")
-    document = {member: value for member, value in before.items() if member not in now}
-    wanted = {
-        member: now[member] for member in _MEMBERS if member in always or now[member] or member in before
-    }
+    document = {member: value for member, value in before.items() if member not in (*now, _CAPABILITIES)}
+    wanted = {member: now[member] for member in now if member in always or now[member] or member in before}
+    if call.capabilities is not None:  # to declare nothing is something else than to say nothing of it
+        wanted[_CAPABILITIES] = call.capabilities
     order = [*before, *(member for member in wanted if member not in before)]
     merged = {**document, **wanted}
-    return {member: merged[member] for member in order}
+    return {member: merged[member] for member in order if member in merged}
 
 
 def _required_text(document: JSONObject, member: str) -> str:
@@ -273,6 +278,13 @@ def _object(document: JSONObject, member: str) -> JSONObject:
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"“{member}” must be an object")
     return value or {}
+
+
+def _flag(document: JSONObject, member: str) -> bool:
+    value = document.get(member)
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(f"“{member}” must be true or false")
+    return value is True
 
 
 def _seconds(document: JSONObject, member: str) -> float | None:

@@ -49,6 +49,12 @@ class ToolCall:
     capabilities: JSONObject | None = None
     total: float | None = None
 
+    def options(self) -> JSONObject:
+        """What is said about it besides its arguments and is not as usual: in the words of a saved call."""
+        said: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
+        said |= {"task": self.as_task or None, "capabilities": self.capabilities}
+        return {member: value for member, value in said.items() if value is not None}
+
     def expanded(self) -> ToolCall:
         """As it is sent. Raises UserError, naming variables without a value."""
         if self.variables is None:
@@ -147,6 +153,7 @@ class ByHand:
                 outcome=kind.value,
                 elapsed_ns=elapsed_ns,
                 at_ns=self._engine.clock.wall_ns(),
+                options=call.options(),
             )
 
     # -------------------------------------------------------------- many

@@ -13,7 +13,9 @@ from PySide6.QtTest import QTest
 
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.connection import Progressed
+from inspector.qt.models.palette import NoteRole
 from inspector.qt.panels.tools.call import CallView
+from inspector.qt.panels.tools.options import NO_OPTIONS
 from inspector.qt.widgets.pickerpopup import PickerPopup
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
 
@@ -212,6 +214,29 @@ def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
     assert rows(popup) == ['{"text":"first"}']
     QTest.keyClick(popup.line, Qt.Key.Key_Escape)
     lens.until(lambda: view.pickers.popup is None)
+
+
+def test_history_puts_the_options_of_an_earlier_call_back(lens: Lens) -> None:
+    lens.connect(scripted(tools=[tool("echo")]))
+    view = put(lens, "with")
+    options = view.drawer.options
+    options.meta.setText('{"example.com/trace": 1.10}')
+    options.timeout.setValue(7)
+    called(lens)
+    options.meta.clear()
+    options.timeout.setValue(0)
+    put(lens, "without")
+    called(lens)
+    popup = opened(lens, "call.history")
+    assert "_meta" in str(popup.list.model().index(1, 0).data(NoteRole))
+    QTest.keyClick(popup.line, Qt.Key.Key_Down)
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert view.editors.typed() == {"text": "with"}
+    assert options.timeout.value() == 7
+    assert options.meta.text() == '{"example.com/trace":1.10}'
+    popup = opened(lens, "call.history")
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    assert options.options() == NO_OPTIONS
 
 
 # ------------------------------------------------------------------ progress

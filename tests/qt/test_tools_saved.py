@@ -77,6 +77,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     view = put(lens, "kept for good")
     view.drawer.options.timeout.setValue(7)
     view.drawer.options.total.setValue(70)
+    view.drawer.options.capabilities.setText('{"sampling": {}}')
     view.save_as("Yesterday's log")
     lens.until(lambda: "Saved as" in view.alert.text("saved"))
     (path,) = own(lens).glob("*.json")
@@ -86,6 +87,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     put(lens, "something else")
     view.drawer.options.timeout.setValue(0)
     view.drawer.options.total.setValue(0)
+    view.drawer.options.capabilities.clear()
     panel.choose("other")
     popup = opened(lens, "call.saved")
     assert rows(popup) == ["Yesterday's log"]
@@ -95,6 +97,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     assert view.editors.typed() == {"text": "kept for good"}
     assert view.drawer.options.timeout.value() == 7
     assert view.drawer.options.total.value() == 70
+    assert view.drawer.options.options().read_capabilities() == {"sampling": {}}
 
 
 def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:

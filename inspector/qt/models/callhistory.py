@@ -14,6 +14,8 @@ from inspector.qt.theme import Tone
 _LONGEST = 160
 _TONES: dict[str, Tone] = {"result": "muted", "tool error": "warn", "error": "error", "failed": "error"}
 
+_OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
+
 
 def history_picks(calls: Sequence[KeptCall], today: str) -> Iterator[Pick]:
     """Newest first, as they are kept; the key is the number. `today` is a date, as 2026-11-16."""
@@ -21,6 +23,9 @@ def history_picks(calls: Sequence[KeptCall], today: str) -> Iterator[Pick]:
         when = full_time(call.at_ns)
         moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
         arguments = one_line(shorten(call.text, _LONGEST)) or "(too long to be kept)"
-        note = f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
+        said = call.said() or {}
+        how = " · ".join(word for name, word in _OPTIONS.items() if name in said)
+        note = f"{how} · " if how else ""
+        note += f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
         tone = _TONES.get(call.outcome, "muted")
         yield Pick(str(number), arguments, note, "", tone, f"{when}\n{arguments}")

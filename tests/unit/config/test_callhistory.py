@@ -54,13 +54,34 @@ def test_of_a_tool_that_was_never_called_nothing_is_kept(history: CallHistory) -
 
 def test_a_call_is_there_at_once_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
     call(history, at=7, n=1)
-    expected = (KeptCall(7, "result", 5, '{"n":1}'),)
+    expected = (KeptCall(7, "result", 5, '{"n":1}', "{}"),)
     assert history.of("srv", "tool").calls == expected
     history.close()
     later = CallHistory(tmp_path)
     assert later.of("srv", "tool").calls == expected
     assert later.of("srv", "tool").last_arguments() == {"n": 1}
     assert later.of("srv", "other") == NOTHING_KEPT
+
+
+def test_what_else_was_said_about_a_call_comes_back_without_its_secrets(
+    tmp_path: Path, history: CallHistory
+) -> None:
+    options: JSONObject = {"task": True, "capabilities": {}, "meta": {"password": "hunter2", "n": 1}}
+    history.add("srv", "tool", {}, outcome="result", elapsed_ns=5, options=options)
+    history.close()
+    assert "hunter2" not in the_file(tmp_path).read_text()
+    said = CallHistory(tmp_path).of("srv", "tool").calls[0].said()
+    assert said == {"task": True, "capabilities": {}, "meta": {"password": NOT_KEPT, "n": 1}}
+
+
+def test_a_call_that_was_kept_before_there_were_options_is_read(tmp_path: Path, history: CallHistory) -> None:
+    call(history, n=1)
+    history.close()
+    document = json.loads(the_file(tmp_path).read_text())
+    del document["calls"][0]["options"]
+    the_file(tmp_path).write_text(json.dumps(document))
+    (kept,) = CallHistory(tmp_path).of("srv", "tool").calls
+    assert (kept.arguments(), kept.said()) == ({"n": 1}, None)
 
 
 @settings(max_examples=40, deadline=None)

@@ -65,12 +65,14 @@ calls = st.builds(
     timeout=st.none() | st.floats(0.001, 1e6),
     total=st.none() | st.floats(0.001, 1e6),
     meta=objects,
+    as_task=st.booleans(),
+    capabilities=st.none() | objects,
 )
 
 
 def exactly(call: SavedCall) -> tuple[object, ...]:
     shape = (call.name, call.tool, call.server, call.description, call.timeout, call.total)
-    return (*shape, to_wire(call.arguments), to_wire(call.meta))
+    return (*shape, call.as_task, to_wire(call.arguments), to_wire(call.meta), to_wire(call.capabilities))
 
 
 @settings(max_examples=50, deadline=None)
@@ -93,6 +95,16 @@ def test_unknown_members_and_the_order_of_all_of_them_stay(folder: SavedCallFold
     document = json.loads(path.read_text())
     assert list(document) == ["$schema", "tool", "extra", "arguments", "name", "server", "description"]
     assert '"n": 1.10' in path.read_text()
+
+
+def test_to_declare_nothing_is_kept_apart_from_declaring_the_usual(folder: SavedCallFolder) -> None:
+    saved = folder.save(replace(CALL, capabilities={}, as_task=True))
+    assert saved.path is not None
+    assert json.loads(saved.path.read_text())["capabilities"] == {}
+    (loaded,) = folder.load().calls
+    assert (loaded.capabilities, loaded.as_task) == ({}, True)
+    folder.save(replace(loaded, capabilities=None))
+    assert "capabilities" not in json.loads(saved.path.read_text())
 
 
 def test_calls_of_one_name_get_a_file_each_also_where_capitals_do_not_count(folder: SavedCallFolder) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxL
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSON, JSONObject, pretty
 from inspector.base.plaintext import one_line
+from inspector.config.callhistory import KeptCall
 from inspector.config.savedcalls import SavedCall
 from inspector.config.variables import names_in
 from inspector.engine.byhand import ToolCall
@@ -239,6 +240,15 @@ class CallView(QWidget):
         self._show_options()
         self.editors.put(call.arguments)
 
+    def put_earlier(self, call: KeptCall) -> None:
+        """The arguments and options of an earlier call of the tool that is shown."""
+        said, arguments = call.said(), call.arguments()
+        if self._tool is not None and said is not None:
+            self.drawer.put_earlier(self._tool.name, said)
+            self._summary.setText(self.drawer.options.summary())
+        if arguments is not None:
+            self.editors.put(arguments)
+
     def refresh_variables(self) -> None:
         """They may have other values now, or others are used."""
         if not names_in(self._written_texts()):
@@ -280,7 +290,7 @@ class CallView(QWidget):
         self.drawer.repeating.run_requested.connect(self.repeat)
         self.drawer.repeating.error_requested.connect(self._on_error_requested)
         self.drawer.watching.watch_requested.connect(self.watch)
-        self.pickers.arguments_picked.connect(self.editors.put)
+        self.pickers.earlier_picked.connect(self.put_earlier)
         self.pickers.saved_picked.connect(self.saved_picked)
         self.asked.answer_requested.connect(self.answer_requested)
         self.readiness_changed.connect(self._on_readiness_changed)

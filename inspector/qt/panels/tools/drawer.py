@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from inspector.config.exactfile import write_exactly
+from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.config.notkept import without_marks
 from inspector.config.savedcalls import SavedCall
 from inspector.engine.toolhints import TaskChoice
 from inspector.qt.forms.watchstrip import WatchStrip
@@ -65,11 +64,22 @@ class Drawer(QWidget):
 
     def put_saved(self, call: SavedCall) -> None:
         """The options that a call was saved with."""
-        meta = write_exactly(call.meta).replace("\n", " ") if call.meta else ""
-        known = self._options.get(call.tool, NO_OPTIONS)
-        options = replace(known, timeout=call.timeout, total=call.total, meta=meta)
-        self._options[call.tool] = options
-        if call.tool == self._tool:
+        meta, declared = _line(call.meta or None), _line(call.capabilities)
+        self._put(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
+
+    def put_earlier(self, tool: str, said: JSONObject) -> None:
+        """Those that an earlier call had (`KeptCall.said`); what was not kept, being secret, is left out."""
+        said, _ = without_marks(said)
+        timeout, total = (
+            value if isinstance(value := said.get(name), int | float) else None
+            for name in ("timeout", "total")
+        )
+        meta, declared = _line(said.get("meta")), _line(said.get("capabilities"))
+        self._put(tool, CallOptions(timeout, meta, said.get("task") is True, declared, total))
+
+    def _put(self, tool: str, options: CallOptions) -> None:
+        self._options[tool] = options
+        if tool == self._tool:
             self.options.set_options(options, self._choice)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -81,3 +91,8 @@ class Drawer(QWidget):
 
     def _on_options_changed(self) -> None:
         self._options[self._tool] = self.options.options()
+
+
+def _line(value: JSON) -> str:
+    """As it is typed into a line; "" for nothing."""
+    return "" if value is None else to_wire(value).decode()

@@ -29,11 +29,11 @@ class CallPickers(QObject):
     """Opens the lists above a button.
 
     Signals:
-        arguments_picked: Arguments of an earlier call; carries them.
+        earlier_picked: An earlier call whose arguments were kept; carries the KeptCall.
         saved_picked: Carries the SavedCall.
     """
 
-    arguments_picked = Signal(object)
+    earlier_picked = Signal(object)
     saved_picked = Signal(object)
 
     def __init__(self, bridge: Bridge, server: str, theme: Theme, anchor: QWidget) -> None:
@@ -59,17 +59,15 @@ class CallPickers(QObject):
         model.set_picks(history_picks(history.calls, f"{datetime.now():%Y-%m-%d}"))
         popup = self._make(model, "Earlier calls of this tool")
         calls = plural(len(history.calls), "earlier call")
-        popup.say(
-            f"{calls} · Enter puts the arguments back" if history.calls else "No call of it is kept yet."
-        )
+        popup.say(f"{calls} · Enter puts it back" if history.calls else "No call of it is kept yet.")
         popup.picked.connect(lambda row: self._on_history_picked(model, history.calls, row))
         popup.open_above(self._anchor, _WIDTH)
 
     def _on_history_picked(self, model: PickModel, calls: Sequence[KeptCall], row: int) -> None:
         pick = model.pick(row)
-        arguments = calls[int(pick.key)].arguments() if pick is not None else None
-        if arguments is not None:
-            self.arguments_picked.emit(arguments)
+        call = calls[int(pick.key)] if pick is not None else None
+        if call is not None and call.arguments() is not None:
+            self.earlier_picked.emit(call)
 
     # -------------------------------------------------------------- saved calls
 

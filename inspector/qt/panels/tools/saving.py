@@ -78,6 +78,8 @@ class Saving(QObject):
             call.timeout,
             call.total,
             call.meta,
+            call.as_task,
+            call.capabilities,
             known.path,
             known.stamp,
         )
