@@ -1,4 +1,5 @@
-"""One JSON file of ours: read as an object, written whole or not at all."""
+"""One JSON file of ours: read as an object, written whole or not at all. Numbers keep their spelling: it may
+hold what a person wrote for a server."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject, JSONProblem, parse, pretty
+from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.config.exactfile import read_exactly, write_exactly
 
 
 class JsonDocument:
@@ -19,7 +21,7 @@ class JsonDocument:
     def read(self) -> JSONObject:
         """A file that is not there is an empty object. Raises ConfigError."""
         try:
-            document = parse(self.path.read_text(encoding="utf-8-sig"))
+            document = read_exactly(self.path.read_text(encoding="utf-8-sig"), last_wins=True)
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as exc:
@@ -34,10 +36,10 @@ class JsonDocument:
         """Raises ConfigError; the file is then as it was."""
         path = os.path.realpath(self.path)  # people link to such files: the link is to stay
         try:
-            data = (pretty(document) + "\n").encode()
+            data = (write_exactly(document) + "\n").encode()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _replace(path, data)
-        except (OSError, UnicodeEncodeError) as exc:
+        except (OSError, JSONProblem) as exc:
             raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
 
 

@@ -24,10 +24,11 @@ from inspector.base.units import size
 MOST_BYTES = 4 * 1024 * 1024
 
 
-def read_exactly(text: str) -> JSON:
-    """One JSON value, numbers as they were written. Raises JSONProblem, for a repeated key too."""
+def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
+    """One JSON value, numbers as they were written. Raises JSONProblem, for a repeated key too unless the
+    last of its values is to be taken."""
     try:
-        value: JSON = _DECODER.decode(text)
+        value: JSON = (_TOLERANT if last_wins else _DECODER).decode(text)
     except json.JSONDecodeError as exc:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
@@ -125,4 +126,5 @@ def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     return members
 
 
+_TOLERANT = json.JSONDecoder(parse_int=_number, parse_float=_number)
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)

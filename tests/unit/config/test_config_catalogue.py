@@ -186,13 +186,10 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(
     assert os.listdir(path.parent) == ["servers.json"]
 
 
-def test_a_text_that_no_file_can_hold_is_refused_before_anything_is_written(
-    catalogue: Catalogue, path: Path
-) -> None:
-    catalogue.save(STDIO)
-    with pytest.raises(ConfigError, match="cannot be written"):
-        catalogue.save(StdioEntry(name="b", command="\ud800"))
-    assert catalogue.load().entries == (STDIO,)
+def test_half_a_character_is_written_as_an_escape_and_comes_back(catalogue: Catalogue, path: Path) -> None:
+    odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
+    catalogue.save(odd)
+    assert catalogue.load().entries == (odd,)
     assert os.listdir(path.parent) == ["servers.json"]
 
 
