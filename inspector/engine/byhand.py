@@ -34,10 +34,10 @@ class ToolCall:
     """A call as a person wrote it.
 
     `timeout` in seconds since the last progress, None for the server's own; `total` in seconds in any case,
-    also while a question of the server waits for a person, None for no such limit. `meta` goes into `_meta`;
-    `capabilities` are declared for this call instead of the usual ones, where the era allows that. With
-    `variables`, `${name}` in the arguments and in `meta` is expanded when it is sent; the history keeps what
-    was written.
+    but for the time in which a question of the server waits for a person, None for no such limit. `meta` goes
+    into `_meta`; `capabilities` are declared for this call instead of the usual ones, where the era allows
+    that. With `variables`, `${name}` in the arguments and in `meta` is expanded when it is sent; the history
+    keeps what was written.
     """
 
     tool: str
@@ -89,18 +89,16 @@ class ByHand:
             sent = call.expanded()
         except UserError as exc:
             return failed(exc, 0)
-        human, limit = HumanTime(), asyncio.timeout(sent.total)
+        human = HumanTime()
         try:
-            async with limit:
+            async with human.limited(sent.total):
                 outcome = await self._outcome(server, sent, on_progress, on_task, human)
-            outcome = replace(outcome, waited_ns=outcome.waited_ns + human.ns)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            outcome = failed(_not_done_in(sent), self._since(started))
+        except RequestTimedOut as exc:
+            outcome = failed(exc, self._since(started))
         except asyncio.CancelledError:
             self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
             raise
+        outcome = replace(outcome, waited_ns=human.ns)
         self._keep(server, call, outcome.kind, outcome.elapsed_ns, keep)
         return outcome
 
@@ -127,7 +125,9 @@ class ByHand:
             )
             if done.task is not None:
                 with self._cancelling(server, done.task):
-                    return await engine.tasks.finish(server, call.tool, done, started, on_task, on_progress)
+                    return await engine.tasks.finish(
+                        server, call.tool, done, started, on_task, on_progress, human
+                    )
         except LensError as exc:
             return failed(exc, self._since(started))
         outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
@@ -235,8 +235,3 @@ class ByHand:
 
     def _since(self, started: int) -> int:
         return self._engine.clock.monotonic_ns() - started
-
-
-def _not_done_in(call: ToolCall) -> RequestTimedOut:
-    summary = f"The call was not done within {call.total:g} s in all. The server was told to give it up."
-    return RequestTimedOut(summary, "Give it more time in its options.")

@@ -19,7 +19,7 @@ from inspector.protocol.connection import Progressed, read_progress
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.tasks import CoreTasks, ExtensionTasks, Task
 from inspector.session.rounds import Concluded
-from inspector.session.waiting import OnProgress
+from inspector.session.waiting import HumanTime, OnProgress
 from inspector.transport.tasks import TaskScope
 
 if TYPE_CHECKING:
@@ -69,14 +69,25 @@ class TaskBook:
         started_ns: int,
         on_news: Callable[[Task], None] | None = None,
         on_progress: OnProgress | None = None,
+        human: HumanTime | None = None,
     ) -> CallOutcome:
-        """Follow the task that a call became, and wait for its outcome. Cancelling only ends the waiting."""
+        """Follow the task that a call became, and wait for its outcome. Cancelling only ends the waiting.
+
+        `human` is what the call has waited for answers of ours: its task goes on counting.
+        """
         assert done.task is not None
         if on_news is not None:
             on_news(done.task)
         exchange = done.exchange
         beginning = Beginning(
-            Origin.CALLED, tool, exchange.row, exchange.request.id, started_ns, on_news, on_progress
+            Origin.CALLED,
+            tool,
+            exchange.row,
+            exchange.request.id,
+            started_ns,
+            on_news,
+            on_progress,
+            human or HumanTime(),
         )
         self._drop(server, done.task.id, "Another call became a task with the same id.")
         one = self._keep(server, done.task, beginning)

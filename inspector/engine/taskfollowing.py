@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from inspector.base.clock import Clock
@@ -39,6 +39,7 @@ class Beginning:
     started_ns: int = 0
     on_news: Callable[[Task], None] | None = None
     on_progress: OnProgress | None = None
+    human: HumanTime = field(default_factory=HumanTime)
 
 
 class FollowedTask:
@@ -67,7 +68,7 @@ class FollowedTask:
         self._created_ns = _creation(task, beginning.origin, clock)
         self._following: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[None] | None = None
-        self._human = HumanTime()
+        self._human = beginning.human
         self._questions = TaskQuestions(
             self._watch, calls, scope, self._human, beginning.row, self._changed, self._on_refused
         )

@@ -149,7 +149,8 @@ class Conversation:
         try:
             return await waiter.wait(self.send(request, envelope))
         except (UserError, asyncio.CancelledError) as exc:
-            self.give_up(request, exc)
+            is_late = human is not None and human.is_limit_reached
+            self.give_up(request, exc, is_late=is_late)
             raise
         finally:
             self.waiting.leave(request)
@@ -211,19 +212,19 @@ class Conversation:
         except UserError as exc:
             self.recorder.note(RecordKind.LOCAL, f"Not sent: {exc}")
 
-    def give_up(self, request: Message, error: BaseException) -> None:
+    def give_up(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
         """Nobody waits for this request any more; the server is told so where that is the custom.
 
-        Not for a request whose id another one has taken: everything under that id is the other's now.
+        `is_late`: it was cancelled for a limit that is over more than this request. Not for a request whose id
+        another one has taken: everything under that id is the other's now.
         """
         assert request.id is not None
         if not self.waiting.holds(request):
             return
         self.recorder.given_up(request.id, was_sent=not isinstance(error, NotReached))
         is_cancelled = isinstance(error, asyncio.CancelledError)
-        notice = self.connection.cancel(
-            request.id, "cancelled by the person" if is_cancelled else "timed out"
-        )
+        reason = "cancelled by the person" if is_cancelled and not is_late else "timed out"
+        notice = self.connection.cancel(request.id, reason)
         if self._transport is None:
             return
         self._transport.forget(request)

@@ -37,13 +37,13 @@ class Desk:
 
         Raises Refusal, and ConnectionLost when the server is gone meanwhile.
         """
-        loop = asyncio.get_running_loop()
-        started = loop.time()
+        if human is None:
+            return await self._ask(asking)
+        human.begin()
         try:
             return await self._ask(asking)
         finally:
-            if human is not None:
-                human.seconds += loop.time() - started
+            human.end()
 
     def take(self, id: RequestId, asking: Asking) -> None:
         """A request of the server's own came. It may be taken back before anybody was asked."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,15 +29,64 @@ class Limits:
 NO_LIMIT = Limits(math.inf, math.inf)
 
 
-@dataclass(slots=True)
 class HumanTime:
-    """How long a call waited for answers of ours, not of the server; what is asked at once counts once."""
+    """How long a call waited for answers of ours, not of the server; what is asked at once counts once.
 
-    seconds: float = 0.0
+    A call may have a limit in all, over everything that is sent for it: that stands still meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._open = 0
+        self._since = 0.0
+        self._limit: asyncio.Timeout | None = None
+        self._due: float | None = None
 
     @property
     def ns(self) -> int:
-        return round(self.seconds * 1e9)
+        return round(self._seconds * 1e9)
+
+    @property
+    def is_limit_reached(self) -> bool:
+        """Asked by whoever is being cancelled: is it for the limit in all?"""
+        return self._limit is not None and self._limit.expired()
+
+    @asynccontextmanager
+    async def limited(self, total: float | None) -> AsyncIterator[None]:
+        """The whole call, within so many seconds that are not ours. Raises RequestTimedOut."""
+        limit = asyncio.timeout(total)
+        try:
+            async with limit:
+                self._limit = limit
+                try:
+                    yield
+                finally:
+                    self._limit = None
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            summary = f"The call was not done within {total:g} s in all. The server was told to give it up."
+            raise RequestTimedOut(summary, "Give it more time in its options.") from None
+
+    def begin(self) -> None:
+        """It is our turn, until `end` was called as often."""
+        self._open += 1
+        if self._open == 1:
+            self._since = asyncio.get_running_loop().time()
+            self._due = None if self._limit is None else self._limit.when()
+            self._reschedule(None)
+
+    def end(self) -> None:
+        self._open -= 1
+        if self._open == 0:
+            paused = asyncio.get_running_loop().time() - self._since
+            self._seconds += paused
+            if self._due is not None:
+                self._reschedule(self._due + paused)
+
+    def _reschedule(self, when: float | None) -> None:
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(when)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +167,8 @@ class Waiter:
         if self._pauses == 0:
             self._paused_at = asyncio.get_running_loop().time()
             self._reschedule(None)
+            if self._human is not None and not self._is_over:
+                self._human.begin()
         self._pauses += 1
 
     def unpause(self) -> None:
@@ -128,19 +180,16 @@ class Waiter:
         self._started += paused
         self._heard = min(now, self._heard + paused)
         if not self._is_over:
-            self._add_human(paused)
+            if self._human is not None:
+                self._human.end()
             if self._limits is not NO_LIMIT:
                 self._reschedule(self._due())
 
     def _count_pause(self) -> None:
         """It is over, perhaps in the middle of a pause."""
         self._is_over = True
-        if self._pauses:
-            self._add_human(asyncio.get_running_loop().time() - self._paused_at)
-
-    def _add_human(self, seconds: float) -> None:
-        if self._human is not None:
-            self._human.seconds += seconds
+        if self._pauses and self._human is not None:
+            self._human.end()
 
     def _reschedule(self, when: float | None) -> None:
         if self._timeout is not None and not self._timeout.expired() and not self._is_over:

@@ -90,7 +90,8 @@ class OptionsStrip(QWidget):
         self.total = _seconds("any time")
         self.total.setAccessibleName("Longest time that the call may take in all")
         self.total.setToolTip(
-            "After this time the call is cancelled, whatever its progress and whoever is asked something"
+            "After this time the call is given up, whatever its progress; "
+            "while a question waits in the Inbox, the time stands still"
         )
         self.meta = QLineEdit()
         self.meta.setFont(theme.mono_font(0.95))
