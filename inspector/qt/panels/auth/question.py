@@ -1,0 +1,102 @@
+"""What only the person can say in a login: may these hosts be contacted, which client are we?"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.plaintext import one_line
+from inspector.oauth.steps import Question, QuestionKind
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.labels import Muted, PlainLabel
+
+
+class QuestionBox(QWidget):
+    """The login waits for it. Not answering is to cancel the login.
+
+    Signals:
+        hosts_allowed: The hosts that were asked about may be contacted; carries them.
+        client_given: We are this client; carries its ID and its secret, which may be empty.
+    """
+
+    hosts_allowed = Signal(object)
+    client_given = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._question: Question | None = None
+        self.words = PlainLabel(theme, wrap=True, selectable=True)
+        self.issuer = Muted(theme, wrap=True)
+        self.hosts = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+        self.client_id = QLineEdit()
+        self.client_id.setPlaceholderText("Client ID")
+        self.client_id.setAccessibleName("Client ID")
+        self.secret = QLineEdit()
+        self.secret.setPlaceholderText("Client secret, if there is one")
+        self.secret.setAccessibleName("Client secret, if there is one")
+        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self.allow_action = QAction("Allow for this server", self)
+        self.give_action = QAction("Use this client", self)
+        self.give_action.setEnabled(False)
+        self._allow = ActionButton(self.allow_action)
+        self._client = self._make_client()
+        self._lay_out()
+        self.allow_action.triggered.connect(self._on_allow)
+        self.give_action.triggered.connect(self._on_give)
+        self.client_id.textChanged.connect(lambda text: self.give_action.setEnabled(bool(text.strip())))
+        self.client_id.returnPressed.connect(self._on_give)
+        self.secret.returnPressed.connect(self._on_give)
+        self.hide()
+
+    def show_question(self, question: Question | None) -> None:
+        if question == self._question:
+            return
+        self._question = question
+        self.setVisible(question is not None)
+        self.client_id.clear()
+        self.secret.clear()
+        if question is None:
+            return
+        self.words.setText(question.text)
+        self.issuer.setText(f"Authorization server: {one_line(question.issuer)}")
+        self.issuer.setVisible(bool(question.issuer))
+        self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
+        is_hosts = question.kind is QuestionKind.HOSTS
+        self.hosts.setVisible(is_hosts)
+        self._allow.setVisible(is_hosts)
+        self._client.setVisible(not is_hosts)
+
+    # --------------------------------------------------------------
+
+    def _on_allow(self) -> None:
+        if self._question is not None:
+            self.hosts_allowed.emit(self._question.hosts)
+
+    def _on_give(self) -> None:
+        client_id = self.client_id.text().strip()
+        if client_id:
+            self.client_given.emit(client_id, self.secret.text())
+            self.secret.clear()
+
+    def _make_client(self) -> QWidget:
+        client = QWidget()
+        row = QHBoxLayout(client)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.client_id, 2)
+        row.addWidget(self.secret, 2)
+        row.addWidget(ActionButton(self.give_action))
+        return client
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(SPACE_1)
+        for part in (self.words, self.issuer, self.hosts, self._client):
+            column.addWidget(part)
+        row = QHBoxLayout()
+        row.addWidget(self._allow)
+        row.addStretch(1)
+        column.addLayout(row)

@@ -1,0 +1,169 @@
+"""While the browser has the word: where it is to go, how long we wait, what came, and a way by hand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.clock import Clock, SystemClock
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration, plural, time_of_day
+from inspector.base.weblink import may_open, read_link
+from inspector.oauth.steps import Waiting
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.spinner import Spinner
+
+_TICK_MS = 500
+_HITS_SHOWN = 5
+
+
+class _Host(PlainLabel):
+    """The host is what counts: it stands in large type."""
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
+
+
+class WaitingBox(QWidget):
+    """Opens nothing by itself: the login opens the page once, and here it is opened again by a click.
+
+    Signals:
+        open_requested: Open the page (again); carries its address.
+        pasted: The person brought the address that the browser ended at; carries it.
+    """
+
+    open_requested = Signal(str)
+    pasted = Signal(str)
+
+    def __init__(self, theme: Theme, clock: Clock | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._clock = clock or SystemClock()
+        self._waiting: Waiting | None = None
+        self.host = _Host(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self.warnings = Alert(theme)
+        self.time_left = PlainLabel(theme, tone="muted")
+        self.listens = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.hits = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.open_action = QAction("Open in browser", self)
+        self.copy_action = QAction("Copy address", self)
+        self.copy_action.setToolTip("For another browser: copy the address of the login page")
+        self.paste_field = QLineEdit()
+        self.paste_field.setFont(theme.mono_font(0.95))
+        self.paste_field.setPlaceholderText("Paste the callback URL")
+        self.paste_field.setAccessibleName("Callback URL, from the browser's address bar after the login")
+        self.paste_field.setToolTip(
+            "If the browser is on another machine: the address that it ended at, whole, even if with an error"
+        )
+        self.paste_action = QAction("Use it", self)
+        self.paste_action.setEnabled(False)
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._lay_out()
+        self._connect()
+        self.hide()
+
+    def show_waiting(self, waiting: Waiting | None) -> None:
+        """None: nobody is waited for."""
+        before, self._waiting = self._waiting, waiting
+        self.setVisible(waiting is not None)
+        if waiting is None:
+            self.paste_field.clear()
+            self.warnings.close_all()
+            return
+        if before is None or before.authorize_url != waiting.authorize_url:
+            self._show_address(waiting.authorize_url)
+        self.listens.setText(f"The answer is expected at {one_line(waiting.redirect_uri)}")
+        self._show_hits(waiting)
+        self._on_tick()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    # --------------------------------------------------------------
+
+    def _show_address(self, url: str) -> None:
+        link = read_link(url)
+        self.warnings.close_all()
+        self.host.setText(link.ascii_host or "no address yet")
+        self.open_action.setEnabled(bool(url) and not may_open(link))
+        self.copy_action.setEnabled(bool(url))
+        if url and (reason := may_open(link)):
+            self.warnings.say("problem", f"This address is not opened. {reason}", tone="error")
+        for number, warning in enumerate(link.warnings):
+            self.warnings.say(str(number), warning)
+
+    def _show_hits(self, waiting: Waiting) -> None:
+        lines = [
+            f"{time_of_day(hit.at)}  {hit.shown}  {hit.refusal or 'the answer'}"
+            for hit in waiting.hits[-_HITS_SHOWN:]
+        ]
+        if waiting.hit_count > len(lines):
+            lines.insert(0, f"{plural(waiting.hit_count, 'request')} came in; the last:")
+        self.hits.setText("\n".join(lines))
+        self.hits.setVisible(bool(lines))
+
+    def _on_tick(self) -> None:
+        ends_at = self._waiting.ends_at if self._waiting is not None else None
+        if ends_at is None:
+            self.time_left.setText("")
+            return
+        left = max(ends_at - self._clock.monotonic_ns(), 0)
+        seconds = -(-left // 1_000_000_000)
+        words = f"{seconds} s" if seconds < 60 else duration(seconds * 1_000_000_000)
+        self.time_left.setText(f"{words} left")
+
+    def _on_open(self) -> None:
+        if self._waiting is not None:
+            self.open_requested.emit(self._waiting.authorize_url)
+
+    def _on_copy(self) -> None:
+        if self._waiting is not None:
+            QGuiApplication.clipboard().setText(self._waiting.authorize_url)
+
+    def _on_paste(self) -> None:
+        text = self.paste_field.text().strip()
+        if text:
+            self.pasted.emit(text)
+
+    def _connect(self) -> None:
+        self.open_action.triggered.connect(self._on_open)
+        self.copy_action.triggered.connect(self._on_copy)
+        self.paste_action.triggered.connect(self._on_paste)
+        self.paste_field.returnPressed.connect(self._on_paste)
+        self.paste_field.textChanged.connect(lambda text: self.paste_action.setEnabled(bool(text.strip())))
+        self._timer.timeout.connect(self._on_tick)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Spinner(self._theme))
+        head.addWidget(Muted(self._theme, "Log in at"))
+        head.addWidget(self.host, 1)
+        head.addWidget(self.time_left)
+        head.addWidget(ActionButton(self.open_action))
+        head.addWidget(ActionButton(self.copy_action))
+        paste = QHBoxLayout()
+        paste.setSpacing(SPACE_2)
+        paste.addWidget(self.paste_field, 1)
+        paste.addWidget(ActionButton(self.paste_action))
+        inner = QVBoxLayout()
+        inner.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        inner.setSpacing(SPACE_1)
+        inner.addLayout(head)
+        inner.addWidget(self.listens)
+        inner.addLayout(paste)
+        inner.addWidget(self.hits)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.warnings)
+        column.addLayout(inner)
