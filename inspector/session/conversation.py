@@ -215,8 +215,8 @@ class Conversation:
     def give_up(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
         """Nobody waits for this request any more; the server is told so where that is the custom.
 
-        `is_late`: it was cancelled for a limit that is over more than this request. Not for a request whose id
-        another one has taken: everything under that id is the other's now.
+        `is_late`: it was cancelled for a limit that is over more than this request. Not for a request whose
+        id another one has taken: everything under that id is the other's now.
         """
         assert request.id is not None
         if not self.waiting.holds(request):
