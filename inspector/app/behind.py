@@ -18,6 +18,7 @@ import inspector.traffic.query.matcher  # noqa: F401
 from inspector.app.demo import DemoHttpServers, add_demo_servers
 from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
+from inspector.config.inboxprefs import InboxPrefsFile
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
 from inspector.engine.answerrules import AnswerRules
@@ -68,7 +69,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         captures=captures,
         calls=calls,
         secrets=secrets,
-        inbox=Inbox(rules=answers),
+        inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
         answers=answers,
     )
     thread = EngineThread(engine)
@@ -83,6 +84,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
     """Record first: nothing that a server says is to be missed."""
     await app.bridge.ask_captures(lambda captures: captures.begin())
     await app.bridge.ask_calls(lambda calls: calls.begin())
+    await app.bridge.ask_inbox(lambda inbox: inbox.begin())
     if demo:
         await add_demo_servers(app.bridge, app.demo_http)
     else:

@@ -17,6 +17,7 @@ from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import LensError, UserError
 from inspector.base.plaintext import visible
 from inspector.base.signals import Signal
+from inspector.config.inboxprefs import InboxPrefs, InboxPrefsFile
 from inspector.engine.cards import Card, CardEnd, Question, Reply, Round
 from inspector.engine.opencard import CANCEL, OpenCard, answers_of, pages_of, questions_of, remarks_of
 from inspector.engine.pastcards import EarlierRounds, PastCards
@@ -53,17 +54,26 @@ class Rules(Protocol):
 
 
 class Inbox:
-    """All cards of all servers. `answer_within` is how many seconds a card may wait; None: for ever.
+    """All cards of all servers. `answer_within` is how many seconds a card may wait; None: for ever. `prefs`
+    keep that between runs.
 
     Signals:
         changed: A card was opened, changed or ended; carries it.
+        problem_found: Something is wrong with what was chosen; carries a sentence.
     """
 
     def __init__(
-        self, clock: Clock | None = None, *, answer_within: float | None = None, rules: Rules | None = None
+        self,
+        clock: Clock | None = None,
+        *,
+        answer_within: float | None = None,
+        rules: Rules | None = None,
+        prefs: InboxPrefsFile | None = None,
     ) -> None:
         self.changed: Signal[Card] = Signal()
+        self.problem_found: Signal[str] = Signal()
         self.answer_within = answer_within
+        self._prefs = prefs
         self.rules = rules
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
@@ -82,6 +92,20 @@ class Inbox:
         return self._past.cards()
 
     # -------------------------------------------------------------- what a person does
+
+    def begin(self) -> None:
+        """Read what the person chose; what is wrong there is told."""
+        if self._prefs is not None:
+            chosen, problems = self._prefs.load()
+            self.answer_within = chosen.answer_within
+            for problem in problems:
+                self.problem_found.emit(problem)
+
+    def choose_answer_within(self, seconds: float | None) -> None:
+        """For the questions that come from now on, and in later runs. Raises ConfigError."""
+        if self._prefs is not None:
+            self._prefs.save(InboxPrefs(seconds))
+        self.answer_within = seconds
 
     def reply(self, card_id: int, key: str, reply: Reply) -> None:
         """Answer one question of a card. The answers are sent when there is one to each. Raises UserError."""
@@ -262,6 +286,8 @@ class Inbox:
     def _take(self, waiting: OpenCard, key: str, reply: Reply) -> None:
         if reply.rule:
             waiting.remark(f"Answered by the rule “{visible(reply.rule)}”.")
+        elif reply.drafted_by:
+            waiting.remark(f"Drafted by the rule “{visible(reply.drafted_by)}”, and sent by the person.")
         waiting.answer(key, reply)
         if not waiting.is_decided:
             self._changed(waiting)

@@ -415,6 +415,7 @@ class Bridge(QObject):
         engine.tasks.changed.connect(lambda view: self._on_task_changed(view.server, view.id, view))
         engine.tasks.removed.connect(lambda server, id: self._on_task_changed(server, id, None))
         engine.inbox.changed.connect(lambda card: self._post(partial(self.card_changed.emit, card)))
+        engine.inbox.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))

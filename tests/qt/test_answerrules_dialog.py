@@ -294,3 +294,17 @@ def test_what_a_real_server_asks_is_answered_by_a_rule_on_the_wire(lens: Lens) -
     assert [answer["content"]["text"] for answer in answers if "model" in answer] == ["blue"]
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
     assert "Answered by the rule “Blue”." in notes
+
+
+def test_how_long_a_question_waits_is_chosen_here_and_written(lens: Lens) -> None:
+    dialog = opened(lens)
+    within = dialog.within.seconds
+    lens.until(within.isEnabled)
+    assert within.text() == "no limit"
+    within.setValue(45)
+    path = lens.folder / "preferences.json"
+    lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"answerWithin": 45})
+    assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.answer_within)) == 45
+    dialog.close()
+    again = opened(lens)
+    lens.until(lambda: again.within.seconds.value() == 45)

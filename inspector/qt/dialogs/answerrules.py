@@ -29,6 +29,7 @@ from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
 from inspector.qt.dialogs.answerruleform import AnswerRuleForm
 from inspector.qt.dialogs.answerrulelist import AnswerRuleList
+from inspector.qt.dialogs.answerwithin import AnswerWithin
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
@@ -65,6 +66,7 @@ class AnswerRulesDialog(QDialog):
         self.list = AnswerRuleList(theme)
         self.form = AnswerRuleForm(theme, complete, check)
         self.alert = Alert(theme)
+        self.within = AnswerWithin(bridge, theme, self.alert)
         self._empty = EmptyState(theme)
         self._right = QStackedWidget()
         self.add_action = self._action("Add rule", self.add_rule)
@@ -353,6 +355,7 @@ class AnswerRulesDialog(QDialog):
         )
         column.addWidget(Muted(self._theme, words, wrap=True))
         column.addWidget(split, 1)
+        column.addWidget(self.within)
         column.addWidget(self.alert)
 
     def _left(self) -> QWidget:
