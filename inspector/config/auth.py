@@ -6,7 +6,7 @@ Nothing secret is in these values: a secret is named (`{"ref": "…"}`) and kept
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from inspector.base.errors import ConfigError
@@ -137,7 +137,8 @@ def _written(value: Auth | IdentityProvider | SecretRef) -> JSONObject:
     for field in fields(value):
         content = getattr(value, field.name)
         if content != field.default:
-            members[_member(field.name)] = _written(content) if is_dataclass(content) else content
+            is_nested = isinstance(content, IdentityProvider | SecretRef)
+            members[_member(field.name)] = _written(content) if is_nested else content
     return members
 
 

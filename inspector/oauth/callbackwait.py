@@ -61,6 +61,11 @@ class CallbackWait:
         self._is_taken = False
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
+    @property
+    def is_over(self) -> bool:
+        """Did the answer come, or was it given up? Another one needs another wait."""
+        return self._is_taken or self._answer.done()
+
     def expect(self, state: str) -> None:
         """From now on an answer with this state is one."""
         if not state:

@@ -15,7 +15,7 @@ from inspector.protocol.auth.authorize import Pairs
 from inspector.protocol.auth.findings import Finding
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.httprules import Headers
-from inspector.protocol.revisions import R5, Revision
+from inspector.protocol.revisions import Revision
 
 
 class LoginGrant(Enum):
@@ -227,7 +227,7 @@ class Overrides:
     `scope` and `resource` may be "": then none is sent.
     """
 
-    revision: Revision = R5
+    revision: Revision | None = None  # None: the newest, and the oldest where only its way is open
     grant: LoginGrant | None = None
     strategy: Strategy = Strategy.AUTO
     issuer: str = ""  # of those that the server lists
@@ -242,6 +242,6 @@ class Overrides:
     redirect_path: str = ""
     extras: Pairs = ()  # more parameters of the authorize request
     uses_dpop: bool | None = None
-    is_strict: bool = True
+    is_strict: bool = False
     forgets_client: bool = False  # a stored client is not used again
     tolerates_slash: bool = False  # of an issuer without a path

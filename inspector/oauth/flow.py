@@ -1,0 +1,405 @@
+"""A login, step by step: what is next, what it will send, what came of it.
+
+`Login` is driven by a person (`next`, `run_to`, `back`, `retry`, `edit`) or presses Next by itself (`run`).
+The steps are functions in the modules beside this one; here is only their order, and when to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.base.errors import RequestCancelled, UserError
+from inspector.base.signals import Signal
+from inspector.oauth import browsing, discovering, identifying, obtaining, trying
+from inspector.oauth.http import LoginRequest
+from inspector.oauth.stage import Facts, Notes, Refused, Stage, Stop, Target, Tools
+from inspector.oauth.steps import (
+    STEPS,
+    LoginView,
+    Overrides,
+    QuestionKind,
+    Step,
+    StepId,
+    StepState,
+    TokenInfo,
+    Waiting,
+)
+from inspector.oauth.stepwords import DIFFERS, WHY
+from inspector.oauth.store import Held
+from inspector.protocol.auth.findings import Finding, Severity
+from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.scopes import ScopeChoice
+from inspector.protocol.revisions import R5, Revision
+from inspector.transport.tasks import TaskScope
+
+_log = logging.getLogger(__name__)
+
+Prepare = Callable[[Stage], Awaitable[LoginRequest | None]]
+Run = Callable[[Stage], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a step does; `prepare` tells what it will send first."""
+
+    run: Run
+    prepare: Prepare | None = None
+
+
+_WORK = {
+    StepId.PROBE: _Work(discovering.probe, discovering.prepare_probe),
+    StepId.CHALLENGE: _Work(discovering.read_challenge),
+    StepId.RESOURCE_LOOKUP: _Work(discovering.look_for_resource, discovering.prepare_resource_lookup),
+    StepId.RESOURCE_CHECK: _Work(discovering.check_resource),
+    StepId.SERVER_CHOICE: _Work(discovering.choose_server),
+    StepId.SERVER_LOOKUP: _Work(discovering.look_for_server, discovering.prepare_server_lookup),
+    StepId.SERVER_CHECK: _Work(discovering.check_server),
+    StepId.IDENTITY: _Work(identifying.identify, identifying.prepare_identity),
+    StepId.PREPARE: _Work(identifying.prepare_request),
+    StepId.EXCHANGE: _Work(obtaining.exchange, obtaining.prepare_exchange),
+    StepId.AUTHORIZE: _Work(browsing.authorize, browsing.prepare_authorize),
+    StepId.WAIT: _Work(browsing.wait),
+    StepId.CALLBACK: _Work(browsing.check_answer),
+    StepId.TOKEN_REQUEST: _Work(obtaining.ask_for_token, obtaining.prepare_token),
+    StepId.TOKEN_REPLY: _Work(obtaining.take_token),
+    StepId.CALL: _Work(trying.call, trying.prepare_call),
+    StepId.VERIFY: _Work(trying.verify),
+    StepId.LIFETIME: _Work(trying.look_ahead),
+}
+
+# What clients must refuse (2025-11-25 and later). A person who observes may still want to see what follows;
+# a login that runs by itself must not.
+_MUST_REFUSE = ("ASM-006", "ASM-007")
+
+
+class Login:
+    """One login of one server. Close it at the end, however it ended.
+
+    `refused` is the answer that led to it, `scopes` what a step-up asks for. With `by_itself` nobody looks
+    on: then what clients must refuse is refused in any mode.
+
+    Signals:
+        changed: Something is to be shown; carries the LoginView.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        tools: Tools,
+        overrides: Overrides | None = None,
+        *,
+        flow_id: int = 1,
+        refused: Refused | None = None,
+        scopes: ScopeChoice | None = None,
+        by_itself: bool = False,
+        revision: Revision | None = None,
+    ) -> None:
+        self.changed: Signal[LoginView] = Signal()
+        overrides = overrides or Overrides()
+        facts = Facts(overrides.revision or revision or R5, refused)
+        self._stage = Stage(target, tools, overrides, facts, scopes=scopes, on_change=self._announce)
+        self._flow_id = flow_id
+        self._by_itself = by_itself
+        self._order = STEPS[self._stage.grant]
+        self._steps = {id: Step(id, why=WHY[id], differs=DIFFERS.get(id, "")) for id in self._order}
+        self._before: dict[StepId, Facts] = {}
+        self._place = 0
+        self._failure: UserError | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._tasks = TaskScope()
+        self._is_over = False
+        self._is_ready = False
+
+    @property
+    def view(self) -> LoginView:
+        stage, failure = self._stage, self._failure
+        return LoginView(
+            flow_id=self._flow_id,
+            server=stage.target.name,
+            server_url=stage.target.url,
+            grant=stage.grant,
+            revision=stage.revision,
+            is_strict=stage.overrides.is_strict,
+            steps=tuple(self._shown(id) for id in self._order),
+            result=_info(stage.facts.held, stage.facts.is_kept),
+            failure=failure.summary if failure is not None else "",
+            next_step=failure.next_step if failure is not None else "",
+            question=stage.question,
+            waiting=self._waiting(),
+            is_running=self._task is not None,
+            is_over=self._is_over or self._place == len(self._order),
+        )
+
+    @property
+    def held(self) -> Held | None:
+        """The tokens, once there are some."""
+        return self._stage.facts.held
+
+    @property
+    def failure(self) -> UserError | None:
+        return self._failure
+
+    # -------------------------------------------------------------- going on
+
+    async def begin(self) -> None:
+        """Make the first step ready to be looked at."""
+        await self._alone(self._make_ready())
+
+    async def next(self) -> None:
+        """Run the step that is next. What goes wrong is in the view. Raises UserError when none can run."""
+        self._require_open()
+        await self._alone(self._run_through(self._place))
+
+    async def run(self) -> None:
+        """Run to the end, or until something stops it."""
+        await self.run_to(self._order[-1])
+
+    async def run_to(self, last: StepId) -> None:
+        """Run all steps up to this one."""
+        self._require_open()
+        place = self._order.index(last)
+        if place >= self._place:
+            await self._alone(self._run_through(place))
+
+    async def retry(self) -> None:
+        """Run the step again that failed, from what was known before it."""
+        self._require_open()
+        await self.back(self._order[self._place])
+        await self.next()
+
+    async def back(self, to: StepId) -> None:
+        """Be before this step again: it and all later ones are forgotten."""
+        place = self._order.index(to)
+        if place > self._place or to not in self._before:
+            raise UserError("This step has not been run yet.", "Run the login to it first.")
+        self._require_idle()
+        self._is_over = False
+        self._stage.facts = copy.copy(self._before[to])
+        self._stage.question, self._failure = None, None
+        for id in self._order[place:]:
+            self._steps[id] = Step(id, why=WHY[id], differs=DIFFERS.get(id, ""))
+            self._before.pop(id, None)
+        self._place = place
+        await self._alone(self._make_ready())
+
+    def edit(self, request: LoginRequest | None) -> None:
+        """Send this instead of what the next step would; None is the rules' own again."""
+        self._require_idle()
+        self._stage.edited = request
+        self._announce()
+
+    # -------------------------------------------------------------- what only the person can say
+
+    async def allow_hosts(self, is_allowed: bool) -> None:
+        """May the endpoints be on these other hosts? It is remembered for the issuer."""
+        question = self._stage.question
+        if question is None or question.kind is not QuestionKind.HOSTS:
+            raise UserError("Nothing of the kind was asked.")
+        if not is_allowed:
+            self._fail(Stop("You do not trust the other hosts of the authorization server."))
+            return
+        await self._stage.tools.store.allow_hosts(question.issuer, question.hosts)
+        self._stage.question = None
+        await self._alone(self._make_ready())
+
+    async def give_client(self, client_id: str, secret: str = "") -> None:
+        """The client that is registered for us; it is kept for this issuer."""
+        question = self._stage.question
+        if question is None or question.kind is not QuestionKind.CLIENT:
+            raise UserError("No client ID was asked for.")
+        if not client_id.strip():
+            raise UserError("The client ID is empty.", "Enter the one that you were given.")
+        client = Client(client_id.strip(), question.issuer, ClientSource.BY_HAND, secret=secret)
+        await self.back(StepId.IDENTITY)
+        self._stage.facts.typed_client = client
+        await self.next()
+
+    def paste(self, text: str) -> None:
+        """The address that the browser ended at. Raises UserError when it is not the answer."""
+        listener = self._stage.listener
+        if listener is None:
+            raise UserError("The login does not wait for an answer.")
+        listener.wait.paste(text)
+
+    # -------------------------------------------------------------- the end
+
+    def cancel(self) -> None:
+        """Stop; what was found out stays to be seen."""
+        if self._task is not None:
+            self._task.cancel()
+        else:
+            self._is_over = True
+            self._announce()
+
+    async def close(self) -> None:
+        """Nothing runs any more, the port is free, connections are closed."""
+        self._is_over = True
+        await self._tasks.close()
+        await self._stage.close_listener()
+        await self._stage.tools.http.close()
+
+    # --------------------------------------------------------------
+
+    async def _alone(self, work: Coroutine[Any, Any, None]) -> None:
+        """One thing at a time. Whoever waits may give up, which ends the step."""
+        if self._task is not None:
+            work.close()
+            raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
+        task = self._task = self._tasks.spawn("login", work)
+        try:
+            await asyncio.wait([task])
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+            self._task = None
+            if task.cancelled():
+                self._fail(RequestCancelled("The login was cancelled.", "Begin it again when you want to."))
+                self._is_over = True
+            self._announce()
+
+    async def _run_through(self, last: int) -> None:
+        while self._place <= last and self._failure is None:
+            if self._stage.question is not None:
+                return
+            await self._run_one()
+            self._announce()
+
+    async def _run_one(self) -> None:
+        id, stage = self._order[self._place], self._stage
+        self._before[id] = copy.copy(stage.facts)
+        stage.step, stage.notes = id, Notes()
+        self._steps[id] = replace(self._steps[id], state=StepState.RUNNING, preview=None)
+        self._is_ready = False
+        self._announce()
+        try:
+            await _WORK[id].run(stage)
+            self._check(stage.notes.findings)
+        except UserError as exc:
+            self._settle(id, StepState.FAILED)
+            self._fail(exc)
+            return
+        except asyncio.CancelledError:
+            self._settle(id, StepState.FAILED)
+            raise
+        except Exception as exc:  # a bug of ours must not look like a login that still runs
+            _log.exception("step %s failed", id.name)
+            self._settle(id, StepState.FAILED)
+            name = type(exc).__name__
+            self._fail(
+                Stop(f"The step failed inside of MCP Lens ({name}).", "This is a mistake of ours: report it.")
+            )
+            return
+        self._settle(id, StepState.SKIPPED if stage.notes.is_skipped else StepState.DONE)
+        self._record(id)
+        if stage.question is not None and stage.question.kind is QuestionKind.CLIENT:
+            self._steps[id] = replace(self._steps[id], state=StepState.FAILED)
+            return
+        self._place += 1
+        await self._make_ready()
+
+    def _check(self, findings: list[Finding]) -> None:
+        """Raises Stop at what this mode does not pass."""
+        for found in findings:
+            is_refused = self._by_itself and found.id in _MUST_REFUSE
+            is_error = found.severity is Severity.ERROR
+            if found.stops or (is_error and (self._stage.overrides.is_strict or is_refused)):
+                raise Stop(f"{found.seen} {found.rule}".strip(), found.fix)
+
+    def _settle(self, id: StepId, state: StepState) -> None:
+        self._steps[id] = replace(self._noted(id), state=state)
+
+    def _noted(self, id: StepId) -> Step:
+        notes = self._stage.notes
+        return replace(
+            self._steps[id],
+            inputs=tuple(notes.inputs),
+            exchanges=tuple(notes.exchanges),
+            decisions=tuple(notes.decisions),
+            tables=tuple(notes.tables),
+            findings=tuple(notes.findings),
+        )
+
+    def _record(self, id: StepId) -> None:
+        words = self._steps[id].decisions
+        text = f": {words[-1].text}" if words else ""
+        self._stage.tools.recorder.step(f"Login, {id.value}{text}")
+
+    async def _make_ready(self) -> None:
+        """The next step can be looked at before it runs."""
+        if self._place == len(self._order) or self._failure is not None:
+            return
+        id = self._order[self._place]
+        prepare, preview = _WORK[id].prepare, None
+        self._stage.edited = None
+        if prepare is not None and self._stage.question is None and not self._by_itself:
+            self._before.setdefault(id, copy.copy(self._stage.facts))
+            try:
+                preview = await prepare(self._stage)
+            except UserError:  # it will say so when it runs
+                preview = None
+        self._steps[id] = replace(self._steps[id], state=StepState.READY, preview=preview)
+        self._is_ready = True
+        self._announce()
+
+    def _fail(self, error: UserError) -> None:
+        self._failure = error
+        if self._place < len(self._order):
+            id = self._order[self._place]
+            self._steps[id] = replace(self._steps[id], state=StepState.FAILED, problem=error.summary)
+        self._stage.tools.recorder.step(f"Login: {error}")
+        self._announce()
+
+    def _require_open(self) -> None:
+        self._require_idle()
+        if self._is_over or self._place == len(self._order):
+            raise UserError("The login is over.", "Begin another one, or go back to a step.")
+
+    def _require_idle(self) -> None:
+        if self._task is not None:
+            raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
+
+    # -------------------------------------------------------------- showing
+
+    def _announce(self) -> None:
+        self.changed.emit(self.view)
+
+    def _shown(self, id: StepId) -> Step:
+        step = self._steps[id]
+        if step.state is StepState.RUNNING:
+            return replace(self._noted(id), state=StepState.RUNNING)
+        if step.state is StepState.READY and self._stage.edited is not None:
+            return replace(step, preview=self._stage.edited)
+        return step
+
+    def _waiting(self) -> Waiting | None:
+        listener, url = self._stage.listener, self._stage.facts.authorize
+        if listener is None or url is None or listener.wait.is_over:
+            return None
+        wait = listener.wait
+        return Waiting(wait.redirect_uri, url.url, wait.ends_at, tuple(wait.hits), wait.hit_count)
+
+
+def _info(held: Held | None, is_kept: bool) -> TokenInfo | None:
+    if held is None:
+        return None
+    tokens = held.tokens
+    return TokenInfo(
+        issuer=tokens.issuer,
+        client_id=tokens.client_id,
+        resource=tokens.resource,
+        token_type=tokens.token_type,
+        scopes=tokens.scopes,
+        requested=tokens.requested,
+        received_at=tokens.received_at,
+        expires_at=tokens.expires_at,
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token,
+        id_token=tokens.id_token,
+        is_kept=is_kept,
+    )

@@ -1,0 +1,296 @@
+"""Two steps of a login: who we are to the authorization server, and what exactly we will ask it for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from inspector.base.jsonvalue import JSONObject, compact
+from inspector.oauth.http import LoginReply, LoginRequest, post_json
+from inspector.oauth.stage import Stage, Stop
+from inspector.oauth.steps import LoginGrant, Question, QuestionKind
+from inspector.protocol.auth import dpop, pkce
+from inspector.protocol.auth.clientauth import choose_method, registrable_method
+from inspector.protocol.auth.identity import (
+    Client,
+    ClientSource,
+    IdentityDecision,
+    IdentityInputs,
+    Outcome,
+    Strategy,
+    decide_identity,
+)
+from inspector.protocol.auth.registration import (
+    Registration,
+    client_document,
+    other_body,
+    read_registration,
+    registration_body,
+)
+from inspector.protocol.auth.reported import read_object
+from inspector.protocol.auth.resourceuri import choose_resource, resource_problem
+from inspector.protocol.auth.scopes import choose_scopes
+from inspector.protocol.auth.servermeta import MetadataSource, ServerMetadata
+from inspector.protocol.members import shown, strings_of
+
+CLIENT_NAME = "MCP Lens"
+
+# ------------------------------------------------------------------ who we are
+
+
+async def prepare_identity(stage: Stage) -> LoginRequest | None:
+    """The registration, when that is how it will go."""
+    if stage.grant is LoginGrant.WORKLOAD:
+        return None
+    decision = await _decide(stage)
+    return _registration(stage) if decision.outcome is Outcome.REGISTER else None
+
+
+async def identify(stage: Stage) -> None:
+    stage.facts.uses_dpop = _binds(stage)
+    if stage.grant is LoginGrant.WORKLOAD and not _typed_id(stage):
+        stage.decide("A workload shows its own JWT: no client ID is needed.")
+        return
+    decision = await _decide(stage)
+    stage.show(
+        "How it was decided",
+        ("Question", "Answer", ""),
+        ((one.question, one.answer, "taken" if one.is_taken else "") for one in decision.branches),
+    )
+    if decision.outcome is Outcome.REFUSE:
+        raise Stop(decision.reason)
+    if decision.outcome is Outcome.ASK:
+        _ask(stage, decision)
+        return
+    client = decision.client if decision.outcome is Outcome.USE else await _register(stage)
+    assert client is not None
+    await _settle(stage, client)
+
+
+async def _decide(stage: Stage) -> IdentityDecision:
+    server = _server(stage)
+    redirect = await stage.open_listener() if stage.needs_browser else ""
+    endpoint = server.registration_endpoint if stage.needs_browser else None
+    return decide_identity(
+        IdentityInputs(
+            issuer=server.issuer,
+            known=await _known_clients(stage),
+            document_url=_document_url(stage) if stage.needs_browser else "",
+            takes_documents=server.reads_client_documents,
+            registration_endpoint=endpoint.url if endpoint is not None else "",
+            redirect_uri=redirect,
+            strategy=stage.overrides.strategy if stage.needs_browser else Strategy.BY_HAND,
+            now=stage.tools.now(),
+        )
+    )
+
+
+async def _known_clients(stage: Stage) -> list[Client]:
+    """What the person typed, and what was registered before. A typed one is bound to where it was used."""
+    stored = () if stage.overrides.forgets_client else await stage.tools.store.clients()
+    known = [client for client in stored if client.source is ClientSource.DYNAMIC]
+    by_hand = [client for client in stored if client.source is ClientSource.BY_HAND]
+    if stage.facts.typed_client is not None:
+        return [stage.facts.typed_client, *known]
+    id = _typed_id(stage)
+    if not id:
+        return [*by_hand, *known]
+    secret = stage.overrides.client_secret or await stage.tools.store.secret(
+        stage.settings.client_secret, "client secret"
+    )
+    issuer = stage.overrides.issuer or stage.settings.issuer
+    bound = next((client.issuer for client in by_hand if client.client_id == id), "")
+    return [Client(id, issuer or bound, ClientSource.BY_HAND, secret=secret), *known]
+
+
+def _typed_id(stage: Stage) -> str:
+    return stage.overrides.client_id or stage.settings.client_id
+
+
+def _document_url(stage: Stage) -> str:
+    return stage.overrides.client_document or stage.settings.client_document
+
+
+def _ask(stage: Stage, decision: IdentityDecision) -> None:
+    server = _server(stage)
+    stage.decide(decision.reason)
+    text = f"Which client is registered for us with {server.issuer}?"
+    stage.question = Question(QuestionKind.CLIENT, text, server.issuer)
+
+
+async def _settle(stage: Stage, client: Client) -> None:
+    server = _server(stage)
+    has_key = stage.settings.key is not None
+    choice = choose_method(
+        offered=server.auth_methods,
+        has_secret=bool(client.secret),
+        has_key=has_key,
+        registered=client.method,
+        typed=stage.overrides.method or stage.settings.method,
+    )
+    if choice.method is None:
+        raise Stop(choice.problem, "Choose another method, or another client.")
+    stage.facts.client, stage.facts.method = client, choice.method
+    stage.use("client ID", client.client_id, f"from: {client.source.value}")
+    stage.use("client secret", client.secret or None, f"from: {client.source.value}", is_secret=True)
+    stage.use("authentication", choice.method.value, choice.reason)
+    if client.source is ClientSource.DOCUMENT:
+        document = client_document(client.client_id, CLIENT_NAME, [stage.facts.redirect_uri])
+        stage.use("client document", compact(document), "as it must be at its address")
+    await _keep(stage, client)
+
+
+async def _keep(stage: Stage, client: Client) -> None:
+    """A document is ours wherever it is shown. Of a typed client only what binds it to its issuer is kept:
+    its secret is where the person put it, unless it was asked for just now."""
+    if client.source is ClientSource.DOCUMENT:
+        return
+    is_told = stage.facts.typed_client is not None
+    keeps_secret = client.source is ClientSource.DYNAMIC or is_told
+    await stage.tools.store.keep_client(client if keeps_secret else replace(client, secret=""))
+
+
+# ------------------------------------------------------------------ registration
+
+
+def _registration(stage: Stage) -> LoginRequest:
+    endpoint = _server(stage).registration_endpoint
+    assert endpoint is not None
+    return post_json(endpoint.url, _registration_body(stage))
+
+
+def _registration_body(stage: Stage) -> JSONObject:
+    return registration_body(
+        client_name=CLIENT_NAME,
+        redirect_uris=[stage.facts.redirect_uri],
+        method=registrable_method(_offered_methods(_server(stage))),
+        is_bound=stage.facts.uses_dpop,
+    )
+
+
+def _offered_methods(server: ServerMetadata) -> tuple[str, ...] | None:
+    """Where no document says anything, we are what we are: a client that can keep no secret."""
+    return ("none",) if server.source is MetadataSource.DEFAULTS else server.auth_methods
+
+
+async def _register(stage: Stage) -> Client:
+    edited = stage.edited
+    asked = (read_object(edited.body) if edited is not None else None) or _registration_body(stage)
+    registration = _read(stage, await stage.send(_registration(stage)), asked)
+    other = other_body(asked, registration) if registration.client is None and edited is None else None
+    if other is not None:
+        registration = await _register_otherwise(stage, asked, other)
+    stage.find(registration.findings)
+    stage.show(
+        "Asked for and registered",
+        ("Member", "Asked for", "Got"),
+        (
+            (one.name, shown(one.asked), "left out" if one.got is None else shown(one.got))
+            for one in registration.differences
+        ),
+    )
+    if registration.client is None:
+        raise Stop(registration.problem or "The registration gave no client.")
+    stage.decide("A client was registered.")
+    return registration.client
+
+
+async def _register_otherwise(stage: Stage, asked: JSONObject, other: JSONObject) -> Registration:
+    """Once more, in the other way that some servers want it."""
+    if strings_of(other, "redirect_uris") != strings_of(asked, "redirect_uris"):
+        stage.overrides = replace(stage.overrides, redirect_host="localhost")
+        await stage.close_listener()
+        other = other | {"redirect_uris": [await stage.open_listener()]}
+        stage.decide("It refused a redirect to 127.0.0.1: tried once more with localhost.")
+    else:
+        stage.decide("It refused a native application: tried once more as a web application.")
+    endpoint = _server(stage).registration_endpoint
+    assert endpoint is not None
+    return _read(stage, await stage.send(post_json(endpoint.url, other)), other)
+
+
+def _read(stage: Stage, reply: LoginReply, asked: JSONObject) -> Registration:
+    return read_registration(
+        reply.status,
+        reply.body,
+        asked=asked,
+        issuer=_server(stage).issuer,
+        now=stage.tools.now(),
+        revision=stage.revision,
+    )
+
+
+# ------------------------------------------------------------------ what we ask for
+
+
+async def prepare_request(stage: Stage) -> None:
+    """Everything that the requests to come have in common, and the secrets of this login."""
+    facts, server = stage.facts, _server(stage)
+    _choose_scopes(stage)
+    _choose_resource(stage)
+    facts.key = await stage.tools.store.key(server.issuer) if facts.uses_dpop else None
+    if facts.key is not None:
+        stage.use("DPoP key", facts.key.thumbprint(), "its thumbprint; the key stays in the secret store")
+    if not stage.needs_browser:
+        return
+    facts.verifier, facts.state = stage.tools.new_verifier(), stage.tools.new_state()
+    stage.use("code verifier", facts.verifier, f"{len(facts.verifier)} random characters", is_secret=True)
+    stage.use("code challenge", pkce.challenge_of(facts.verifier), "SHA-256 of the verifier")
+    stage.use("state", facts.state, "random", is_secret=True)
+    stage.use("issuer", server.recorded_issuer, "what iss in the answer must be")
+    stage.use("redirect address", facts.redirect_uri, "our listener")
+
+
+def _choose_scopes(stage: Stage) -> None:
+    facts, overrides = stage.facts, stage.overrides
+    typed = overrides.scope if overrides.scope is not None else stage.settings.scope
+    if stage.step_up is not None and overrides.scope is None:
+        facts.scopes = stage.step_up
+    else:
+        reading = facts.resource
+        facts.scopes = choose_scopes(
+            challenge=facts.challenge.get("scope") if facts.challenge is not None else None,
+            resource=reading.metadata.scopes if reading is not None else None,
+            server=_server(stage).scopes,
+            typed=typed,
+            wants_refresh=stage.needs_browser,
+        )
+    stage.use("scope", facts.scopes.text, f"from: {facts.scopes.source.value}")
+    stage.decide(facts.scopes.reason)
+
+
+def _choose_resource(stage: Stage) -> None:
+    facts, overrides = stage.facts, stage.overrides
+    typed = overrides.resource if overrides.resource is not None else stage.settings.resource
+    if typed and (problem := resource_problem(typed)):
+        raise Stop(problem, "Correct it, or leave it to the rules.")
+    metadata = facts.resource.metadata if facts.resource is not None else None
+    facts.resource_value = choose_resource(
+        stage.target.url,
+        revision=stage.revision,
+        advertised=metadata.resource if metadata is not None else None,
+        typed=typed,
+    )
+    stage.use("resource", facts.resource_value.value, facts.resource_value.reason)
+
+
+def _binds(stage: Stage) -> bool:
+    """Is the token to be bound to a key of ours (DPoP)?"""
+    wish = stage.overrides.uses_dpop if stage.overrides.uses_dpop is not None else stage.settings.dpop
+    if wish is not None:
+        stage.decide("Tokens are bound to a key (DPoP): you set it." if wish else "No DPoP: you set it.")
+        return wish
+    facts, offered = stage.facts, _server(stage).dpop_algorithms
+    is_asked = facts.challenge is not None and facts.challenge.is_dpop
+    is_required = facts.resource is not None and facts.resource.metadata.requires_dpop
+    if not (is_asked or is_required):
+        return False
+    if offered is not None and dpop.ALGORITHM not in offered:
+        stage.decide("The server wants DPoP, but its authorization server does not list ES256: not used.")
+        return False
+    stage.decide("Tokens are bound to a key (DPoP): the server asks for it.")
+    return True
+
+
+def _server(stage: Stage) -> ServerMetadata:
+    assert stage.facts.server is not None
+    return stage.facts.server

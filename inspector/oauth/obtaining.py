@@ -1,0 +1,266 @@
+"""Steps of a login: the token is asked for, and what comes is looked at before anything is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from inspector.oauth.http import LoginReply, LoginRequest
+from inspector.oauth.signing import SigningKey, read_key
+from inspector.oauth.stage import Stage, Stop
+from inspector.oauth.steps import LoginGrant
+from inspector.oauth.store import Held
+from inspector.oauth.tokenrequest import TokenRequest, request_token
+from inspector.protocol.auth.clientauth import AuthMethod, choose_method
+from inspector.protocol.auth.grants import (
+    Form,
+    Grant,
+    assertion_form,
+    client_form,
+    code_form,
+    exchange_form,
+)
+from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.jwtview import read_jwt
+from inspector.protocol.auth.scopes import compare_scopes
+from inspector.protocol.auth.servermeta import MetadataSource
+from inspector.protocol.auth.tokens import TokenAsked, TokenReply, TokenSet, read_token_reply
+from inspector.protocol.members import some
+
+_LONGEST_FILE = 64 * 1024
+_GRANTS = {
+    LoginGrant.CODE: Grant.CODE,
+    LoginGrant.CLIENT: Grant.CLIENT,
+    LoginGrant.ENTERPRISE: Grant.ASSERTION,
+    LoginGrant.WORKLOAD: Grant.ASSERTION,
+}
+
+# ------------------------------------------------------------------ the identity provider (enterprise)
+
+
+async def prepare_exchange(stage: Stage) -> LoginRequest | None:
+    return (await _exchange(stage)).http(stage.tools.now(), stage.tools.nonces)
+
+
+async def exchange(stage: Stage) -> None:
+    """An ID token for an ID-JAG, which the server's own authorization server takes for a token."""
+    facts = stage.facts
+    assert facts.server is not None
+    request = await _exchange(stage)
+    reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
+    asked = TokenAsked(
+        Grant.EXCHANGE,
+        issuer=stage.settings.identity_provider.issuer if stage.settings.identity_provider else "",
+        client_id=request.client.client_id if request.client is not None else "",
+        resource=_resource(stage),
+        scopes=_scopes(stage),
+        method=request.method.value if request.method is not None else "none",
+    )
+    read = _read(stage, reply, asked)
+    if read.tokens is None:
+        raise Stop(read.problem, "The ID token may have run out: sign in with the identity provider again.")
+    facts.assertion = read.tokens.access_token
+    _show_claims(stage, "ID-JAG", facts.assertion)
+
+
+async def _exchange(stage: Stage) -> TokenRequest:
+    provider = stage.settings.identity_provider
+    if provider is None or not provider.token_endpoint:
+        raise Stop(
+            "The identity provider is not configured.",
+            "Enter its token endpoint and the ID token in the server's settings.",
+        )
+    assert stage.facts.server is not None
+    id_token = await stage.tools.store.secret(provider.id_token, "ID token")
+    secret = await stage.tools.store.secret(provider.client_secret, "identity provider's client secret")
+    client = Client(provider.client_id, provider.issuer, ClientSource.BY_HAND, secret=secret)
+    method = choose_method(offered=None, has_secret=bool(secret)).method
+    scope = " ".join(_scopes(stage)) or None
+    form = exchange_form(id_token, stage.facts.server.issuer, _resource(stage), scope)
+    has_client = bool(provider.client_id)
+    return TokenRequest(provider.token_endpoint, form, client if has_client else None, method)
+
+
+# ------------------------------------------------------------------ the token request
+
+
+async def prepare_token(stage: Stage) -> LoginRequest | None:
+    return (await _token_request(stage)).http(stage.tools.now(), stage.tools.nonces)
+
+
+async def ask_for_token(stage: Stage) -> None:
+    facts = stage.facts
+    request = await _token_request(stage)
+    facts.asked = TokenAsked(
+        _GRANTS[stage.grant],
+        issuer=_issuer(stage),
+        client_id=facts.client.client_id if facts.client is not None else "",
+        resource=_resource(stage),
+        scopes=_scopes(stage),
+        method=facts.method.value if facts.method is not None else AuthMethod.NONE.value,
+        offered_methods=_offered(stage) or (),
+        key_thumbprint=facts.key.thumbprint() if facts.key is not None else "",
+    )
+    for name, value in request.form:
+        stage.use(name, value, is_secret=name in ("code", "code_verifier", "assertion"))
+    try:
+        facts.reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
+    finally:
+        facts.code = ""  # a code is good for one request, however that ended
+
+
+async def _token_request(stage: Stage) -> TokenRequest:
+    facts = stage.facts
+    assert facts.server is not None
+    endpoint = facts.server.token_endpoint
+    if endpoint is None:
+        raise Stop("There is no token endpoint that may be used.")
+    audience = facts.server.issuer if stage.settings.audience == "issuer" else endpoint.url
+    return TokenRequest(
+        endpoint.url,
+        await _form(stage),
+        facts.client,
+        facts.method,
+        audience,
+        await _client_key(stage),
+        facts.key,
+    )
+
+
+async def _form(stage: Stage) -> Form:
+    facts, resource, scope = stage.facts, _resource(stage), " ".join(_scopes(stage)) or None
+    if stage.grant is LoginGrant.CODE:
+        if not facts.code:
+            raise Stop("The code is used up: it is good for one request.", "Go back to “Prepare”.")
+        return code_form(facts.code, facts.redirect_uri, facts.verifier, resource)
+    if stage.grant is LoginGrant.CLIENT:
+        return client_form(resource, scope)
+    if stage.grant is LoginGrant.ENTERPRISE:
+        return assertion_form(facts.assertion, resource, scope)
+    return assertion_form(await _workload_jwt(stage), resource, scope)
+
+
+async def _client_key(stage: Stage) -> SigningKey | None:
+    if stage.facts.method is not AuthMethod.PRIVATE_KEY:
+        return None
+    pem = await stage.tools.store.secret(stage.settings.key, "private key of the client")
+    return read_key(pem, stage.settings.algorithm)
+
+
+async def _workload_jwt(stage: Stage) -> str:
+    """Read anew each time: where workloads get theirs, they are replaced now and then."""
+    settings = stage.settings
+    if settings.assertion is not None:
+        return await stage.tools.store.secret(settings.assertion, "JWT of the workload")
+    if settings.assertion_variable:
+        text = os.environ.get(settings.assertion_variable, "")
+    elif settings.assertion_file:
+        try:
+            text = await asyncio.to_thread(_read_file, settings.assertion_file)
+        except OSError as exc:
+            raise Stop(f"The JWT of the workload cannot be read: {exc.strerror}.", "Check the file.") from exc
+    else:
+        text = ""
+    if not text.strip():
+        raise Stop("There is no JWT of the workload.", "Name a secret, a file or a variable that holds it.")
+    return text.strip()
+
+
+def _read_file(path: str) -> str:
+    with Path(path).expanduser().open("rb") as file:
+        return file.read(_LONGEST_FILE).decode("ascii", "replace")
+
+
+# ------------------------------------------------------------------ what came
+
+
+async def take_token(stage: Stage) -> None:
+    facts = stage.facts
+    assert facts.asked is not None
+    assert facts.reply is not None
+    read = _read(stage, facts.reply, facts.asked)
+    if read.tokens is None:
+        raise Stop(read.problem, _next_step(stage))
+    assert facts.server is not None
+    _show_tokens(stage, read.tokens)
+    revocation = facts.server.revocation_endpoint
+    endpoint = facts.server.token_endpoint
+    assert endpoint is not None
+    facts.held = Held(
+        read.tokens,
+        endpoint.url,
+        revocation.url if revocation is not None else "",
+        facts.server.auth_methods,
+        facts.server.scopes or (),
+    )
+    facts.is_kept = await stage.tools.store.hold(facts.held)
+    where = "are kept" if facts.is_kept else "are for this run only: the secret store keeps nothing"
+    stage.decide(f"The tokens {where}.")
+
+
+def _read(stage: Stage, reply: LoginReply, asked: TokenAsked) -> TokenReply:
+    read = read_token_reply(
+        reply.status, reply.headers, reply.body, asked, now=stage.tools.now(), revision=stage.revision
+    )
+    stage.find(read.findings)
+    return read
+
+
+def _show_tokens(stage: Stage, tokens: TokenSet) -> None:
+    stage.use("access token", tokens.access_token, tokens.token_type, is_secret=True)
+    stage.use("refresh token", tokens.refresh_token or None, "", is_secret=True)
+    difference = compare_scopes(tokens.requested, tokens.scopes)
+    stage.use("scope", " ".join(tokens.scopes) or None, "granted")
+    if difference.missing:
+        stage.decide(f"Asked for, and not granted: {some(difference.missing)}.")
+    if difference.extra:
+        stage.decide(f"Granted without being asked for: {some(difference.extra)}.")
+    if tokens.expires_at is None:
+        stage.decide("The server does not say how long the token lives: a 401 will tell.")
+    else:
+        stage.decide(f"The token lives for {tokens.expires_at - tokens.received_at:,.0f} seconds.")
+    _show_claims(stage, "access token", tokens.access_token)
+
+
+def _show_claims(stage: Stage, name: str, token: str) -> None:
+    view = read_jwt(token)
+    if view is None:
+        return
+    rows = [("header", key, str(value)) for key, value in view.header.items()]
+    rows += [("claims", key, str(value)) for key, value in view.claims.items()]
+    stage.show(f"The {name}, read (its signature is not checked)", ("", "Name", "Value"), rows)
+
+
+def _next_step(stage: Stage) -> str:
+    if stage.grant is LoginGrant.CODE:
+        return "The code is used up. Begin again with “Prepare”."
+    return "Look at what was sent, and at the server's settings."
+
+
+# ------------------------------------------------------------------
+
+
+def _issuer(stage: Stage) -> str:
+    """Whose tokens these are: the key under which everything is kept. Raises Stop where that is unclear."""
+    server = stage.facts.server
+    assert server is not None
+    is_same = server.stated_issuer == server.issuer or stage.overrides.tolerates_slash
+    if server.source is MetadataSource.NAMED and not is_same:
+        raise Stop(
+            f"The metadata is that of {server.stated_issuer}, and not of {server.issuer}.",
+            "No code and no secret is sent there. Its operator must correct the issuer.",
+        )
+    return server.issuer
+
+
+def _resource(stage: Stage) -> str | None:
+    return stage.facts.resource_value.value if stage.facts.resource_value is not None else None
+
+
+def _scopes(stage: Stage) -> tuple[str, ...]:
+    return stage.facts.scopes.scopes if stage.facts.scopes is not None else ()
+
+
+def _offered(stage: Stage) -> tuple[str, ...] | None:
+    return stage.facts.server.auth_methods if stage.facts.server is not None else None

@@ -1,0 +1,295 @@
+"""What the steps of a login work with: what is known so far, what is noted for the person, and the tools.
+
+`Facts` is copied before each step, so that a login can go back to any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.auth import OAuthSettings
+from inspector.oauth.http import LoginHttp, LoginReply, LoginRequest
+from inspector.oauth.loopback import DEFAULT_PATH, LoopbackListener
+from inspector.oauth.recording import LoginRecorder
+from inspector.oauth.signing import SigningKey
+from inspector.oauth.steps import (
+    Decision,
+    HttpSeen,
+    Input,
+    LoginGrant,
+    Overrides,
+    Question,
+    StepId,
+    Table,
+)
+from inspector.oauth.store import Held, LoginStore
+from inspector.protocol.auth import pkce
+from inspector.protocol.auth.authorize import AuthorizeUrl
+from inspector.protocol.auth.challenge import Challenge
+from inspector.protocol.auth.clientauth import AuthMethod
+from inspector.protocol.auth.documents import Reply
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.findings import Finding
+from inspector.protocol.auth.guard import Allowance
+from inspector.protocol.auth.identity import Client
+from inspector.protocol.auth.resourcemeta import IssuerChoice, ResourcePlaces, ResourceReading
+from inspector.protocol.auth.resourceuri import ResourceChoice
+from inspector.protocol.auth.scopes import ScopeChoice
+from inspector.protocol.auth.servermeta import MetadataSource, ServerMetadata
+from inspector.protocol.auth.tokens import TokenAsked
+from inspector.protocol.httprules import Headers
+from inspector.protocol.revisions import R2, Revision, is_between
+
+WAIT_LIMIT = 600.0  # seconds for the person to log in
+
+# Sends the person's browser to an address. Raises UserError.
+Opener = Callable[[str], Awaitable[None]]
+# Host, port and path; not opened yet.
+MakeListener = Callable[[str, int, str], LoopbackListener]
+
+
+class Stop(UserError):
+    """The login ends at this step: why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The server that a login is for, as the person configured it."""
+
+    name: str
+    url: str
+    settings: OAuthSettings = field(default_factory=OAuthSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a login reaches the world with; a test gives others."""
+
+    http: LoginHttp
+    store: LoginStore
+    clock: Clock
+    recorder: LoginRecorder
+    open_browser: Opener
+    make_listener: MakeListener
+    allowance: Allowance
+    nonces: Nonces = field(default_factory=Nonces)
+    new_verifier: Callable[[], str] = pkce.new_verifier
+    new_state: Callable[[], str] = pkce.new_state
+    wait_limit: float = WAIT_LIMIT
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self.clock.wall_ns() / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An answer of the MCP server that led to this login: it need not be asked again."""
+
+    status: int
+    headers: Headers
+    body: bytes = field(default=b"", repr=False)
+    with_token: bool = False
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a login knows. Values are replaced, never changed in place."""
+
+    revision: Revision
+    refused: Refused | None = None
+    challenge: Challenge | None = None
+    places: ResourcePlaces | None = None
+    resource_content: JSONObject | None = None
+    resource: ResourceReading | None = None
+    is_legacy: bool = False  # no resource metadata: the way of 2025-03-26
+    issuer: IssuerChoice | None = None
+    server_content: JSONObject | None = None
+    server_source: MetadataSource = MetadataSource.NAMED
+    server: ServerMetadata | None = None
+    typed_client: Client | None = None  # that the person gave during the login
+    redirect_uri: str = ""
+    client: Client | None = None
+    method: AuthMethod | None = None
+    scopes: ScopeChoice | None = None
+    resource_value: ResourceChoice | None = None
+    verifier: str = ""
+    state: str = ""
+    uses_dpop: bool = False
+    key: SigningKey | None = None  # that the token is to be bound to
+    authorize: AuthorizeUrl | None = None
+    answer: str = ""
+    code: str = ""
+    assertion: str = ""
+    asked: TokenAsked | None = None
+    reply: LoginReply | None = None
+    held: Held | None = None
+    is_kept: bool = False
+    session_id: str = ""
+    called_as: Revision | None = None  # the revision that the server took the token under
+
+
+@dataclass(slots=True)
+class Notes:
+    """What one step has to show."""
+
+    inputs: list[Input] = field(default_factory=list)
+    exchanges: list[HttpSeen] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    is_skipped: bool = False
+
+
+class Stage:
+    """One login's state and tools, for the functions that are its steps."""
+
+    def __init__(
+        self,
+        target: Target,
+        tools: Tools,
+        overrides: Overrides,
+        facts: Facts,
+        *,
+        scopes: ScopeChoice | None = None,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.target = target
+        self.settings = target.settings
+        self.tools = tools
+        self.overrides = overrides
+        self.facts = facts
+        self.first_revision = facts.revision
+        self.step_up = scopes
+        self.notes = Notes()
+        self.step = StepId.PROBE
+        self.question: Question | None = None
+        self.edited: LoginRequest | None = None
+        self.listener: LoopbackListener | None = None
+        self.on_change = on_change
+
+    @property
+    def grant(self) -> LoginGrant:
+        return self.overrides.grant or LoginGrant(self.settings.grant)
+
+    @property
+    def needs_browser(self) -> bool:
+        return self.grant is LoginGrant.CODE
+
+    @property
+    def revision(self) -> Revision:
+        return self.facts.revision
+
+    @property
+    def may_be_oldest(self) -> bool:
+        """May a login without protected resource metadata go the way of 2025-03-26?"""
+        chosen = self.overrides.revision
+        return chosen is None or is_between(chosen, chosen, R2)
+
+    # -------------------------------------------------------------- telling
+
+    def decide(self, text: str) -> None:
+        self.notes.decisions.append(Decision(text))
+
+    def use(self, name: str, value: str | None, origin: str = "", *, is_secret: bool = False) -> None:
+        self.notes.inputs.append(
+            Input(name, value if value is not None else "(none)", origin, is_secret and bool(value))
+        )
+
+    def find(self, found: Iterable[Finding]) -> None:
+        known = {(one.id, one.seen) for one in self.notes.findings}
+        self.notes.findings += [one for one in found if (one.id, one.seen) not in known]
+
+    def show(self, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+        every = tuple(rows)
+        if every:
+            self.notes.tables.append(Table(title, columns, every))
+
+    # -------------------------------------------------------------- doing
+
+    async def send(self, request: LoginRequest) -> LoginReply:
+        """Send a request, as the person edited it where they did, and note what came. Raises UserError."""
+        request, self.edited = self.edited or request, None
+        started = self.tools.clock.monotonic_ns()
+        try:
+            reply = await self.tools.http.send(request)
+        except UserError as exc:
+            elapsed = self.tools.clock.monotonic_ns() - started
+            seen = HttpSeen(request, request.url, elapsed_ns=elapsed, failure=exc.summary)
+            self.notes.exchanges.append(seen)
+            self.on_change()
+            raise
+        elapsed = self.tools.clock.monotonic_ns() - started
+        self.tools.nonces.note(reply.url, reply.header("dpop-nonce") or None)
+        self.notes.exchanges.append(
+            HttpSeen(
+                request,
+                reply.url,
+                reply.status,
+                reply.headers,
+                reply.body,
+                elapsed,
+                reply.row,
+                reply.redirects,
+            )
+        )
+        self.on_change()
+        return reply
+
+    async def look(self, request: LoginRequest) -> Reply:
+        """The same for a place where a document may be: a failure is an answer too."""
+        try:
+            reply = await self.send(request)
+        except UserError as exc:
+            return Reply(request.url, failure=exc.summary)
+        return Reply(reply.url, reply.status, reply.headers, reply.body)
+
+    async def open_listener(self) -> str:
+        """The redirect address, with a listener behind it; that of before, if there is one."""
+        if self.listener is not None and self.facts.redirect_uri:
+            return self.facts.redirect_uri
+        await self.close_listener()
+        host = self.overrides.redirect_host or self.settings.redirect_host or "127.0.0.1"
+        path = self.overrides.redirect_path or self.settings.redirect_path or DEFAULT_PATH
+        fixed = self.overrides.redirect_port
+        port = self.settings.redirect_port if fixed is None else fixed
+        self.listener = await self._opened(host, port, path)
+        self.facts.redirect_uri = self.listener.wait.redirect_uri
+        return self.facts.redirect_uri
+
+    async def reopen_listener(self) -> None:
+        """Behind the same address as before: an answer was taken there, and another one is to come."""
+        await self.close_listener()
+        parts = urlsplit(self.facts.redirect_uri)
+        listener = self.tools.make_listener(parts.hostname or "", parts.port or 80, parts.path)
+        await listener.open()
+        self.listener = listener
+
+    async def _opened(self, host: str, port: int, path: str) -> LoopbackListener:
+        for candidate in (*(() if port else await self._earlier_ports(host, path)), port):
+            listener = self.tools.make_listener(host, candidate, path)
+            try:
+                await listener.open()
+            except UserError:
+                if candidate == port:
+                    raise
+                continue
+            return listener
+        raise AssertionError
+
+    async def _earlier_ports(self, host: str, path: str) -> list[int]:
+        """Ports that a client of ours is registered with: it can be used again when one of them is free."""
+        issuer = self.facts.issuer.issuer if self.facts.issuer is not None else ""
+        clients = [client for client in await self.tools.store.clients() if client.issuer == issuer]
+        uris = [urlsplit(uri) for client in clients for uri in client.redirect_uris]
+        return [uri.port for uri in uris if uri.hostname == host and uri.path == path and uri.port]
+
+    async def close_listener(self) -> None:
+        listener, self.listener = self.listener, None
+        if listener is not None:
+            await listener.close()

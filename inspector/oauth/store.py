@@ -1,0 +1,226 @@
+"""What logins leave behind, in the secret store: clients, tokens, keys, and hosts that the person allowed.
+
+Everything belongs to one issuer and one server (`oauth/<issuer>/<server>/<kind>`): what one authorization
+server gave is never shown to another. Tokens also name the address that they are for, so that a server whose
+address was changed does not get those of the one before.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSONObject, JSONProblem, parse
+from inspector.config.auth import SecretRef
+from inspector.config.secrets.names import make_name, parts_of, shown_name
+from inspector.config.secrets.standing import SecretsUnavailable, StoredSecret
+from inspector.oauth.signing import SigningKey, new_key, read_key
+from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.tokens import TokenSet
+from inspector.protocol.members import number_of, object_of, strings_of, text_of
+
+KIND = "oauth"
+_CLIENT, _TOKENS, _KEY, _HOSTS = "client", "tokens", "key", "hosts"
+
+
+class SecretKeeper(Protocol):
+    """The secret store, off the loop; each method as in `SecretStore`."""
+
+    async def get(self, name: str) -> str | None: ...
+
+    async def put(self, name: str, value: str, *, for_this_run: bool = False) -> None: ...
+
+    async def delete(self, name: str) -> bool: ...
+
+    async def stored(self) -> tuple[StoredSecret, ...]: ...
+
+    def claim(self, name: str, patience: float = 30.0) -> AbstractAsyncContextManager[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Tokens, and where they are renewed and given back: what is needed of the server's metadata for that."""
+
+    tokens: TokenSet
+    token_endpoint: str
+    revocation_endpoint: str = ""
+    offered_methods: tuple[str, ...] | None = None
+    server_scopes: tuple[str, ...] = ()
+
+
+class LoginStore:
+    """The part of the secret store that belongs to one server."""
+
+    def __init__(self, secrets: SecretKeeper, server: str, server_url: str) -> None:
+        self._secrets = secrets
+        self._server = server
+        self._url = server_url
+
+    # -------------------------------------------------------------- clients
+
+    async def clients(self) -> tuple[Client, ...]:
+        """All of this server, whatever their issuers."""
+        found = [_read_client(await self._object(name)) for name in await self._names(_CLIENT)]
+        return tuple(client for client in found if client is not None)
+
+    async def keep_client(self, client: Client) -> None:
+        await self._put(self._name(client.issuer, _CLIENT), _written(client))
+
+    async def forget_client(self, issuer: str) -> None:
+        await self._secrets.delete(self._name(issuer, _CLIENT))
+
+    # -------------------------------------------------------------- tokens
+
+    async def held(self) -> Held | None:
+        """The newest tokens that are for this server's address; None when there are none."""
+        found = [await self._held_in(name) for name in await self._names(_TOKENS)]
+        usable = [held for held in found if held is not None]
+        return max(usable, key=lambda held: held.tokens.received_at, default=None)
+
+    async def held_of(self, issuer: str) -> Held | None:
+        return await self._held_in(self._name(issuer, _TOKENS))
+
+    async def hold(self, held: Held) -> bool:
+        """Keep tokens. Say whether they last beyond this run."""
+        document = {**asdict(held), "server_url": self._url}
+        return await self._put(self._name(held.tokens.issuer, _TOKENS), document)
+
+    async def drop_tokens(self, issuer: str) -> None:
+        await self._secrets.delete(self._name(issuer, _TOKENS))
+
+    def renewing(self, issuer: str) -> AbstractAsyncContextManager[None]:
+        """Alone with an issuer's tokens, in all processes: read them again inside."""
+        return self._secrets.claim(self._name(issuer, _TOKENS))
+
+    async def issuers(self) -> tuple[str, ...]:
+        """Those that we have a client or tokens of."""
+        names = [*await self._names(_CLIENT), *await self._names(_TOKENS)]
+        return tuple(dict.fromkeys(parts_of(name)[1] for name in names))
+
+    # -------------------------------------------------------------- keys, hosts, and what a person stored
+
+    async def key(self, issuer: str) -> SigningKey:
+        """The key that this issuer's tokens are bound to; made when it is first needed."""
+        name = self._name(issuer, _KEY)
+        pem = await self._secrets.get(name)
+        if pem is not None:
+            return read_key(pem)
+        key = new_key()
+        await self._put_text(name, key.pem())
+        return key
+
+    async def allowed_hosts(self, issuer: str) -> tuple[str, ...]:
+        return strings_of(await self._object(self._name(issuer, _HOSTS)), "hosts")
+
+    async def allow_hosts(self, issuer: str, hosts: tuple[str, ...]) -> None:
+        every = dict.fromkeys((*await self.allowed_hosts(issuer), *hosts))
+        await self._put(self._name(issuer, _HOSTS), {"hosts": list(every)})
+
+    async def secret(self, ref: SecretRef | None, what: str) -> str:
+        """A secret that the configuration names; "" for none. Raises ConfigError when it is not there."""
+        if ref is None:
+            return ""
+        value = await self._secrets.get(ref.ref)
+        if value is None:
+            raise ConfigError(
+                f"The {what} is to be the secret “{shown_name(ref.ref)}”, which cannot be read.",
+                "Enter it again under Secrets.",
+            )
+        return value
+
+    async def forget(self) -> None:
+        """All of this server, of every issuer."""
+        for kind in (_TOKENS, _CLIENT, _KEY, _HOSTS):
+            for name in await self._names(kind):
+                await self._secrets.delete(name)
+
+    # --------------------------------------------------------------
+
+    def _name(self, issuer: str, kind: str) -> str:
+        return make_name(KIND, issuer, self._server, kind)
+
+    async def _names(self, kind: str) -> list[str]:
+        stored = [secret.name for secret in await self._secrets.stored()]
+        return [name for name in stored if _is_of(name, self._server, kind)]
+
+    async def _object(self, name: str) -> JSONObject:
+        """What a record holds; empty for none, and for one that cannot be read."""
+        text = await self._secrets.get(name)
+        try:
+            value = parse(text) if text is not None else None
+        except JSONProblem:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    async def _held_in(self, name: str) -> Held | None:
+        document = await self._object(name)
+        return _read_held(document) if document.get("server_url") == self._url else None
+
+    async def _put(self, name: str, document: dict[str, Any]) -> bool:
+        return await self._put_text(name, json.dumps(document))
+
+    async def _put_text(self, name: str, text: str) -> bool:
+        """Where it cannot be kept, it is for this run: a login must not be lost because a keychain is."""
+        try:
+            await self._secrets.put(name, text)
+        except SecretsUnavailable:
+            await self._secrets.put(name, text, for_this_run=True)
+        return any(secret.is_kept for secret in await self._secrets.stored() if secret.name == name)
+
+
+def _is_of(name: str, server: str, kind: str) -> bool:
+    parts = parts_of(name)
+    return len(parts) == 4 and (parts[0], *parts[2:]) == (KIND, server, kind)
+
+
+def _written(client: Client) -> dict[str, Any]:
+    return {**asdict(client), "source": client.source.value}
+
+
+def _read_client(document: JSONObject) -> Client | None:
+    id, issuer = text_of(document, "client_id"), text_of(document, "issuer")
+    source = next((one for one in ClientSource if one.value == document.get("source")), None)
+    if not id or not issuer or source is None:
+        return None
+    client = Client(id, issuer, source, text_of(document, "method"), text_of(document, "secret"))
+    return replace(
+        client,
+        secret_expires_at=number_of(document, "secret_expires_at"),
+        redirect_uris=strings_of(document, "redirect_uris"),
+    )
+
+
+def _read_held(document: JSONObject) -> Held | None:
+    tokens = _read_tokens(object_of(document, "tokens") or {})
+    if tokens is None:
+        return None
+    return Held(
+        tokens,
+        text_of(document, "token_endpoint"),
+        text_of(document, "revocation_endpoint"),
+        strings_of(document, "offered_methods") or None,
+        strings_of(document, "server_scopes"),
+    )
+
+
+def _read_tokens(document: JSONObject) -> TokenSet | None:
+    access, issuer = text_of(document, "access_token"), text_of(document, "issuer")
+    if not access or not issuer:
+        return None
+    resource = document.get("resource")
+    return TokenSet(
+        access_token=access,
+        token_type=text_of(document, "token_type") or "Bearer",
+        issuer=issuer,
+        client_id=text_of(document, "client_id"),
+        resource=resource if isinstance(resource, str) else None,
+        scopes=strings_of(document, "scopes"),
+        requested=strings_of(document, "requested"),
+        received_at=number_of(document, "received_at") or 0.0,
+        expires_at=number_of(document, "expires_at"),
+        refresh_token=text_of(document, "refresh_token"),
+        id_token=text_of(document, "id_token"),
+    )
