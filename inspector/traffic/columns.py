@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 # Every column and its type, in the order in which a capture stores them: add new ones at the end only, and
 # raise the format's version with them. "q" 8 bytes, "I" 4, "H" 2, "B" 1.
@@ -55,6 +55,7 @@ _USUAL = {
     "http_status": 0,
 }
 _ROOM = 1024
+NO_LENGTHS: Mapping[int, int] = {}
 
 
 class Columns:
@@ -93,9 +94,17 @@ class Columns:
             column.extend(array(TYPES[name], [usual]) * _ROOM)
         return len(self.status)
 
-    def pack(self, first: int, last: int) -> bytes:
-        """Rows from `first` up to `last`, column after column, little-endian."""
-        return b"".join(_swapped(column[first:last]).tobytes() for column in self.all())
+    def pack(self, first: int, last: int, lengths: Mapping[int, int] = NO_LENGTHS) -> bytes:
+        """Rows from `first` up to `last`, column after column, little-endian.
+
+        `lengths` are those of rows that are stored with so many bytes, and not as many as they have.
+        """
+        packed = {name: getattr(self, name)[first:last] for name in TYPES}
+        for row, length in lengths.items():
+            # Nothing was cut off: what is stored stands for all of it.
+            packed["size"][row - first] += length - packed["kept"][row - first]
+            packed["kept"][row - first] = length
+        return b"".join(_swapped(column).tobytes() for column in packed.values())
 
     def unpack(self, packed: bytes, count: int) -> None:
         """Append so many rows that were packed. Raises ValueError when they are not that many."""

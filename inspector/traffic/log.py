@@ -19,6 +19,7 @@ from typing import Protocol
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
 from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns
+from inspector.traffic.credentials import Credentials
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Remark, Status
 from inspector.traffic.words import Words
 
@@ -56,6 +57,7 @@ class TrafficLog:
         self.revisions = [""]  # those that were agreed on, in the order in which they turned up
         self.touched = array("q")
         self.remarks_changed: deque[int] = deque()
+        self.credentials = Credentials()  # in use: rows may hold them, files may not
         self._count = 0
         self._room = 0  # rows that all columns have place for
         self._raw: list[bytes | None] = []

@@ -5,18 +5,23 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import TypeAlias
 
 from inspector.traffic import capturefile, storedhttp
+from inspector.traffic.atrest import AtRest
 from inspector.traffic.capturefile import CHUNK_BYTES, OWN_CHUNK_BYTES, SEGMENT_ROWS
-from inspector.traffic.columns import ID_OTHER
+from inspector.traffic.columns import ID_OTHER, NO_LENGTHS
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange
 
 _MOST_ROWS = 16 * 1024  # in one transaction, so that one that fails or is slow does not hold too much
 _MOST_BYTES = 32 * 1024 * 1024
+
+# By segment, of its masked rows: how many bytes the file has of each.
+_Lengths: TypeAlias = dict[int, dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Run:
     first: int
     last: int  # not of it
     size: int
+    is_masked: bool = False  # one row, which the file does not have as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,21 @@ class Progress:
     servers: int = 0
     revisions: int = 1
     resent: dict[int, int] = field(default_factory=dict)
+    lengths: _Lengths = field(default_factory=dict)
 
 
 class LogWriter:
     """Not a thread, and used by one at a time. It fills the log's columns `chunk` and `offset`."""
 
-    def __init__(self, log: TrafficLog, connection: sqlite3.Connection, at: Progress = Progress()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        log: TrafficLog,
+        connection: sqlite3.Connection,
+        at: Progress = Progress(),  # noqa: B008
+        at_rest: AtRest | None = None,
+    ) -> None:
         self.at = at
+        self._at_rest = at_rest or AtRest(log.credentials)
         self._log = log
         self._connection = connection
         self._exchanges: dict[int, HttpExchange] = {}  # the file has them like this
@@ -97,36 +111,54 @@ class LogWriter:
 
     def _write(self, touched: int, published: int, remarked: Collection[int]) -> tuple[Written, Progress]:
         log, at, connection = self._log, self.at, self._connection
-        runs = self._runs(min(published, at.rows + _MOST_ROWS))
+        stop = self._stop(min(published, at.rows + _MOST_ROWS))
+        masked = self._at_rest.rows(log, at.rows, stop)
+        runs = self._runs(stop, masked)
         rows = runs[-1].last if runs else at.rows
-        chunks = [(number, self._joined(run)) for number, run in enumerate(runs, at.chunks)]
+        chunks = [
+            (number, masked[run.first] if run.is_masked else self._joined(run))
+            for number, run in enumerate(runs, at.chunks)
+        ]
         self._place(runs)
         capturefile.put_chunks(connection, chunks)
-        segments = self._segments(rows, touched)
+        lengths = _with_lengths(at.lengths, masked) if masked else at.lengths
+        segments = self._segments(rows, touched, lengths)
         capturefile.put_segments(connection, segments)
         exchanges = self._write_exchanges(rows)
         self._write_other_ids(rows)
         if remarked:
-            capturefile.put_remarks(connection, {row: log.remark(row) for row in remarked})
+            remarks = {row: log.remark(row) for row in remarked}
+            mask = self._at_rest.text
+            remarks = {row: replace(each, comment=mask(each.comment)) for row, each in remarks.items()}
+            capturefile.put_remarks(connection, remarks)
         size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
-        return Written(tuple(runs), exchanges, size), self._write_texts(rows, at.chunks + len(runs), touched)
+        at = self._write_texts(rows, at.chunks + len(runs), touched, lengths)
+        return Written(tuple(runs), exchanges, size), at
 
-    def _runs(self, end: int) -> list[Run]:
-        """The rows from where the file ends, cut where a chunk is full and around big ones."""
+    def _stop(self, end: int) -> int:
+        """The rows that go into one transaction: up to this one."""
+        first = self.at.rows
+        kept = self._log.columns.kept[first:end]
+        return first + max(bisect_right(list(accumulate(kept)), _MOST_BYTES), 1) if kept else first
+
+    def _runs(self, end: int, masked: Collection[int]) -> list[Run]:
+        """The rows from where the file ends, cut where a chunk is full, and around those that go alone: big
+        ones, and masked ones."""
         first = self.at.rows
         kept = self._log.columns.kept[first:end]
         ends = list(accumulate(kept))
-        stop = max(bisect_right(ends, _MOST_BYTES), 1) if kept else 0
-        bigs = [index for index, size in enumerate(kept[:stop]) if size > OWN_CHUNK_BYTES] if kept else []
+        alone = {index for index, size in enumerate(kept) if size > OWN_CHUNK_BYTES}
+        alone.update(row - first for row in masked)
         runs, start, before = [], 0, 0
-        for big in (*bigs, stop):
-            while start < big:
-                cut = max(bisect_right(ends, before + CHUNK_BYTES, start, big), start + 1)
+        for index in (*sorted(alone), len(kept)):
+            while start < index:
+                cut = max(bisect_right(ends, before + CHUNK_BYTES, start, index), start + 1)
                 runs.append(Run(first + start, first + cut, ends[cut - 1] - before))
                 start, before = cut, ends[cut - 1]
-            if big < stop:
-                runs.append(Run(first + big, first + big + 1, kept[big]))
-                start, before = big + 1, ends[big]
+            if index < len(kept):
+                row = first + index
+                runs.append(Run(row, row + 1, kept[index], is_masked=row in masked))
+                start, before = index + 1, ends[index]
         return runs
 
     def _joined(self, run: Run) -> bytes:
@@ -140,7 +172,7 @@ class LogWriter:
             columns.chunk.extend(array("I", [number]) * (run.last - run.first))
             columns.offset.extend(array("I", accumulate(columns.kept[run.first : run.last - 1], initial=0)))
 
-    def _segments(self, rows: int, touched: int) -> list[tuple[int, int, bytes]]:
+    def _segments(self, rows: int, touched: int, lengths: _Lengths) -> list[tuple[int, int, bytes]]:
         """Those with new rows, and those where a row that the file has already was changed."""
         old = self.at.rows
         numbers = {row // SEGMENT_ROWS for row in self._log.touched[self.at.touched : touched] if row < old}
@@ -149,7 +181,10 @@ class LogWriter:
         pack = self._log.columns.pack
         bounds = ((number, number * SEGMENT_ROWS) for number in sorted(numbers))
         ranges = ((number, first, min(first + SEGMENT_ROWS, rows)) for number, first in bounds)
-        return [(number, last - first, pack(first, last)) for number, first, last in ranges]
+        return [
+            (number, last - first, pack(first, last, lengths.get(number, NO_LENGTHS)))
+            for number, first, last in ranges
+        ]
 
     def _write_exchanges(self, rows: int) -> dict[int, HttpExchange]:
         known = self._exchanges
@@ -159,9 +194,10 @@ class LogWriter:
             if row < rows and known.get(row) is not exchange
         }
         if new:
-            values = ((row, storedhttp.to_json(exchange)) for row, exchange in new.items())
+            masked = {row: self._at_rest.exchange(exchange) for row, exchange in new.items()}
+            values = ((row, storedhttp.to_json(exchange)) for row, exchange in masked.items())
             capturefile.put_values(self._connection, "http", values)
-            bodies = {row: exchange.body for row, exchange in new.items()}
+            bodies = {row: exchange.body for row, exchange in masked.items()}
             capturefile.put_http_bodies(self._connection, bodies)
         return new
 
@@ -172,19 +208,29 @@ class LogWriter:
             return
         others = [row for row, kind in enumerate(kinds, first) if kind == ID_OTHER]
         ids = [self._log.id(row) for row in others]
-        capturefile.put_other_ids(self._connection, others, [id for id in ids if id is not None])
+        mask = self._at_rest.text
+        texts = [mask(id) if isinstance(id, str) else id for id in ids if id is not None]
+        capturefile.put_other_ids(self._connection, others, texts)
 
-    def _write_texts(self, rows: int, chunks: int, touched: int) -> Progress:
+    def _write_texts(self, rows: int, chunks: int, touched: int, lengths: _Lengths) -> Progress:
         log, at, connection = self._log, self.at, self._connection
         servers, words, revisions, resent = log.servers(), len(log.words), len(log.revisions), log.resent()
         if servers[at.servers :]:
             capturefile.put_texts(connection, "server", at.servers, servers[at.servers :])
         if words > at.words:
-            texts = [log.words.text(number) for number in range(at.words, words)]
+            texts = [self._at_rest.text(log.words.text(number)) for number in range(at.words, words)]
             capturefile.put_texts(connection, "word", at.words, texts)
         if revisions > at.revisions:
             texts = log.revisions[at.revisions : revisions]
             capturefile.put_texts(connection, "revision", at.revisions, texts)
         if resent != at.resent:  # the person did this, now and then: there are never many
             capturefile.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
-        return Progress(rows, chunks, touched, words, len(servers), revisions, resent)
+        return Progress(rows, chunks, touched, words, len(servers), revisions, resent, lengths)
+
+
+def _with_lengths(lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:
+    changed = {row // SEGMENT_ROWS for row in masked}
+    merged = {number: dict(of) if number in changed else of for number, of in lengths.items()}
+    for row, text in masked.items():
+        merged.setdefault(row // SEGMENT_ROWS, {})[row] = len(text)
+    return merged

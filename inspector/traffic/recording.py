@@ -19,6 +19,7 @@ from inspector.base.errors import UserError
 from inspector.base.signals import Signal
 from inspector.base.units import size as size_text
 from inspector.traffic import capturefile
+from inspector.traffic.atrest import AtRest
 from inspector.traffic.capturecopy import copy_capture
 from inspector.traffic.capturerecorder import this_process
 from inspector.traffic.log import TrafficLog
@@ -52,7 +53,8 @@ class Recording:
     """Made by any thread; from then on `path` follows `log`, at most `GATHER_S` and a write behind.
 
     The log's writer never waits for the disk. Bytes that are in the file are let go from memory, but for the
-    last ones. When the disk is full or gone, recording pauses and goes on by itself when it can.
+    last ones. The file has no secrets (`atrest.py`): the log knows them for as long as this run lasts.
+    When the disk is full or gone, recording pauses and goes on by itself when it can.
 
     Signals:
         changed: `state` is another; carries it. On the recorder's thread: be quick.
@@ -66,8 +68,9 @@ class Recording:
         self._path = path
         self._connection = _created(path, title, app or f"mcp-lens {inspector.__version__}")
         self._file = os.stat(path)
-        self._writer = LogWriter(log, self._connection)
-        self._shelf = FileShelf(path, log.columns)
+        self._at_rest = AtRest(log.credentials)
+        self._writer = LogWriter(log, self._connection, at_rest=self._at_rest)
+        self._shelf = FileShelf(path, log.columns, self._at_rest.restored)
         self._in_memory: deque[Run] = deque()  # stored rows whose bytes were not let go yet
         self._memory = 0
         self._remarked: set[int] = set()
@@ -125,7 +128,7 @@ class Recording:
             self._connection = capturefile.reopen(self._path)
         except (OSError, sqlite3.Error) as exc:
             raise UserError(*_sentences(exc, self._path)) from exc
-        self._writer = LogWriter(self._log, self._connection, self._writer.at)
+        self._writer = LogWriter(self._log, self._connection, self._writer.at, self._at_rest)
         self._set(replace(self.state, is_closed=False))
         self._start()
 
@@ -221,11 +224,13 @@ class Recording:
     def _let_go(self, written: Written) -> None:
         for row, exchange in written.exchanges.items():
             self._shelf.forget_http(row)
-            if exchange.is_over:
+            if exchange.is_over and self._at_rest.can_restore(exchange):
                 self._log.let_go_http(row, exchange)
                 self._writer.forget(row)
-        self._in_memory.extend(written.runs)
-        self._memory += sum(run.size for run in written.runs)
+        # What the file does not have as it was stays in memory: there are few of these.
+        exact = [run for run in written.runs if not run.is_masked]
+        self._in_memory.extend(exact)
+        self._memory += sum(run.size for run in exact)
         while self._memory > _MEMORY_BYTES:
             run = self._in_memory.popleft()
             self._log.let_go(run.first, run.last)
@@ -244,7 +249,7 @@ class Recording:
     def _finish_copy(self, copy: sqlite3.Connection) -> None:
         """Add what the file does not have, to a copy of it."""
         with self._writing:
-            writer = LogWriter(self._log, copy, self._writer.at)
+            writer = LogWriter(self._log, copy, self._writer.at, self._at_rest)
             try:
                 remarked = {*self._remarked, *self._log.remarks_changed.copy()}
                 while remarked or writer.is_behind():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -29,8 +29,12 @@ class FileShelf:
     last reason.
     """
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(
+        self, path: Path, columns: Columns, restore: Callable[[HttpExchange], HttpExchange] | None = None
+    ) -> None:
+        """`restore` gives an exchange as it was before it was written, where that is known."""
         self.problem = ""
+        self._restore = restore
         self._path = path
         self._columns = columns
         self._idle: deque[sqlite3.Connection] = deque()
@@ -61,6 +65,8 @@ class FileShelf:
             value = json_value(self._one("SELECT value FROM http WHERE row = ?", number))
             body = _bytes(self._one("SELECT bytes FROM http_body WHERE row = ?", number))
             found = storedhttp.from_json(value, body)
+            if found is not None and self._restore is not None:
+                found = self._restore(found)
             if found is not None and found.is_over:  # others may change in the file
                 self._exchanges.put(number, found, 1)
         return found

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
-from urllib.parse import quote, quote_plus
 
 from inspector.base.redact import MASK
-from inspector.traffic.export.escapes import with_blanks
 from inspector.traffic.export.finding import Hit, header_hits, hits, is_distinctive
 from inspector.traffic.export.levels import WINDOW, levels
 from inspector.traffic.export.literals import Literals
 from inspector.traffic.export.secrets import SecretsFound, decoded, encoded
+from inspector.traffic.export.spelling import spellings
 from inspector.traffic.records import HttpExchange
 
 _Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -130,15 +128,7 @@ def _replaced(raw: bytes, done: int, stop: int, spans: list[_Span]) -> tuple[byt
 def _spellings(secrets: dict[bytes, str]) -> dict[bytes, str]:
     spelled: dict[bytes, str] = {}
     for value, placeholder in secrets.items():
-        for spelling in (
-            value,
-            with_blanks(value),
-            quote(value, safe="").encode(),
-            quote(value).encode(),
-            quote_plus(value).encode(),
-            base64.b64encode(value).rstrip(b"="),
-            base64.urlsafe_b64encode(value).rstrip(b"="),
-        ):
+        for spelling in spellings(value):
             spelled.setdefault(spelling, placeholder)
     return spelled
 

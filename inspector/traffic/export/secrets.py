@@ -60,8 +60,7 @@ class SecretsFound:
 
     def add(self, hit: Hit) -> None:
         if hit.value not in self._placeholders:
-            slug = _SLUG.sub("-", hit.name).strip("-")[:40] or "value"
-            self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug}~"
+            self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug(hit.name)}~"
             self._places[hit.value] = hit.place
             self._counts[hit.value] = 0
         self._counts[hit.value] += 1
@@ -148,6 +147,11 @@ def _basic_passwords(hit: Hit) -> set[bytes]:
     except binascii.Error:
         return set()
     return {password, unquote_to_bytes(password.replace(b"+", b" "))} - {b""}
+
+
+def slug(name: str) -> str:
+    """The name of a secret, as it stands in its placeholder."""
+    return _SLUG.sub("-", name).strip("-")[:40] or "value"
 
 
 def _hint(value: bytes) -> str:
