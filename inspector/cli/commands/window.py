@@ -11,8 +11,15 @@ from inspector.config.paths import catalogue_path
 
 
 def open_window(demo: bool, config: Path | None, files: Sequence[Path] = ()) -> int:
+    load_window()
+    from inspector.app.main import run_window
+
+    return run_window(demo, config or catalogue_path(), files)
+
+
+def load_window() -> None:
+    """Import what the window needs to be shown. Raises UserError where Qt cannot be loaded."""
     # Nothing that is made while the window is built goes away again: looking for garbage would only delay it.
     gc.disable()
     with needs_qt():
-        from inspector.app.main import run_window
-    return run_window(demo, config or catalogue_path(), files)
+        import inspector.app.main  # noqa: F401

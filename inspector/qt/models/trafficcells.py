@@ -14,7 +14,6 @@ from inspector.qt.models.operationrows import OperationRows
 from inspector.qt.models.sorting import Key
 from inspector.qt.models.tips import plain_tip
 from inspector.qt.theme import Theme, Tone
-from inspector.traffic.export.masking import masked_alone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.choices import STATUS_WORDS
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -118,7 +117,7 @@ class TrafficCells:
         if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
             head = self._log.head(number, 400)
             if kind == RecordKind.LOGIN:
-                head = masked_alone(head)  # it may be the form that a token was asked for with
+                head = _masked(head)  # it may be the form that a token was asked for with
             return shorten(one_line(head.decode(errors="replace")), 200)
         method, subject = self._log.method(number), self._log.subject(number)
         words = f"{method}  {subject}" if subject else method
@@ -286,3 +285,9 @@ class TrafficCells:
 
 def _same(row: int) -> int:
     return row
+
+
+def _masked(head: bytes) -> bytes:
+    from inspector.traffic.export.masking import masked_alone  # 30 patterns, for rows of logins only
+
+    return masked_alone(head)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from inspector.cli.commands.window import load_window
 from inspector.cli.main import main
 
 
 def mark_window() -> None:
-    """Whoever opens the window from now on gets it with a mark."""
+    """Whoever opens the window from now on gets it with a mark. It is loaded as the command does."""
+    load_window()
     import inspector.app.main as app_main
     from inspector.app.front import Front, make_front
     from tests.bench.windows.usable import UsableMark

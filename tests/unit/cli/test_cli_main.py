@@ -138,6 +138,22 @@ def test_listing_a_server_imports_neither_qt_nor_what_other_transports_need() ->
     ]
 
 
+PLAIN_IMPORT = """
+import builtins
+plain = builtins.__import__
+from inspector.cli.commands.window import load_window
+load_window()
+import PySide6.QtCore
+print(builtins.__import__ is plain)
+"""
+
+
+def test_modules_are_imported_as_python_does_also_when_qt_is_loaded() -> None:
+    """PySide6's own import would read the source of each, and keep it."""
+    done = subprocess.run([sys.executable, "-c", PLAIN_IMPORT], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_the_module_runs_as_the_command_does() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "inspector", "--version"], capture_output=True, text=True, check=True

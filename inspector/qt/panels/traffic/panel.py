@@ -375,7 +375,7 @@ class TrafficPanel(QWidget):
     def _on_remarked(self, rows: list[int]) -> None:
         self._tints.forget(rows)
         self.model.search.look_again(rows)
-        self.table.viewport().update()
+        self.table.read_anew()
 
     def _on_show_hidden(self) -> None:
         """Take away what hides the row that was wanted, and go there."""
@@ -389,7 +389,7 @@ class TrafficPanel(QWidget):
         self.filter_bar.set_history(self.choices.history)
         self.filter_bar.set_saved(self.choices.filters)
         self._tints.set_rules(self.choices.rules)
-        self.table.viewport().update()
+        self.table.read_anew()
 
 
 def _without_state(slot: Callable[[], object], checked: bool = False) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import (
-    QEvent,
     QItemSelection,
     QItemSelectionModel,
     QKeyCombination,
     QModelIndex,
-    QObject,
     QPoint,
     QSettings,
     Qt,
@@ -74,7 +72,6 @@ class TrafficTable(QTableView):
         self._pill.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._pill.hide()
         self._pill.clicked.connect(lambda: self.set_following(True))
-        self.viewport().installEventFilter(self)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu_requested)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -111,8 +108,12 @@ class TrafficTable(QTableView):
         if self._is_following and self._traffic.sorted_by is None:
             self.scrollToBottom()
         self._is_moving = False
-        # Requests on screen may have got their answers: their cells are read anew.
-        self.viewport().update()
+        self.read_anew()  # requests on screen may have got their answers
+
+    def read_anew(self) -> None:
+        """What its cells say, or their colours, may be others now."""
+        if self.isVisible():
+            self.viewport().update()
 
     def show_number(self, number: int) -> bool:
         """Go to a row of the log, if it is shown."""
@@ -143,11 +144,12 @@ class TrafficTable(QTableView):
 
     # -------------------------------------------------------------- events
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QResizeEvent) and watched is self.viewport():
-            self.columns.fit(event.size().width())
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Of the viewport, as for every view that scrolls."""
+        self.columns.fit(event.size().width())
+        super().resizeEvent(event)
+        if not self._pill.isHidden():
             self._place_pill()
-        return super().eventFilter(watched, event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, QSize, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.qt.models.rowsearch import RowSearch
@@ -62,6 +62,14 @@ class Views(QStackedWidget):
         for each, feeder in self._feeders.items():
             feeder.set_shown(each is view)
         self.setCurrentWidget(self._pages[view])
+
+    def sizeHint(self) -> QSize:
+        """Not what its pages want, shown or not: the splitter it stands in would ask each of their labels
+        hundreds of times until the window is up."""
+        return QSize(640, 320)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(240, 160)
 
     def show_row(self, number: int) -> None:
         """A row was chosen in the table: the timeline goes along."""
