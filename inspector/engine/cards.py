@@ -16,8 +16,9 @@ if TYPE_CHECKING:  # the window shows these values before the protocol is import
 class Reply:
     """What is answered to one question: a result, or an error where the era has room for one.
 
-    `rule` is the name of the answer rule that gave it, "" when a person did. `is_known`: we knew the answer
-    and asked nobody, as for the roots.
+    `rule` is the name of the answer rule that gave it, "" when a person did; `drafted_by` that of the rule
+    which wrote it for the person who sent it. `is_known`: we knew the answer and asked nobody, as for the
+    roots.
     """
 
     result: JSONObject | None = None
@@ -25,6 +26,7 @@ class Reply:
     message: str = ""
     data: JSON = None
     rule: str = ""
+    drafted_by: str = ""
     is_known: bool = False
 
     @property
