@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Of one server. Tasks that it lists are followed up to this many; calls of ours always are.
 _MOST_FOLLOWED = 50
-_MOST_KEPT = 2_000
+_MOST_KEPT = 10_000
+_AT_ONCE = 500  # of a list; others on the loop get their turn in between
 
 _STATES = (CoreTasks.notification, ExtensionTasks.notification)
 _PROGRESS = "notifications/progress"
@@ -100,19 +101,31 @@ class TaskBook:
         """Ask for the server's list; gives how many of its tasks were new. Raises LensError."""
         listing = await self._engine.client(server).tasks.list()
         known = self._tasks.setdefault(server, {})
-        new = 0
-        for task in listing.items:
+        new = left_out = 0
+        for number, task in enumerate(listing.items, 1):
             if task.id in known:
                 known[task.id].receive(task)
             elif len(known) < _MOST_KEPT:
                 self._keep(server, task, Beginning(Origin.LISTED))
                 new += 1
+            else:
+                left_out += 1
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if left_out:
+            self._tell_left_out(server, len(listing.items), left_out)
         listed = {task.id for task in listing.items}
         for id, one in known.items():
             if id in listed and one.standing is Standing.UNKNOWN:
                 one.follow()
         self._follow_some(server)
         return new
+
+    def _tell_left_out(self, server: str, listed: int, left_out: int) -> None:
+        self._engine.problem_found.emit(
+            f"“{one_line(shorten(server, 60))}” lists {listed:,} tasks; {left_out:,} of them are not shown. "
+            "Forget those that have ended, or add one by its id."
+        )
 
     async def add(self, server: str, id: str) -> TaskView:
         """A task whose id the person knows. Raises LensError, RpcError when the server does not."""
@@ -185,10 +198,9 @@ class TaskBook:
             one.receive(task)
 
     def _on_progress(self, server: str, progress: Progressed) -> None:
-        """The token of a call stays in use until its task has ended."""
+        """The token of a call stays in use until its task has ended. None is nobody's."""
         for one in self._tasks.get(server, {}).values():
-            is_meant = one.beginning.request_id == progress.request_id and one.standing is Standing.FOLLOWED
-            if is_meant and not one.is_over:
+            if one.progress_token == progress.request_id and not one.is_over:
                 one.progressed(progress)
 
     def _on_server_changed(self, view: ServerView) -> None:

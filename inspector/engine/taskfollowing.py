@@ -78,6 +78,8 @@ class FollowedTask:
         self._is_polling = False
         self._next_poll_ns: int | None = None
         self._progress: Progressed | None = None
+        # Under which progress is told. Of this connection only: the next one gives the same ids again.
+        self.progress_token = beginning.request_id
         self._wants_cancel = False
         self._is_result_refused = False
         self._problems: dict[str, None] = {}
@@ -201,6 +203,7 @@ class FollowedTask:
 
     def lose(self, reason: str) -> None:
         """The connection is gone. Whoever waits is told; the task may well go on."""
+        self.progress_token = None
         if self.standing is Standing.FOLLOWED or self._fetching is not None:
             self._stop(Standing.WAITING, reason)
             self._give_up(ConnectionLost(reason, "The task is kept: it is followed again when connected."))

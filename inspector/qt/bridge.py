@@ -75,8 +75,8 @@ class Bridge(QObject):
         recording_changed: The recording stands differently; carries a RecordingState.
         secrets_changed: How secrets are kept stands differently; carries a SecretsState.
         card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
-        task_changed: A task is new, or stands differently; carries its TaskView.
-        task_removed: A task is kept no longer; carries its server and its id.
+        tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
+            mapping of their ids to the TaskView of each, None for one that is gone.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -88,8 +88,7 @@ class Bridge(QObject):
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
     card_changed = Signal(object)
-    task_changed = Signal(object)
-    task_removed = Signal(str, str)
+    tasks_changed = Signal(str, object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -304,7 +303,7 @@ class Bridge(QObject):
         return await self.ask_inbox(lambda inbox: inbox.cards())
 
     async def tasks(self, server: str) -> tuple[TaskView, ...]:
-        """Those that are known of a server; `task_changed` tells of the others."""
+        """Those that are known of a server; `tasks_changed` tells of the others."""
         return await self._call(_soon(partial(self._engine.tasks.views, server)))
 
     async def ask_tasks(self, ask: Callable[[TaskBook], Coroutine[Any, Any, T]]) -> T:
@@ -432,16 +431,12 @@ class Bridge(QObject):
             self._post(self._deliver_tasks)
 
     def _deliver_tasks(self) -> None:
-        latest: dict[tuple[str, str], TaskView | None] = {}
+        latest: dict[str, dict[str, TaskView | None]] = {}
         while self._tasks_changed:
             server, id, view = self._tasks_changed.popleft()
-            latest.pop((server, id), None)
-            latest[server, id] = view
-        for (server, id), view in latest.items():
-            if view is None:
-                self.task_removed.emit(server, id)
-            else:
-                self.task_changed.emit(view)
+            latest.setdefault(server, {})[id] = view
+        for server, views in latest.items():
+            self.tasks_changed.emit(server, views)
 
     def _on_resource_changed(self, server: str, uri: str) -> None:
         """However often they change between two ticks, it is told once."""

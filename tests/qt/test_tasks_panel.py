@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,25 @@ def test_what_a_server_says_is_shown_on_one_line_and_as_plain_text(lens: Lens) -
         assert len(words) < 1_000
         tip = model.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
         assert tip is None or MARKUP not in tip
+
+
+def test_thousands_of_tasks_come_and_go_without_holding_up_the_window(lens: Lens) -> None:
+    panel = open_tasks(lens, "core")
+    call(lens, "count", polls=10_000)
+    until(lens, panel, TaskStatus.WORKING)
+    chosen = panel.model.view(0).id
+    emit = lens.app.bridge.tasks_changed.emit
+    many = [replace(task_view(f"t{number}"), server="tasks") for number in range(10_000)]
+    started = time.monotonic()
+    emit("tasks", {view.id: view for view in many})
+    emit("tasks", {view.id: view for view in many[5_000:]})
+    emit("tasks", {view.id: None for view in many[:9_000]})
+    assert time.monotonic() - started < 1  # rows are numbered once, not once for each
+    assert panel.model.rowCount() == 1_001
+    assert panel.detail.view is not None
+    assert panel.detail.view.id == chosen
+    assert panel.model.view(panel.table.currentIndex().row()).id == chosen
+    assert panel.count.text() == "1,001 tasks, 1,001 running"
 
 
 def test_thousands_of_tasks_are_put_and_removed_in_place(lens: Lens) -> None:

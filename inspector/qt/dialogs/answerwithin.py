@@ -21,7 +21,8 @@ class AnswerWithin(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._alert = alert
-        self.seconds = QSpinBox(maximum=_LONGEST, suffix=" s", specialValueText="no limit")
+        self.seconds = QSpinBox(maximum=_LONGEST, suffix=" s")
+        self.seconds.setSpecialValueText("no limit")
         self.seconds.setAccessibleName("How long a question waits for you")
         self.seconds.setToolTip(
             "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on."

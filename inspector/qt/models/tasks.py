@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from inspector.qt.theme import Theme, Tone
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
 _LONGEST = 300
+_FEW = 20  # rows that are taken out one by one
 
 
 class Column(IntEnum):
@@ -69,25 +70,46 @@ class TasksModel(QAbstractTableModel):
 
     def put(self, view: TaskView) -> None:
         """One that is new, or stands differently."""
-        place = self._places.get(view.id)
-        if place is None:
-            self.beginInsertRows(_TOP, 0, 0)
-            self._places[view.id] = len(self._views)
-            self._views.append(view)
-            self.endInsertRows()
-            return
-        self._views[place] = view
-        row = self._row(place)
-        self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
+        self.apply({view.id: view})
 
     def remove(self, id: str) -> None:
-        place = self._places.get(id)
-        if place is not None:
+        self.apply({id: None})
+
+    def apply(self, changes: Mapping[str, TaskView | None]) -> None:
+        """Many at once, by their ids; None for one that is gone. When many are, the model begins anew."""
+        self._take_away([id for id, view in changes.items() if view is None and id in self._places])
+        views = [view for view in changes.values() if view is not None]
+        self._change([view for view in views if view.id in self._places])
+        self._add([view for view in views if view.id not in self._places])
+
+    def _take_away(self, ids: list[str]) -> None:
+        if len(ids) > _FEW:
+            gone = set(ids)
+            self.set_all([view for view in self._views if view.id not in gone])
+            return
+        for id in ids:
+            place = self._places[id]
             row = self._row(place)
             self.beginRemoveRows(_TOP, row, row)
             del self._views[place]
             self._number()
             self.endRemoveRows()
+
+    def _change(self, views: list[TaskView]) -> None:
+        places = [self._places[view.id] for view in views]
+        for place, view in zip(places, views, strict=True):
+            self._views[place] = view
+        if places:
+            first, last = self._row(max(places)), self._row(min(places))
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(Column) - 1))
+
+    def _add(self, views: list[TaskView]) -> None:
+        if views:
+            self.beginInsertRows(_TOP, 0, len(views) - 1)
+            for view in views:
+                self._places[view.id] = len(self._views)
+                self._views.append(view)
+            self.endInsertRows()
 
     def view(self, row: int) -> TaskView:
         return self._views[self._row(row)]

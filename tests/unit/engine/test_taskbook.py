@@ -289,11 +289,19 @@ async def test_the_servers_list_is_followed_but_outcomes_only_on_request(
         assert [view.id for view in desk.book.views("srv")] == ["a"]
 
 
-async def test_of_a_long_list_only_some_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_a_long_list_only_some_are_followed_and_what_is_left_out_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with task_desk(R4, monkeypatch) as desk:
+        problems: list[str] = []
+        desk.engine.problem_found.connect(problems.append)
         refreshing = asyncio.get_running_loop().create_task(desk.book.refresh("srv"))
-        await desk.reply(tasks=[state("working", taskId=f"t{number}") for number in range(3_000)])
-        assert await refreshing == 2_000
+        await desk.reply(tasks=[state("working", taskId=f"t{number}") for number in range(10_002)])
+        assert await refreshing == 10_000
+        assert problems == [
+            "“srv” lists 10,002 tasks; 2 of them are not shown. "
+            "Forget those that have ended, or add one by its id."
+        ]
         views = desk.book.views("srv")
         assert sum(view.standing is Standing.FOLLOWED for view in views) == 50
 
@@ -310,6 +318,23 @@ async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyP
         await desk.engine.remove("srv")
         assert (await calling).kind is OutcomeKind.FAILED
         assert desk.book.views("srv") == ()
+
+
+async def test_progress_of_a_later_connection_is_not_that_of_a_task_of_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with task_desk(R4, monkeypatch) as desk:
+        calling = desk.call()
+        request = await desk.reply(task=state("working"))
+        desk.wire.end("The server fell over.")
+        await calling
+        await desk.settle()
+        await desk.connect()
+        await desk.reply(**state("working"))
+        assert desk.view.standing is Standing.FOLLOWED
+        desk.wire.say(method="notifications/progress", params={"progressToken": request["id"], "progress": 3})
+        await desk.settle()
+        assert desk.view.progress is None
 
 
 # ------------------------------------------------------------------ 2025-11-25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
@@ -123,8 +123,7 @@ class TasksPanel(QWidget):
         column.addWidget(self.gate, 1)
 
     def _connect(self) -> None:
-        self._bridge.task_changed.connect(self._on_changed)
-        self._bridge.task_removed.connect(self._on_removed)
+        self._bridge.tasks_changed.connect(self._on_changed)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self._timer.timeout.connect(self._on_tick)
         self.id_line.textChanged.connect(self._update)
@@ -186,7 +185,8 @@ class TasksPanel(QWidget):
     async def _add(self, id: str) -> None:
         if await self._asked(lambda book: book.add(self._server, id)):
             self.id_line.clear()
-            self._on_changed(await self._bridge.ask_tasks(lambda book: book.find(self._server, id)))
+            view = await self._bridge.ask_tasks(lambda book: book.find(self._server, id))
+            self._on_changed(self._server, {id: view})
             self.show_task(id)
 
     def _ask_about(self, ask: Callable[[TaskBook, str, str], Coroutine[Any, Any, object]]) -> None:
@@ -218,19 +218,18 @@ class TasksPanel(QWidget):
     def _is_connected(self) -> bool:
         return self._view is not None and self._view.status is ServerStatus.CONNECTED
 
-    def _on_changed(self, view: TaskView) -> None:
-        if view.server != self._server:
+    def _on_changed(self, server: str, changes: Mapping[str, TaskView | None]) -> None:
+        if server != self._server:
             return
-        self.model.put(view)
-        if self.detail.view is not None and self.detail.view.id == view.id:
+        chosen = self.detail.view.id if self.detail.view is not None else ""
+        self.model.apply(changes)
+        view = changes.get(chosen)
+        if view is not None:
             self.detail.show_view(view)
+        if not self.table.currentIndex().isValid():  # so much is gone that the model began anew
+            self.show_task(chosen)
         self._choose_first()
         self._update()
-
-    def _on_removed(self, server: str, id: str) -> None:
-        if server == self._server:
-            self.model.remove(id)
-            self._update()
 
     def _choose_first(self) -> None:
         if not self.table.currentIndex().isValid() and self.model.rowCount():
