@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.installs import Unavailable, npm_packages, python_packages
+from tests.peers.installs import NODE_SERVERS, Unavailable, npm_packages, python_packages
 
-_NPM = (
-    "@modelcontextprotocol/server-everything@2026.8.31",
-    "@modelcontextprotocol/server-filesystem@2026.8.31",
-    "@modelcontextprotocol/server-memory@2026.8.31",
-)
 _PYTHON = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19")
 _OLD_SDK = ("mcp==1.30.0",)
 
@@ -23,7 +18,7 @@ def installs() -> dict[str, Future[Path]]:
     """All at once, because most of it is waiting for a registry."""
     with ThreadPoolExecutor() as pool:
         return {
-            "npm": pool.submit(npm_packages, *_NPM),
+            "npm": pool.submit(npm_packages, *NODE_SERVERS),
             "python": pool.submit(python_packages, *_PYTHON),
             "old sdk": pool.submit(python_packages, *_OLD_SDK),
         }

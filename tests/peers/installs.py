@@ -17,6 +17,12 @@ from pathlib import Path
 
 import platformdirs
 
+NODE_SERVERS = (
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+)
+
 _LIMIT_S = 200
 
 
