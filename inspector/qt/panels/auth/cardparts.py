@@ -46,6 +46,8 @@ def inputs_part(
     for place, each in enumerate(inputs[:_MOST_ROWS]):
         name = Muted(theme, each.name)
         name.setMinimumWidth(min(name.sizeHint().width(), _NAME_WIDTH))
+        if each.is_secret:
+            name.setContentsMargins(0, SPACE_1, 0, 0)  # its value stands beside buttons, which are higher
         grid.addWidget(name, place, 0, _TOP)
         value = QVBoxLayout()
         value.setSpacing(0)
@@ -63,7 +65,7 @@ def table_part(theme: Theme, table: Table) -> Part:
     grid = _grid(0)
     columns = len(table.columns)
     for place, name in enumerate(table.columns):
-        grid.addWidget(Muted(theme, name), 0, place)
+        grid.addWidget(PlainLabel(theme, name, tone="muted"), 0, place)
         grid.setColumnStretch(place, 1)
     for number, row in enumerate(table.rows[:_MOST_ROWS], 1):
         for place, cell in enumerate(row[:columns]):

@@ -62,8 +62,9 @@ class LoginControls(QWidget):
         active = view is not None and not view.is_over
         for action in (self.log_in, self.begin):
             self._buttons[action].setVisible(not active)
-        for action in (self.next, self.run, self.run_to, self.back, self.cancel):
+        for action in (self.next, self.run, self.run_to, self.cancel):
             self._buttons[action].setVisible(active)
+        self._buttons[self.back].setVisible(view is not None)
         self.log_in.setText("Log in again" if view is not None else "Log in")
         current = view.current if view is not None else None
         state = current.state if current is not None else None
@@ -75,7 +76,7 @@ class LoginControls(QWidget):
         self.run.setEnabled(is_ready)
         picked = _state_of(view, chosen)
         self.run_to.setEnabled(is_ready and picked in _AHEAD)
-        self.back.setEnabled(is_idle and picked in _BEHIND)
+        self.back.setEnabled(view is not None and not view.is_running and picked in _BEHIND)
         self.cancel.setEnabled(active)
         is_running = active and view is not None and view.is_running
         self._spinner.setVisible(is_running)

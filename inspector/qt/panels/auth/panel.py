@@ -6,7 +6,15 @@ from collections.abc import Coroutine
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
@@ -120,6 +128,7 @@ class AuthPanel(QWidget):
             if self.views.index() == VIEWS.index("Options"):
                 self.show_view("Steps")
         self._show_failure(login)
+        self._show_controls()
         self._show_step()
 
     def show_token(self, token: TokenInfo | None) -> None:
@@ -219,6 +228,11 @@ class AuthPanel(QWidget):
 
     def _on_view_chosen(self, place: int) -> None:
         self._stack.setCurrentIndex(place)
+        self._show_controls()
+
+    def _show_controls(self) -> None:
+        """Where no login is shown, its place has the buttons that begin one."""
+        self.controls.setVisible(self._login is not None or self._stack.currentIndex() != 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -245,7 +259,7 @@ class AuthPanel(QWidget):
         self.findings.step_requested.connect(self.show_step)
         self.waiting.open_requested.connect(self._on_open)
         self.waiting.pasted.connect(lambda address: self._ask("paste", self._desk.paste(address)))
-        self.question.hosts_allowed.connect(lambda hosts: self._ask("hosts", self._desk.allow_hosts(hosts)))
+        self.question.hosts_judged.connect(lambda yes: self._ask("hosts", self._desk.allow_hosts(yes)))
         self.question.client_given.connect(
             lambda id, secret: self._ask("client", self._desk.give_client(id, secret))
         )
@@ -279,6 +293,7 @@ class AuthPanel(QWidget):
         column.addLayout(head)
         for part in (self.controls, self.alert, self.question, self.waiting):
             column.addWidget(part)
+        column.addWidget(_Line(self._theme))
         column.addWidget(self._stack, 1)
         return page
 
@@ -311,6 +326,19 @@ class AuthPanel(QWidget):
         self._steps_page.addWidget(self._nothing)
         self._steps_page.addWidget(self._split)
         return self._steps_page
+
+
+class _Line(QWidget):
+    """What is above stays in view whatever is below."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setFixedHeight(1)
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(self.rect(), self._theme.color("line"))
 
 
 _NO_LOGIN = (

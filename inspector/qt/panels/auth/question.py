@@ -17,11 +17,11 @@ class QuestionBox(QWidget):
     """The login waits for it. Not answering is to cancel the login.
 
     Signals:
-        hosts_allowed: The hosts that were asked about may be contacted; carries them.
+        hosts_judged: May the hosts that were asked about be contacted? Carries yes or no.
         client_given: We are this client; carries its ID and its secret, which may be empty.
     """
 
-    hosts_allowed = Signal(object)
+    hosts_judged = Signal(bool)
     client_given = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -37,13 +37,15 @@ class QuestionBox(QWidget):
         self.secret.setPlaceholderText("Client secret, if there is one")
         self.secret.setAccessibleName("Client secret, if there is one")
         self.secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self.allow_action = QAction("Allow for this server", self)
+        self.allow_action = QAction("Contact them", self)
         self.give_action = QAction("Use this client", self)
         self.give_action.setEnabled(False)
-        self._allow = ActionButton(self.allow_action)
+        self.refuse_action = QAction("Do not contact them", self)
+        self._judging = self._make_judging()
         self._client = self._make_client()
         self._lay_out()
-        self.allow_action.triggered.connect(self._on_allow)
+        self.allow_action.triggered.connect(lambda: self.hosts_judged.emit(True))
+        self.refuse_action.triggered.connect(lambda: self.hosts_judged.emit(False))
         self.give_action.triggered.connect(self._on_give)
         self.client_id.textChanged.connect(lambda text: self.give_action.setEnabled(bool(text.strip())))
         self.client_id.returnPressed.connect(self._on_give)
@@ -65,14 +67,10 @@ class QuestionBox(QWidget):
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
         is_hosts = question.kind is QuestionKind.HOSTS
         self.hosts.setVisible(is_hosts)
-        self._allow.setVisible(is_hosts)
+        self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
 
     # --------------------------------------------------------------
-
-    def _on_allow(self) -> None:
-        if self._question is not None:
-            self.hosts_allowed.emit(self._question.hosts)
 
     def _on_give(self) -> None:
         client_id = self.client_id.text().strip()
@@ -90,13 +88,19 @@ class QuestionBox(QWidget):
         row.addWidget(ActionButton(self.give_action))
         return client
 
+    def _make_judging(self) -> QWidget:
+        judging = QWidget()
+        row = QHBoxLayout(judging)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for action in (self.allow_action, self.refuse_action):
+            row.addWidget(ActionButton(action))
+        row.addStretch(1)
+        return judging
+
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         column.setSpacing(SPACE_1)
-        for part in (self.words, self.issuer, self.hosts, self._client):
+        for part in (self.words, self.issuer, self.hosts, self._judging, self._client):
             column.addWidget(part)
-        row = QHBoxLayout()
-        row.addWidget(self._allow)
-        row.addStretch(1)
-        column.addLayout(row)
