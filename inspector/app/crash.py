@@ -1,5 +1,7 @@
 """The last resort: an error that nobody caught is written to a file, and the person is told where.
 
+The file is made to be sent to somebody: what looks like a secret is masked in it, and credentials in use are.
+
 What this needs itself is imported when there is something to report: a start does not wait for it.
 """
 
@@ -9,30 +11,34 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.traffic.credentials import Credentials
 
 Tell = Callable[[str], None]
 
 
-def report_uncaught(tell: Tell) -> None:
+def report_uncaught(tell: Tell, credentials: Credentials | None = None) -> None:
     """From now on, an error that nobody caught ends in a file and in `tell`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # somebody's wish, not an error
             sys.__excepthook__(kind, error, trace)
             return
-        tell(_write(_traceback(error)))
+        tell(_write(_traceback(error), credentials))
 
     sys.excepthook = on_error
 
 
-def report_task_errors(tell: Tell) -> None:
+def report_task_errors(tell: Tell, credentials: Credentials | None = None) -> None:
     """Likewise for what background tasks log as an error: nobody awaits them."""
     import logging
 
     class TaskErrors(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
-            tell(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}"))
+            tell(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}", credentials))
 
     handler = TaskErrors(logging.ERROR)
     logging.getLogger("inspector").addHandler(handler)
@@ -45,10 +51,13 @@ def _traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-def _write(report: str) -> str:
+def _write(report: str, credentials: Credentials | None) -> str:
     import tempfile
 
+    from inspector.traffic.atrest import without_secrets
+
     data = report.encode(errors="backslashreplace")  # a file name in it may hold what UTF-8 cannot
+    data = without_secrets(data, credentials)
     with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
         file.write(data)
     return (

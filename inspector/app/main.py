@@ -41,7 +41,7 @@ def build(files: Files, layout: Path, scheme: Scheme | None = None) -> App:
 def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -> int:
     """Open the window, on these captures, and stay until it is closed. The demo uses no catalogue."""
     front = make_front(layout_path())
-    report_uncaught(front.bridge.problem_found.emit)
+    report_uncaught(front.bridge.problem_found.emit, front.bridge.log.credentials)
     life = _Life(front, demo, _own_files(None if demo else catalogue or catalogue_path()), files)
     front.window.show()
     life.begin()
@@ -121,7 +121,8 @@ class _Life(QObject):
         from inspector.app.signals import close_on_signals
 
         self._loader.join()
-        report_task_errors(self._front.bridge.problem_found.emit)
+        bridge = self._front.bridge
+        report_task_errors(bridge.problem_found.emit, bridge.log.credentials)
         close_on_signals(self._front.window)
         self._app = put_behind(self._front, self._files, is_running=True)
         tune_interpreter(self._front.window)

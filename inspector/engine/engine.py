@@ -82,6 +82,7 @@ class Engine:
         self.captures = captures or Captures(self.log)
         self.calls = calls or Calls()
         self.secrets = secrets or Secrets()
+        self.secrets.credentials = self.log.credentials
         self.answers = answers or AnswerRules()
         self.by_hand = ByHand(self)
         self.clock = clock or SystemClock()

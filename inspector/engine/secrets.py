@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
+from inspector.engine.inuse import use_secret
 
 if TYPE_CHECKING:
     from inspector.config.secrets.claims import Claim
     from inspector.config.secrets.standing import Rung, SecretsState, StoredSecret
     from inspector.config.secrets.store import SecretStore
+    from inspector.traffic.credentials import Credentials
 
 T = TypeVar("T")
 
@@ -38,6 +40,7 @@ class Secrets:
     def __init__(self, make: Callable[[], SecretStore] | None = None) -> None:
         self.changed: Signal[SecretsState] = Signal()
         self.problem_found: Signal[str] = Signal()
+        self.credentials: Credentials | None = None  # where to tell what is in use
         self._make = make or make_store
         self._store: SecretStore | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -49,9 +52,12 @@ class Secrets:
         return self._store.state if self._store is not None else None
 
     async def get(self, name: str) -> str | None:
-        return await self._run(lambda store: store.get(name))
+        value = await self._run(lambda store: store.get(name))
+        self._use(name, value)
+        return value
 
     async def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
+        self._use(name, value)
         await self._run(lambda store: store.put(name, value, for_this_run=for_this_run))
 
     async def delete(self, name: str) -> bool:
@@ -100,6 +106,10 @@ class Secrets:
             self._store.close()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.shutdown)
+
+    def _use(self, name: str, value: str | None) -> None:
+        if self.credentials is not None and value:
+            use_secret(self.credentials, name, value)
 
     async def _wait_for_claim(self, name: str, patience: float) -> Claim:
         store = await self._run(lambda store: store)

@@ -13,6 +13,7 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.inbox import Inbox
+from inspector.engine.inuse import use_entry
 from inspector.engine.views import OurSide, ServerStatus, ServerView
 from inspector.protocol.asking import QUESTIONS, ROOTS
 from inspector.protocol.declared import ALL, Declared, answering
@@ -56,6 +57,7 @@ class Server:
         known = {ROOTS: roots_of(lambda: self.entry.roots), **self._answerers}
         responder = inbox.responder(entry.name, known, self._remark) if inbox else responder_of(known)
         self._guard, self._clock, self._settings = guard, clock, settings
+        self._credentials = log.credentials
         self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
         self.client = Client(self.session, settings.most_pages)
         self._on_change = on_change
@@ -153,6 +155,7 @@ class Server:
     async def _connect_quietly(self) -> None:
         """Failures are kept for the caller: a task that nobody awaits any more must not shout."""
         self._failure: UserError | None = None
+        use_entry(self._credentials, self.entry)
         try:
             await self.session.connect()
         except UserError as exc:

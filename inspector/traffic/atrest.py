@@ -117,6 +117,11 @@ class AtRest:
         self._learn()
         return decoded(self._without_credentials(encoded(text))) if self._spelled else text
 
+    def anything(self, raw: bytes) -> bytes:
+        """A text that is not of a message: whatever can be seen to be a secret is masked."""
+        self._learn()
+        return self._masked(raw, hits)
+
     def _text(self, header: str, text: str) -> str:
         """The value of a header, or, without a name, a URL or a sentence."""
         known = self._seen.get((header, text))
@@ -219,6 +224,11 @@ class AtRest:
         self._placeholders[spelled] = made
         self._originals[made] = spelled
         return made
+
+
+def without_secrets(text: bytes, credentials: Credentials | None = None) -> bytes:
+    """Any text that goes into a file, such as a report of an error."""
+    return AtRest(credentials or Credentials()).anything(text)
 
 
 def _raw(log: TrafficLog, row: int) -> bytes:

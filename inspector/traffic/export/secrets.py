@@ -17,12 +17,14 @@ from itertools import chain
 from urllib.parse import unquote_to_bytes
 
 from inspector.traffic.export.bodies import Riders, riders_of_all
-from inspector.traffic.export.finding import Hit, header_hits
+from inspector.traffic.export.finding import Hit, header_hits, is_distinctive
 from inspector.traffic.export.levels import WINDOW, hits_at_all_levels
+from inspector.traffic.export.spelling import in_json, spellings
 from inspector.traffic.export.writing import Numbering
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange
 
+_OVERLAP = 16 * 1024  # a credential may reach so far into the next window
 _SLUG = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -58,6 +60,9 @@ class SecretsFound:
         """Each secret and its placeholder."""
         return dict(self._placeholders)
 
+    def knows(self, value: bytes) -> bool:
+        return value in self._placeholders
+
     def add(self, hit: Hit) -> None:
         if hit.value not in self._placeholders:
             self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug(hit.name)}~"
@@ -78,6 +83,7 @@ class SecretScan:
         self._numbering = Numbering(rows)
         self._exchanges: set[int] = set()
         self._riders: dict[int, Riders] | None = None  # worked out for the first exchange
+        self._credentials = _spelled_credentials(log)
 
     def steps(self) -> Iterator[int]:
         """Yields the number of rows that were looked at: once a row, and once a window of a long one."""
@@ -90,7 +96,13 @@ class SecretScan:
         for start in range(0, len(raw) or 1, WINDOW):
             for hit in hits_at_all_levels(raw, start, start + WINDOW):
                 self.found.add(hit)
+            self._credentials_in(raw[start : start + WINDOW + _OVERLAP])
             yield
+
+    def _credentials_in(self, text: bytes) -> None:
+        for spelled, hit in self._credentials.items():
+            if spelled in text and not self.found.knows(hit.value):
+                self.found.add(hit)
 
     def _text(self, text: str) -> None:
         for hit in hits_at_all_levels(encoded(text), 0, len(text) * 4):
@@ -113,6 +125,9 @@ class SecretScan:
                 self.found.add(hit)
         self._text(exchange.url)
         self._text(exchange.error)
+        headers = chain(exchange.request_headers, exchange.response_headers)
+        for text in (exchange.url, exchange.error, *(value for _, value in headers)):
+            self._credentials_in(encoded(text))
 
     def _unasked_riders(self, exchange: int) -> list[int]:
         """The rows on an exchange that are not looked at anyway."""
@@ -120,6 +135,16 @@ class SecretScan:
             self._riders = riders_of_all(self._log)
         riders = self._riders.get(exchange, Riders())
         return [row for row in (*riders.sent, *riders.received) if self._numbering.of(row) is None]
+
+
+def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
+    """Those that are in use, as they may stand in a text."""
+    return {
+        spelled: Hit(0, 0, value, name, "credential in use")
+        for value, name in log.credentials.names().items()
+        if is_distinctive(value)
+        for spelled in (*spellings(value), *in_json(value))
+    }
 
 
 def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:

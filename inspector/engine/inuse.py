@@ -1,0 +1,82 @@
+"""Tells the log which credentials are in use, so that nothing writes them to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from inspector.base.jsonvalue import JSON, JSONProblem, parse
+from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
+from inspector.config.entries import Entry, StdioEntry
+from inspector.traffic.credentials import Credentials
+
+
+def use_secret(credentials: Credentials, name: str, value: str) -> None:
+    """A secret left the store, or came into it. What logins keep there is JSON with tokens in it."""
+    for word, text in _inside(name.partition("/")[0], value):
+        credentials.add(text, word)
+
+
+def use_entry(credentials: Credentials, entry: Entry) -> None:
+    """We connect to a server: what its configuration holds of secrets goes to it now."""
+    if isinstance(entry, StdioEntry):
+        given = [(name, value) for name, value in entry.env.items() if is_secret_name(name)]
+        given += _in_arguments(entry.args)
+    else:
+        given = [(name, value) for name, value in entry.headers.items() if is_secret_name(name)]
+        given += _in_url(entry.url)
+        given += _in_url(entry.network.proxy)
+    for name, value in given:
+        credentials.add(value, name)
+        # Bearer, Basic and the like stand before the secret itself.
+        credentials.add(value.rpartition(" ")[2], name)
+
+
+def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
+    document: JSON = None
+    if value.lstrip()[:1] == "{":
+        try:
+            document = parse(value)
+        except JSONProblem:
+            document = None
+    if isinstance(document, dict):
+        yield from _members(document)
+    else:
+        yield name, value
+
+
+def _members(value: JSON) -> Iterator[tuple[str, str]]:
+    """Texts under secret names, however deep."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += item
+        elif isinstance(item, dict):
+            left += item.values()
+            for name, text in item.items():
+                if isinstance(text, str) and is_secret_name(name):
+                    yield name, text
+
+
+def _in_arguments(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for word, masked in zip(words, masked_words(words), strict=True):
+        name, equals, value = word.partition("=")
+        if masked == MASK:
+            found.append(("argument", word))
+        elif "://" in word:
+            found += _in_url(word)
+        elif equals and masked != word:
+            found.append((name.lstrip("-"), value))
+    return found
+
+
+def _in_url(url: str) -> list[tuple[str, str]]:
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return []
+    found = [(name, value) for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
+    return [*found, ("password", unquote(password))] if password else found
