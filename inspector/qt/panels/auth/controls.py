@@ -82,6 +82,13 @@ class LoginControls(QWidget):
         self._spinner.setVisible(is_running)
         self._words.setText(_words(view))
 
+    def actions_of(self) -> list[QAction]:
+        """In the order of their buttons."""
+        return list(self._buttons)
+
+    def is_shown(self, action: QAction) -> bool:
+        return self._buttons[action].isVisibleTo(self)
+
     # --------------------------------------------------------------
 
     def _connect(self) -> None:

@@ -1,0 +1,517 @@
+"""The Auth tab over views made by hand: what is shown of a login, and what its buttons ask for."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from inspector.base.errors import UserError
+from inspector.engine.views import ServerStatus
+from inspector.oauth.http import LoginRequest
+from inspector.oauth.steps import Overrides, Question, QuestionKind, StepId, StepState
+from inspector.protocol.auth.identity import Strategy
+from inspector.protocol.revisions import R3
+from inspector.qt.panels.auth.panel import VIEWS, AuthPanel
+from inspector.qt.panels.auth.secretvalue import SecretValue
+from inspector.qt.panels.auth.tokens import expiry_words
+from tests.qt.auth_stage import (
+    ACCESS,
+    CODE,
+    REFRESH,
+    STATE,
+    VERIFIER,
+    AuthStage,
+    login,
+    server_view,
+    token,
+    waiting,
+    with_step,
+)
+from tests.qt.lens_driver import words_on
+
+SECRETS = (CODE, VERIFIER, STATE, ACCESS, REFRESH)
+
+
+@pytest.fixture
+def stage(qtbot: QtBot) -> AuthStage:
+    stage = AuthStage()
+    qtbot.addWidget(stage.panel)
+    stage.panel.resize(1200, 700)
+    stage.panel.show()
+    return stage
+
+
+def clipboard() -> str:
+    return QGuiApplication.clipboard().text()
+
+
+def all_words(widget: QWidget) -> str:
+    return "\n".join([words_on(widget), *(each.accessibleName() for each in widget.findChildren(QWidget))])
+
+
+def secret_of(panel: AuthPanel, name: str) -> SecretValue:
+    found = [each for each in panel.card.findChildren(SecretValue) if each.label.accessibleName() == name]
+    return found[-1]
+
+
+# ------------------------------------------------------------------ before a login
+
+
+def test_before_a_login_there_is_a_way_to_begin_one(stage: AuthStage) -> None:
+    assert "No login yet" in words_on(stage.panel)
+    stage.panel.controls.begin.trigger()
+    stage.panel.controls.log_in.trigger()
+    assert stage.desk.asked == [("begin", Overrides(), False), ("begin", Overrides(), True)]
+
+
+def test_a_server_that_needs_a_login_says_so_with_its_reason(stage: AuthStage) -> None:
+    stage.panel.set_view(server_view(status=ServerStatus.NEEDS_LOGIN, reason="It answered 401."))
+    assert "This server needs a login" in words_on(stage.panel)
+    assert "It answered 401." in words_on(stage.panel)
+
+
+def test_a_server_that_is_started_here_has_no_login_but_an_explanation(stage: AuthStage) -> None:
+    stage.panel.set_view(server_view("stdio"))
+    assert "environment" in words_on(stage.panel)
+    assert not stage.panel.controls.isVisible()
+
+
+# ------------------------------------------------------------------ steps
+
+
+def test_all_steps_are_listed_and_the_one_that_is_next_is_shown(stage: AuthStage) -> None:
+    stage.panel.show_login(login(2))
+    assert stage.panel.steps.count() == 17
+    assert stage.panel.steps.chosen() is StepId.RESOURCE_LOOKUP
+    assert stage.panel.card.title.text() == "3  Find resource metadata"
+    assert stage.panel.steps.item(1).data(Qt.ItemDataRole.AccessibleTextRole) == "Challenge, done, 1 finding"
+
+
+def test_the_list_goes_along_with_the_login_until_the_person_looks_elsewhere(stage: AuthStage) -> None:
+    stage.panel.show_login(login(2))
+    stage.panel.show_login(login(3))
+    assert stage.panel.steps.chosen() is StepId.RESOURCE_CHECK
+    stage.panel.steps.choose(StepId.PROBE)
+    stage.panel.show_login(login(4))
+    assert stage.panel.steps.chosen() is StepId.PROBE
+    stage.panel.show_login(login(0, flow_id=2))
+    stage.panel.show_login(login(1, flow_id=2))
+    assert stage.panel.steps.chosen() is StepId.CHALLENGE
+
+
+def test_a_card_tells_why_what_was_decided_what_was_found_and_what_other_revisions_do(
+    stage: AuthStage,
+) -> None:
+    stage.panel.show_login(login(2))
+    stage.panel.steps.choose(StepId.PROBE)
+    words = words_on(stage.panel.card)
+    assert "A request without a token shows whether the server wants one." in words
+    assert "The server answered 401: a login is required." in words
+    assert "2025-11-25 and before probe with initialize." in words
+    stage.panel.steps.choose(StepId.CHALLENGE)
+    words = words_on(stage.panel.card)
+    assert "AUTH-004" in words
+    assert "add resource_metadata to the challenge" in words
+    assert "notes:read" in words  # of its table
+
+
+def test_values_have_their_origin_and_secrets_are_shown_one_by_one(stage: AuthStage) -> None:
+    stage.panel.show_login(login(10))
+    stage.panel.steps.choose(StepId.PREPARE)
+    words = words_on(stage.panel.card)
+    assert "from WWW-Authenticate" in words
+    assert VERIFIER not in words
+    secret_of(stage.panel, "code_verifier").show_action.trigger()
+    words = words_on(stage.panel.card)
+    assert VERIFIER in words
+    assert STATE not in words
+    stage.panel.show_login(with_step(login(10), StepId.PREPARE, why="Changed."))
+    assert VERIFIER in words_on(stage.panel.card), "what was revealed stays so in this login"
+    stage.panel.show_login(login(10, flow_id=2))
+    stage.panel.steps.choose(StepId.PREPARE)
+    assert VERIFIER not in words_on(stage.panel.card)
+
+
+def test_nothing_on_the_panel_shows_a_secret_unasked(stage: AuthStage) -> None:
+    view = login(17, StepState.DONE, is_over=True, result=token(), waiting=waiting())
+    stage.panel.show_login(view)
+    for step in view.steps:
+        stage.panel.steps.choose(step.id)
+        shown = all_words(stage.panel) + stage.panel.http.text.shown_text()
+        assert [secret for secret in SECRETS if secret in shown] == [], step.id
+    for name in VIEWS:
+        stage.panel.show_view(name)
+        assert [secret for secret in SECRETS if secret in all_words(stage.panel)] == [], name
+
+
+def test_a_step_that_failed_says_why_and_can_be_retried(stage: AuthStage) -> None:
+    view = with_step(login(5, StepState.FAILED), StepId.SERVER_LOOKUP, problem="No metadata anywhere.")
+    stage.panel.show_login(replace(view, failure="No metadata anywhere.", next_step="Ask the operator."))
+    assert stage.panel.card.problem.text("problem") == "No metadata anywhere."
+    assert "Ask the operator." in stage.panel.alert.text("failure")
+    stage.panel.controls.retry.trigger()
+    assert stage.desk.asked == [("retry",)]
+
+
+def test_text_of_a_server_stays_text(stage: AuthStage) -> None:
+    evil = '<img src="file:///etc/passwd"><b>x</b>'
+    stage.panel.show_login(with_step(login(1), StepId.CHALLENGE, why=evil, problem=evil))
+    shown = [each for each in stage.panel.findChildren(QLabel) if evil in each.text()]
+    assert shown
+    assert all(each.textFormat() is Qt.TextFormat.PlainText for each in shown)
+
+
+# ------------------------------------------------------------------ moving
+
+
+def test_the_buttons_ask_for_what_they_say(stage: AuthStage) -> None:
+    stage.panel.show_login(login(2))
+    stage.panel.controls.next.trigger()
+    stage.panel.controls.run.trigger()
+    stage.panel.steps.choose(StepId.PREPARE)
+    stage.panel.controls.run_to.trigger()
+    stage.panel.steps.choose(StepId.PROBE)
+    stage.panel.controls.back.trigger()
+    stage.panel.controls.cancel.trigger()
+    assert stage.desk.asked == [
+        ("next",),
+        ("run",),
+        ("run_to", StepId.PREPARE),
+        ("back", StepId.PROBE),
+        ("cancel",),
+    ]
+
+
+def test_ctrl_return_is_next(stage: AuthStage, qtbot: QtBot) -> None:
+    stage.panel.show_login(login(2))
+    stage.panel.steps.setFocus()
+    qtbot.keyClick(stage.panel.steps, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert stage.desk.asked == [("next",)]
+
+
+def test_while_a_step_runs_only_cancelling_is_possible(stage: AuthStage) -> None:
+    stage.panel.show_login(login(2, StepState.RUNNING, is_running=True))
+    controls = stage.panel.controls
+    usable = [each.text() for each in controls.actions_of() if each.isEnabled() and controls.is_shown(each)]
+    assert usable == ["Cancel"]
+
+
+def test_after_the_end_one_can_go_back_or_begin_again(stage: AuthStage) -> None:
+    stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
+    controls = stage.panel.controls
+    shown = [each.text() for each in controls.actions_of() if controls.is_shown(each)]
+    assert shown == ["Log in again", "Step by step", "Back to here"]
+    stage.panel.steps.choose(StepId.IDENTITY)
+    controls.back.trigger()
+    assert stage.desk.asked == [("back", StepId.IDENTITY)]
+
+
+def test_what_the_login_refuses_is_told_beside_it(stage: AuthStage) -> None:
+    stage.panel.show_login(login(2))
+    stage.desk.refusal = UserError("The login is busy.", "Wait for it.")
+    stage.panel.controls.next.trigger()
+    assert stage.panel.alert.text("asked") == "The login is busy. Wait for it."
+    stage.desk.refusal = None
+    stage.panel.controls.next.trigger()
+    assert stage.panel.alert.text("asked") == ""
+
+
+# ------------------------------------------------------------------ the request before it is sent
+
+
+PREVIEW = LoginRequest(
+    "POST", "https://login.example.com/token", (("Accept", "*/*"),), b"code=" + CODE.encode()
+)
+
+
+def test_a_request_is_shown_before_it_is_sent_and_can_be_edited(stage: AuthStage) -> None:
+    stage.panel.show_login(with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW, exchanges=()))
+    preview = stage.panel.card.preview
+    assert "POST https://login.example.com/token" in preview.text.text()
+    assert CODE not in preview.text.text()
+    assert "not sent yet" in stage.panel.http.about.text()
+    preview.edit_action.trigger()
+    assert preview.body.toPlainText() == f"code={CODE}"
+    preview.body.setPlainText("code=other")
+    preview.headers.setPlainText("Accept: text/plain\nX-More: 1")
+    preview.use_action.trigger()
+    sent = replace(PREVIEW, headers=(("Accept", "text/plain"), ("X-More", "1")), body=b"code=other")
+    assert stage.desk.asked == [("edit", sent)]
+    assert preview.body.toPlainText() == "", "a secret does not stay behind in a hidden field"
+
+
+def test_what_is_no_header_is_not_used(stage: AuthStage) -> None:
+    stage.panel.show_login(with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW))
+    preview = stage.panel.card.preview
+    preview.edit_action.trigger()
+    preview.headers.setPlainText("Accept: a\nno header at all")
+    preview.use_action.trigger()
+    assert "Line 2 of the headers" in preview.alert.text("written")
+    assert stage.desk.asked == []
+
+
+def test_what_is_being_written_survives_news_about_the_login(stage: AuthStage) -> None:
+    view = with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW)
+    stage.panel.show_login(view)
+    preview = stage.panel.card.preview
+    preview.edit_action.trigger()
+    preview.body.setPlainText("mine")
+    stage.panel.show_login(with_step(view, StepId.TOKEN_REQUEST, why="Other words."))
+    assert preview.is_editing
+    assert preview.body.toPlainText() == "mine"
+
+
+# ------------------------------------------------------------------ HTTP
+
+
+def test_each_request_of_a_step_can_be_looked_at_with_its_answer(stage: AuthStage) -> None:
+    stage.panel.show_login(login(3))
+    stage.panel.steps.choose(StepId.RESOURCE_LOOKUP)
+    assert "HTTP 200" in stage.panel.http.text.shown_text()
+    stage.panel.http.choose(0)
+    assert "HTTP 404" in stage.panel.http.text.shown_text()
+
+
+def test_secrets_of_a_request_are_shown_on_demand_and_hidden_again_for_the_next(stage: AuthStage) -> None:
+    stage.panel.show_login(login(17, StepState.DONE))
+    stage.panel.steps.choose(StepId.TOKEN_REQUEST)
+    http = stage.panel.http
+    assert http.secrets.isVisible()
+    http.secrets.setChecked(True)
+    assert VERIFIER in http.text.shown_text()
+    stage.panel.steps.choose(StepId.PROBE)
+    assert not http.secrets.isVisible()
+    stage.panel.steps.choose(StepId.TOKEN_REQUEST)
+    assert VERIFIER not in http.text.shown_text()
+
+
+def test_a_request_leads_to_its_row_in_the_traffic(stage: AuthStage, qtbot: QtBot) -> None:
+    stage.panel.show_login(login(3))
+    stage.panel.steps.choose(StepId.PROBE)
+    with qtbot.waitSignal(stage.panel.row_requested) as asked:
+        stage.panel.http.row_action.trigger()
+    assert asked.args == [7]
+
+
+def test_where_there_is_little_room_the_card_and_its_http_take_turns(stage: AuthStage) -> None:
+    stage.panel.show_login(login(3))
+    stage.panel.steps.choose(StepId.PROBE)
+    assert stage.panel.card.isVisible()
+    assert stage.panel.http.isVisible()
+    stage.panel.resize(640, 380)
+    assert stage.panel.width() == 640
+    assert stage.panel.card.isVisible()
+    assert not stage.panel.http.isVisible()
+    stage.panel.card.exchange_chosen.emit(0)
+    assert stage.panel.http.isVisible()
+    assert not stage.panel.card.isVisible()
+
+
+# ------------------------------------------------------------------ waiting for the browser
+
+
+def test_while_the_browser_has_the_word_its_host_the_time_and_what_came_are_shown(stage: AuthStage) -> None:
+    ends_at = time.monotonic_ns() + 252 * 10**9
+    stage.panel.show_login(login(10, StepState.RUNNING, waiting=waiting(ends_at=ends_at), is_running=True))
+    box = stage.panel.waiting
+    assert box.host.text() == "login.example.com"
+    assert box.time_left.text() in ("4 min 12 s left", "4 min 11 s left")
+    assert "Its state is not ours." in box.hits.text()
+    box.open_action.trigger()
+    assert len(stage.opened) == 1
+    assert stage.opened[0].startswith("https://login.example.com/authorize")
+    box.copy_action.trigger()
+    assert clipboard() == waiting().authorize_url
+
+
+def test_an_address_that_must_not_be_opened_cannot_be(stage: AuthStage) -> None:
+    bad = waiting(authorize_url="file:///etc/passwd")
+    stage.panel.show_login(login(10, StepState.RUNNING, waiting=bad, is_running=True))
+    assert not stage.panel.waiting.open_action.isEnabled()
+    assert "not opened" in stage.panel.waiting.warnings.text("problem")
+
+
+def test_the_callback_url_can_be_pasted(stage: AuthStage) -> None:
+    stage.panel.show_login(login(10, StepState.RUNNING, waiting=waiting(), is_running=True))
+    field = stage.panel.waiting.paste_field
+    field.setText(" http://127.0.0.1:43210/callback?code=x&state=y ")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert stage.desk.asked == [("paste", "http://127.0.0.1:43210/callback?code=x&state=y")]
+    stage.panel.show_login(login(11))
+    assert not stage.panel.waiting.isVisible()
+    assert field.text() == "", "it holds the code"
+
+
+# ------------------------------------------------------------------ questions
+
+
+def test_foreign_hosts_are_contacted_only_when_the_person_says_so(stage: AuthStage) -> None:
+    question = Question(QuestionKind.HOSTS, "These are elsewhere.", "https://i", ("a.example", "b.example"))
+    stage.panel.show_login(login(7, question=question))
+    assert "a.example\nb.example" in words_on(stage.panel.question)
+    assert not stage.panel.controls.next.isEnabled()
+    stage.panel.question.refuse_action.trigger()
+    stage.panel.question.allow_action.trigger()
+    assert stage.desk.asked == [("allow_hosts", False), ("allow_hosts", True)]
+
+
+def test_a_client_is_asked_for_and_its_secret_does_not_stay_in_the_field(stage: AuthStage) -> None:
+    question = Question(QuestionKind.CLIENT, "Which client are we?", "https://i")
+    stage.panel.show_login(login(7, question=question))
+    box = stage.panel.question
+    assert not box.give_action.isEnabled()
+    box.client_id.setText("abc")
+    box.secret.setText("s3cret")
+    box.give_action.trigger()
+    assert stage.desk.asked == [("give_client", "abc", "s3cret")]
+    assert box.secret.text() == ""
+
+
+# ------------------------------------------------------------------ options
+
+
+def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
+    options = stage.panel.options
+    options.revision.setCurrentText(str(R3))
+    options.mode.setCurrentText("Strict")
+    options.strategy.setCurrentText("Dynamic registration")
+    options.client_id.setText("abc")
+    options.no_resource.setChecked(True)
+    options.scope.setText("a b")
+    options.port.setValue(4321)
+    options.extras.setText("prompt=login&audience=x")
+    stage.panel.show_view("Options")
+    stage.panel.controls.begin.trigger()
+    wanted = Overrides(
+        revision=R3,
+        is_strict=True,
+        strategy=Strategy.DYNAMIC,
+        client_id="abc",
+        resource="",
+        scope="a b",
+        redirect_port=4321,
+        extras=(("prompt", "login"), ("audience", "x")),
+    )
+    assert stage.desk.asked == [("begin", wanted, False)]
+    options.reset_action.trigger()
+    assert options.overrides() == Overrides()
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "words"),
+    [
+        ("extras", "nonsense", "cannot be read"),
+        ("extras", "state=x", "state"),
+        ("path", "callback", "begin with /"),
+    ],
+)
+def test_options_that_cannot_be_are_not_begun_with(
+    stage: AuthStage, field: str, text: str, words: str
+) -> None:
+    getattr(stage.panel.options, field).setText(text)
+    stage.panel.controls.log_in.trigger()
+    assert stage.desk.asked == []
+    assert words in stage.panel.alert.text("asked")
+    assert stage.panel.options.isVisible()
+
+
+def test_a_login_that_begins_is_looked_at(stage: AuthStage) -> None:
+    stage.panel.show_view("Options")
+    stage.panel.show_login(login(0))
+    assert stage.panel.steps.isVisible()
+
+
+# ------------------------------------------------------------------ diagram, findings, token, text
+
+
+def test_the_diagram_fills_and_a_click_leads_to_the_step(stage: AuthStage) -> None:
+    stage.panel.show_login(login(3))
+    stage.panel.show_view("Diagram")
+    canvas = stage.panel.diagram.canvas
+    assert [each.text for each in canvas.arrows][:2] == ["POST /notes/mcp", "401"]
+    place = next(at for at, each in enumerate(canvas.arrows) if each.step is StepId.RESOURCE_LOOKUP)
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(50, canvas.row_box(place).center().y()))
+    assert stage.panel.steps.chosen() is StepId.RESOURCE_LOOKUP
+    assert stage.panel.card.isVisible()
+    stage.panel.diagram.copy_action.trigger()
+    assert clipboard().startswith("sequenceDiagram")
+
+
+def test_the_diagram_can_be_walked_with_the_keys(stage: AuthStage) -> None:
+    stage.panel.show_login(login(3))
+    stage.panel.show_view("Diagram")
+    canvas = stage.panel.diagram.canvas
+    stage.panel.steps.choose(StepId.PROBE)
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Return):
+        QTest.keyClick(canvas, key)
+    assert stage.panel.steps.chosen() is StepId.CHALLENGE
+
+
+def test_all_findings_are_listed_and_lead_to_their_steps(stage: AuthStage) -> None:
+    stage.panel.show_login(login(3))
+    assert stage.panel.views.button(VIEWS.index("Findings")).text() == "Findings 1"
+    stage.panel.show_view("Findings")
+    assert stage.panel.findings.title.text() == "1 warning"
+    stage.panel.findings.copy_action.trigger()
+    assert "AUTH-004" in clipboard()
+    stage.panel.findings.step_requested.emit(StepId.CHALLENGE)
+    assert stage.panel.steps.chosen() is StepId.CHALLENGE
+
+
+def test_a_login_is_copied_and_exported_without_secrets(
+    stage: AuthStage, tmp_path: Path, qtbot: QtBot
+) -> None:
+    stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
+    stage.panel.copy_action.trigger()
+    assert "Request token: done" in clipboard()
+    stage.panel.export_action.trigger()
+    dialog = stage.panel.findChild(QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path / "login.json"))
+    dialog.close()
+    written = (tmp_path / "login.json").read_text()
+    assert json.loads(written)["revision"] == "2026-07-28"
+    assert [each for each in SECRETS if each in clipboard() or each in written] == []
+
+
+def test_a_token_is_shown_with_its_claims_and_its_buttons_ask(stage: AuthStage) -> None:
+    stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
+    stage.panel.show_view("Token")
+    words = words_on(stage.panel.token)
+    assert "Its signature was not verified." in words
+    assert "exp: expires" in words
+    assert "Not granted" in words
+    for action in ("refresh_action", "sign_out_action", "forget_action"):
+        getattr(stage.panel.token, action).trigger()
+    assert stage.desk.asked == [("refresh",), ("sign_out",), ("forget",)]
+
+
+def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -> None:
+    stage.panel.show_token(token(refresh_token="", access_token="opaque"))
+    stage.panel.show_view("Token")
+    assert not stage.panel.token.refresh_action.isEnabled()
+    assert "Opaque" in words_on(stage.panel.token)
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "words", "tone"),
+    [
+        (None, "not said", "muted"),
+        (1_000_045.0, "in 45 s (", "warn"),
+        (1_000_185.0, "in 3 min 05 s (", "text"),
+        (1_007_200.0, "in 2 h 00 min (", "text"),
+        (999_990.0, "10 s ago (", "error"),
+    ],
+)
+def test_expiry_is_counted_down_in_words(expires_at: float | None, words: str, tone: str) -> None:
+    said, toned = expiry_words(expires_at, 1_000_000.0)
+    assert said.startswith(words)
+    assert toned == tone
