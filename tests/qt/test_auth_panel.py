@@ -191,10 +191,10 @@ def test_the_buttons_ask_for_what_they_say(stage: AuthStage) -> None:
     ]
 
 
-def test_ctrl_return_is_next(stage: AuthStage, qtbot: QtBot) -> None:
+def test_ctrl_return_is_next(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.steps.setFocus()
-    qtbot.keyClick(stage.panel.steps, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(stage.panel.steps, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert stage.desk.asked == [("next",)]
 
 
@@ -467,14 +467,13 @@ def test_all_findings_are_listed_and_lead_to_their_steps(stage: AuthStage) -> No
     assert stage.panel.steps.chosen() is StepId.CHALLENGE
 
 
-def test_a_login_is_copied_and_exported_without_secrets(
-    stage: AuthStage, tmp_path: Path, qtbot: QtBot
-) -> None:
+def test_a_login_is_copied_and_exported_without_secrets(stage: AuthStage, tmp_path: Path) -> None:
     stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
     stage.panel.copy_action.trigger()
     assert "Request token: done" in clipboard()
     stage.panel.export_action.trigger()
     dialog = stage.panel.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(tmp_path / "login.json"))
     dialog.close()
     written = (tmp_path / "login.json").read_text()
