@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
 from inspector.base.clock import SystemClock
+from inspector.protocol.jsonrpc import read
 from inspector.qt.models.operationrows import OperationRows
 from inspector.qt.models.trafficcells import TrafficCells
+from inspector.qt.panels.traffic.detail import DetailView
 from inspector.qt.panels.traffic.http import exchange_text, has_secrets
-from inspector.qt.theme import Theme
+from inspector.qt.theme import Scheme, Theme
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import HttpExchange, RecordKind
+from tests.qt.detail_stage import Stage
 from tests.qt.test_traffic_pointing import ICONS
 
 REPLY = HttpExchange(
@@ -57,3 +64,57 @@ def test_the_list_shows_what_a_login_sent_without_its_secrets(qapp: object) -> N
     cells = TrafficCells(log, Theme(ICONS), OperationRows(log))
     assert cells.message(form) == "grant_type=authorization_code&code=•••&client_id=me"
     assert cells.message(form + 1) == "The login page was opened."
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage(is_live=True)
+
+
+@pytest.fixture
+def view(stage: Stage, qapp: QApplication, qtbot: QtBot) -> DetailView:
+    theme = Theme(ICONS)
+    theme.prepare(qapp, Scheme.LIGHT)
+    view = DetailView(stage.source, stage.bridge.as_bridge(), theme)
+    qtbot.addWidget(view)
+    view.resize(640, 480)
+    view.show()
+    return view
+
+
+def test_what_a_login_sent_is_masked_in_every_form_until_it_is_asked_for(
+    view: DetailView, stage: Stage
+) -> None:
+    row = stage.recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me")
+    view.show_row(row)
+    switch = view.message.secrets
+    assert switch.isVisibleTo(view)
+    assert view.text.shown_text() == "grant_type=authorization_code&code=•••&client_id=me"
+    assert "68 75 73 68" not in view.bytes.shown_text()  # "hush"
+    switch.click()
+    assert view.text.shown_text() == "grant_type=authorization_code&code=hush-1&client_id=me"
+    assert "68 75 73 68" in view.bytes.shown_text()
+    switch.click()
+    assert "hush" not in view.text.shown_text()
+
+
+def test_the_next_row_of_a_login_is_masked_again(view: DetailView, stage: Stage) -> None:
+    first, second = (stage.recorder.login_body(b"code=hush-%d" % number) for number in (1, 2))
+    view.show_row(first)
+    view.message.secrets.click()
+    view.show_row(second)
+    assert not view.message.secrets.isChecked()
+    assert view.text.shown_text() == "code=•••"
+    view.show_row(first)
+    assert view.text.shown_text() == "code=•••"
+
+
+def test_rows_without_secrets_have_no_switch(view: DetailView, stage: Stage) -> None:
+    stage.recorder.note(RecordKind.LOGIN, "The login page was opened.")
+    view.show_row(0)
+    assert not view.message.secrets.isVisibleTo(view)
+    said = b'{"jsonrpc":"2.0","method":"x","params":{"password":"hush-1"}}'
+    row = stage.recorder.received([read(said)], 0)[0]
+    view.show_row(row)
+    assert not view.message.secrets.isVisibleTo(view)
+    assert "hush-1" in view.text.shown_text()

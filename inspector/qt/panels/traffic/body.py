@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspector.base.jsonvalue import JSONProblem, parse
+from inspector.traffic.export.masking import masked_alone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
@@ -38,6 +39,20 @@ class RowBody:
             pieces.append(self.part(start, _SLICE))
             await asyncio.sleep(0)
         return b"".join(pieces)
+
+
+class MaskedBody(RowBody):
+    """What a login sent, without its secrets: they are whole in the log, and a screen is often shared."""
+
+    def __init__(self, log: TrafficLog, row: int) -> None:
+        super().__init__(log, row)
+        raw = log.raw(row)  # a form, which is never long
+        self._masked = masked_alone(raw)
+        self._length = len(self._masked)
+        self.has_secrets = self._masked != raw
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._masked[start : start + length]
 
 
 def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:

@@ -39,8 +39,7 @@ class HttpView(QWidget):
         super().__init__(parent)
         self._exchange: HttpExchange | None = None
         self.facts = KeyValueList(theme)
-        self.secrets = QCheckBox("Show secrets")
-        self.secrets.setToolTip("Show tokens, cookies and keys as they are in the log")
+        self.secrets = secrets_switch()
         self.secrets.toggled.connect(self._show_text)
         self.text = JsonView(theme, "HTTP headers")
         self.text.offers = self._offers
@@ -99,6 +98,12 @@ class HttpView(QWidget):
         if self._exchange is not None:
             text = exchange_text(self._exchange, show_secrets=self.secrets.isChecked())
             self.text.set_text(text, "text")
+
+
+def secrets_switch() -> QCheckBox:
+    switch = QCheckBox("Show secrets")
+    switch.setToolTip("Show tokens, cookies and keys as they are in the log")
+    return switch
 
 
 def has_secrets(exchange: HttpExchange) -> bool:

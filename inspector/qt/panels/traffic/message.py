@@ -18,7 +18,7 @@ from inspector.engine.jsontree import JsonTree as ReadTree
 from inspector.engine.jsontree import json_tree
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.jsontree import Leaf, Steps
-from inspector.qt.panels.traffic.body import RowBody, holds_json
+from inspector.qt.panels.traffic.body import MaskedBody, RowBody, holds_json
 from inspector.qt.panels.traffic.decoded import DecodedView
 from inspector.qt.panels.traffic.paths import filter_path
 from inspector.qt.panels.traffic.tree import JsonTree
@@ -79,6 +79,7 @@ class MessageView(QWidget):
         self._log: TrafficLog | None = None
         self._row: int | None = None
         self._body: RowBody | None = None
+        self.has_secrets = False
         self._is_json = False
         self._wanted = Form.PRETTY
         self._filled: set[Form] = set()
@@ -94,10 +95,27 @@ class MessageView(QWidget):
         column.addWidget(self._saver)
 
     def show_row(self, log: TrafficLog, row: int) -> None:
-        self._stop_tasks()
+        """Another row: what was revealed in the one before is masked again."""
         self._log, self._row = log, row
-        self._body = RowBody(log, row)
-        self._is_json = holds_json(log, row, self._body)
+        if log.kind(row) == RecordKind.LOGIN:
+            masked = MaskedBody(log, row)
+            self.has_secrets = masked.has_secrets
+            self._show_body(masked)
+        else:
+            self.has_secrets = False
+            self._show_body(RowBody(log, row))
+
+    def show_secrets(self, shown: bool) -> None:
+        """Of a row that has some: as they are, or masked."""
+        if self._log is not None and self._row is not None and self.has_secrets:
+            self._show_body(RowBody(self._log, self._row) if shown else MaskedBody(self._log, self._row))
+
+    def _show_body(self, body: RowBody) -> None:
+        assert self._log is not None
+        assert self._row is not None
+        self._stop_tasks()
+        self._body = body
+        self._is_json = holds_json(self._log, self._row, body)
         self._filled.clear()
         self._look_inside(self._body)
         self._show()

@@ -157,13 +157,13 @@ class RowCommands(QObject):
     # -------------------------------------------------------------- copies, resending
 
     def _copy(self) -> None:
-        """Each message on a line of its own, as it came."""
+        """Each message on a line of its own, as it came; what a login sent without its secrets."""
         rows = self._chosen()
         if rows and sum(map(self._log.kept, rows)) > _BIGGEST_TEXT:
             words = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
             self.problem_found.emit(words)
         elif rows:
-            texts = [self._log.raw(number).decode(errors="replace") for number in rows]
+            texts = [_copied(self._log, number).decode(errors="replace") for number in rows]
             QGuiApplication.clipboard().setText("\n".join(texts))
 
     def _copy_as(self, shape: str) -> None:
@@ -226,3 +226,10 @@ class RowCommands(QObject):
             return []
         selected = self._table.selected_numbers()
         return selected if number in selected else [] if number is None else [number]
+
+
+def _copied(log: TrafficLog, number: int) -> bytes:
+    from inspector.traffic.export.masking import masked_alone
+
+    raw = log.raw(number)
+    return masked_alone(raw) if log.kind(number) == RecordKind.LOGIN else raw

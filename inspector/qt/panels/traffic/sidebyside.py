@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, 
 
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import TrafficSource
+from inspector.qt.panels.traffic.http import secrets_switch
 from inspector.qt.panels.traffic.message import FORM_WORDS, Form, MessageView
 from inspector.qt.panels.traffic.side import Side
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, Theme
@@ -23,7 +24,8 @@ class ExchangeView(QWidget):
     """One message, or both of an exchange: the request at the left, its answer at the right.
 
     Both have one switch for their form; it stays as it is from row to row. So does the choice between one and
-    two, once it was made by hand; until then the width decides.
+    two, once it was made by hand; until then the width decides. `secrets` shows those of a login's row; it is
+    off for every row anew.
 
     Signals:
         filter_requested: As of `MessageView`.
@@ -44,6 +46,7 @@ class ExchangeView(QWidget):
         self._both_by_hand: bool | None = None
         self._forms = Segments(theme, FORM_WORDS)
         self._forms.setAccessibleName("Form of the message")
+        self.secrets = secrets_switch()
         self._own = self._make_side()
         self._other: Side | None = None
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -53,13 +56,17 @@ class ExchangeView(QWidget):
         self.save_action = self._action("save", "Save the message…")
         self._lay_out()
         self._forms.chosen.connect(self._on_form_chosen)
+        self.secrets.toggled.connect(self._on_secrets_toggled)
         self.both_action.triggered.connect(self._on_both_triggered)
         self.save_action.triggered.connect(self._own.message.save)
         self.set_form(Form.PRETTY)
 
     def show_row(self, row: int) -> None:
+        if row != self._row:
+            self.secrets.setChecked(False)
         self._row = row
         self._own.show_row(self._source.log, row)
+        self.secrets.setVisible(self._own.message.has_secrets)
         self._show_sides()
 
     def refresh(self) -> None:
@@ -144,6 +151,10 @@ class ExchangeView(QWidget):
     def _on_form_chosen(self, index: int) -> None:
         self.set_form(Form(index))
 
+    def _on_secrets_toggled(self, shown: bool) -> None:
+        self._own.message.show_secrets(shown)
+        self._show_forms()
+
     def _on_form_requested(self, form: int) -> None:
         self.set_form(Form(form))
 
@@ -173,6 +184,8 @@ class ExchangeView(QWidget):
         strip.setSpacing(SPACE_1)
         strip.addWidget(self._forms)
         strip.addStretch(1)
+        strip.addWidget(self.secrets)
+        self.secrets.hide()
         for action in (self.both_action, self.save_action):
             strip.addWidget(_icon_button(action))
         column = QVBoxLayout(self)
