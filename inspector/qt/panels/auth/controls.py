@@ -60,26 +60,29 @@ class LoginControls(QWidget):
         """How the login stands, and which step is looked at."""
         self._chosen = chosen
         active = view is not None and not view.is_over
-        for action in (self.log_in, self.begin):
-            self._buttons[action].setVisible(not active)
-        for action in (self.next, self.run, self.run_to, self.cancel):
-            self._buttons[action].setVisible(active)
-        self._buttons[self.back].setVisible(view is not None)
-        self.log_in.setText("Log in again" if view is not None else "Log in")
+        is_idle = view is not None and not view.is_running
         current = view.current if view is not None else None
         state = current.state if current is not None else None
-        is_idle = active and view is not None and not view.is_running
-        self.retry.setEnabled(is_idle and state is StepState.FAILED)
-        self._buttons[self.retry].setVisible(active and state is StepState.FAILED)
-        is_ready = is_idle and state is StepState.READY and view is not None and view.question is None
+        has_failed = active and state is StepState.FAILED
+        self._show_only(
+            {
+                **dict.fromkeys((self.log_in, self.begin), not active),
+                **dict.fromkeys((self.next, self.run, self.run_to, self.cancel), active),
+                self.retry: has_failed,
+                self.back: view is not None,
+            }
+        )
+        self.log_in.setText("Log in again" if view is not None else "Log in")
+        self.retry.setEnabled(has_failed and is_idle)
+        is_asked = view is not None and view.question is not None
+        is_ready = active and is_idle and state is StepState.READY and not is_asked
         self.next.setEnabled(is_ready)
         self.run.setEnabled(is_ready)
         picked = _state_of(view, chosen)
         self.run_to.setEnabled(is_ready and picked in _AHEAD)
-        self.back.setEnabled(view is not None and not view.is_running and picked in _BEHIND)
+        self.back.setEnabled(is_idle and picked in _BEHIND)
         self.cancel.setEnabled(active)
-        is_running = active and view is not None and view.is_running
-        self._spinner.setVisible(is_running)
+        self._spinner.setVisible(view is not None and view.is_running)
         self._words.setText(_words(view))
 
     def actions_of(self) -> list[QAction]:
@@ -90,6 +93,11 @@ class LoginControls(QWidget):
         return self._buttons[action].isVisibleTo(self)
 
     # --------------------------------------------------------------
+
+    def _show_only(self, wanted: dict[QAction, bool]) -> None:
+        """Those that go are hidden first: all at once would need more room than there may be."""
+        for action in sorted(wanted, key=wanted.__getitem__):
+            self._buttons[action].setVisible(wanted[action])
 
     def _connect(self) -> None:
         self.log_in.triggered.connect(lambda: self.begun.emit(True))
