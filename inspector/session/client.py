@@ -25,7 +25,6 @@ from inspector.protocol.revisions import Era
 from inspector.protocol.rounds import Rounds
 from inspector.protocol.types import (
     Completion,
-    InputRequest,
     Listing,
     Prompt,
     PromptMessage,
@@ -64,7 +63,7 @@ class Client:
         self._task_ids: tuple[str, ...] = ()
         self._log_level = ""
         self.changes = Changes(session)
-        self.tasks = TaskCalls(session, self._declared, self._answer_task, most_pages)
+        self.tasks = TaskCalls(session, self._declared, self._inquire_of_task, most_pages)
 
     # -------------------------------------------------------------- lists
 
@@ -182,10 +181,8 @@ class Client:
         rounds = Rounds(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, inquiry)
 
-    async def _answer_task(
-        self, id: str, asked: Mapping[str, InputRequest], human: HumanTime | None, row: int | None
-    ) -> Mapping[str, JSONObject]:
-        return await Inquiry(self._session.conversation, human, task_id=id, operation=row).ask(asked)
+    def _inquire_of_task(self, id: str, human: HumanTime | None, row: int | None) -> Inquiry:
+        return Inquiry(self._session.conversation, human, task_id=id, operation=row)
 
     def _with_task(self, done: Concluded) -> Concluded:
         if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:

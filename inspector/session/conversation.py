@@ -61,6 +61,8 @@ _log = logging.getLogger(__name__)
 
 # A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
 _GRACE_FOR_NOTICES = 0.5
+# Over HTTP a request has a way of its own, which stays open for so many seconds after it was cancelled.
+_GRACE_FOR_LAST_WORDS = 2.0
 
 
 class Conversation:
@@ -90,6 +92,7 @@ class Conversation:
         self._tasks = tasks
         self._on_notified = on_notified
         self._notices = TaskScope()
+        self._left: list[Message] = []  # cancelled requests whose last words are heard
         self._hearing = Hearing(recorder)
         books = OurTasks(time.time_ns, lambda: str(uuid.uuid4()))
         self._asked_tasks = AskedTasks(
@@ -227,9 +230,20 @@ class Conversation:
         notice = self.connection.cancel(request.id, reason)
         if self._transport is None:
             return
-        self._transport.forget(request)
         if notice is not None and (is_cancelled or isinstance(error, RequestTimedOut)) and self.is_agreed:
             self._notices.spawn(f"cancel {request.id}", self.send_quietly(notice))
+            self._left.append(request)
+            self._tasks.spawn(f"leave {request.id}", self._forget_soon(request))
+        else:
+            self._transport.forget(request)
+
+    async def _forget_soon(self, request: Message) -> None:
+        """What the server says to the notice comes the way the answer would have: that it takes back what it
+        asked for the request, say."""
+        await asyncio.sleep(_GRACE_FOR_LAST_WORDS)
+        self._left.remove(request)
+        if self._transport is not None and not self.waiting.has(request.id):
+            self._transport.forget(request)
 
     # -------------------------------------------------------------- receiving
 
@@ -247,6 +261,8 @@ class Conversation:
         return messages
 
     def request_failed(self, event: RequestFailed) -> None:
+        if any(event.request is left for left in self._left):
+            return  # that it gets no answer is what was wanted
         self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
         self.waiting.failed(event.request, event.error)
 

@@ -84,6 +84,12 @@ class Inquiry:
             questions = {} if requests is None else read_input_requests(requests)
         except ValueError:
             questions = {}
+        self.refuse_all(questions, why, exchange)
+
+    def refuse_all(
+        self, questions: Mapping[str, InputRequest], why: str, exchange: Exchange | None = None
+    ) -> None:
+        """Show questions that are not to be asked."""
         self.round += 1
         talk, asking = self._asking(questions, exchange)
         talk.desk.refuse(asking, why)

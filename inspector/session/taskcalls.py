@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RequestCancelled
@@ -14,15 +14,13 @@ from inspector.protocol.rounds import fault_of
 from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_of
 from inspector.protocol.types import InputRequest, Listing
 from inspector.session.answers import result_of, task_error, task_of
+from inspector.session.inquiry import Inquiry
 from inspector.session.lists import list_all
 from inspector.session.session import Session
 from inspector.session.waiting import HumanTime
 
-# Answers what the task of this id asks. The time that takes is counted; the row is that of the call.
-# Raises RequestCancelled when one of the answers was refused.
-AnswerTask: TypeAlias = Callable[
-    [str, Mapping[str, InputRequest], HumanTime | None, int | None], Awaitable[Mapping[str, JSONObject]]
-]
+# Puts what the task of this id asks to who answers. The time that takes is counted; the row is the call's.
+InquireOf: TypeAlias = Callable[[str, HumanTime | None, int | None], Inquiry]
 
 
 class TaskCalls:
@@ -32,12 +30,12 @@ class TaskCalls:
         self,
         session: Session,
         capabilities: Callable[[], JSONObject],
-        answer: AnswerTask,
+        inquire: InquireOf,
         most_pages: int,
     ) -> None:
         self._session = session
         self._capabilities = capabilities
-        self._answer = answer
+        self._inquire = inquire
         self._most_pages = most_pages
 
     async def get(self, id: str) -> Task:
@@ -93,10 +91,12 @@ class TaskCalls:
 
         Raises RemoteProtocolError for what we did not declare, RequestCancelled when one was refused.
         """
+        inquiry = self._inquire(id, human, row)
         faults = (fault_of(request, self._capabilities()) for request in asked.values())
         if fault := next(filter(None, faults), ""):
+            inquiry.refuse_all(asked, fault)
             raise RemoteProtocolError(f"the task cannot go on: {fault}")
-        return await self._answer(id, asked, human, row)
+        return await inquiry.ask(asked)
 
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
         """Hand the answers over."""

@@ -243,6 +243,10 @@ class WaitingRoom:
         """Does this very request wait, and not another of its id?"""
         return self._of(request) is not None
 
+    def has(self, id: RequestId | None) -> bool:
+        """Does any request of this id wait?"""
+        return id is not None and id in self._waiters
+
     def leave(self, request: Message) -> None:
         waiter = self._of(request)
         if waiter is not None and request.id is not None:

@@ -224,22 +224,13 @@ async def test_who_declines_the_pages_gets_the_error(person: Person) -> None:
     await person.text(person.call("finish_pages"))
 
 
-async def test_a_card_outlives_a_cancelled_call_only_where_the_server_may_still_want_the_answer(
-    person: Person,
-) -> None:
+async def test_cancelling_a_call_ends_the_card_that_it_caused(person: Person) -> None:
     call = person.call("elicit_form")
     await person.cards()
     call.cancel()
     await asyncio.wait([call])
-    if person.visit.agreement.era is Era.STATELESS:
-        assert (await person.ended()).end is CardEnd.CALL_ENDED
-    elif person.visit.view.transport == "stdio":
-        assert (await person.ended()).end is CardEnd.WITHDRAWN
-    else:  # the stream that would have told of it was closed with the call
-        (card,) = await person.cards()
-        assert card.note.startswith("The call that caused it has ended")
-        person.answer(card, cancelled())
-        assert (await person.ended()).end is CardEnd.ANSWERED
+    is_stateless = person.visit.agreement.era is Era.STATELESS
+    assert (await person.ended()).end is (CardEnd.CALL_ENDED if is_stateless else CardEnd.WITHDRAWN)
 
 
 @pytest.mark.parametrize("era", ERAS)

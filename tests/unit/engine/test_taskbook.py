@@ -9,11 +9,13 @@ import pytest
 
 from inspector.base.errors import ConfigError, NotOffered, RpcError
 from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.engine import server as server_module
 from inspector.engine.taskviews import Origin, Standing
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import R4, R5, Revision
 from inspector.protocol.tasks import TaskStatus
+from inspector.session.asking import Asking, AskingEnd
 from tests.unit.engine.taskdesk import OUTCOME, STREAM, TaskDesk, state, task_desk
 
 ASK: JSONObject = {
@@ -566,3 +568,27 @@ async def test_the_time_that_a_person_takes_is_counted_apart(
         outcome = await calling
     assert outcome.waited_ns == pytest.approx(30e9)
     assert outcome.elapsed_ns == pytest.approx(90.1e9)
+
+
+async def test_a_question_that_we_did_not_declare_is_shown_as_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[tuple[AskingEnd, str, str]] = []
+
+    class Watching:
+        async def respond(self, asking: Asking) -> Mapping[str, JSONObject]:
+            raise AssertionError("nobody is asked")
+
+        def ended(self, asking: Asking, end: AskingEnd, why: str) -> None:
+            ended.append((end, asking.task_id, why))
+
+        def noted(self, asking: Asking, text: str) -> None:
+            raise AssertionError("there is nothing to note")
+
+    monkeypatch.setattr(server_module, "responder_of", lambda known: Watching())
+    async with task_desk(R5, monkeypatch) as desk:
+        calling = await desk.run()
+        await desk.poll("input_required", inputRequests={"k": ASK})
+        await calling
+        why = "it asks for elicitation/create, and the request did not declare elicitation"
+        assert ended == [(AskingEnd.REFUSED, "t", why)]

@@ -14,6 +14,7 @@ from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.session.connect import roots_of
 from inspector.traffic.records import RecordKind, Status
+from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import LoopTime
 from tests.helpers.stage import Stage
 
@@ -28,6 +29,16 @@ async def test_an_answer_comes_back_with_the_row_of_its_request(connected: Stage
     exchange = await call
     assert exchange.answer.result == {"tools": []}
     assert connected.log.record(exchange.row).status is Status.OK
+
+
+async def test_that_a_cancelled_call_gets_no_answer_is_no_fault(connected: Stage) -> None:
+    call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
+    await connected.wire.next()
+    call.cancel()
+    await asyncio.wait([call])
+    (left,) = connected.session.conversation()._left
+    connected.wire.happen(RequestFailed(left, ConnectionLost("The stream ended.", "Call again."), 0))
+    assert connected.rows(RecordKind.LOCAL) == []
 
 
 async def test_no_answer_in_time_fails_the_call_and_tells_the_server(connected: Stage) -> None:
@@ -45,6 +56,7 @@ async def test_no_answer_in_time_fails_the_call_and_tells_the_server(connected: 
         "params": {"requestId": request["id"], "reason": "timed out"},
     }
     assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+    await time.advance(2.1)
     assert [message.id for message in connected.wire.forgotten] == [request["id"]]
 
 
