@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,11 +47,6 @@ from inspector.transport.base import (
     WireEvent,
 )
 from inspector.transport.tasks import TaskScope
-
-_log = logging.getLogger(__name__)
-
-# A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
-_GRACE_FOR_NOTICES = 0.5
 
 
 class Session:
