@@ -3,8 +3,9 @@
 #
 #     set_up EXTRA                  .venv holds the app with the extra `demo` or `test`, as pinned in uv.lock
 #     need_qt_libraries PLATFORM    the system has what Qt needs to draw on xcb, wayland or offscreen
+#     want_browser                  there is a browser for the tests, where one can be installed
 #
-# Each returns only when that is so. What is missing and cannot be put right from here is named on stderr
+# The first two return only when that is so. What is missing and cannot be put right from here is named on stderr
 # in one sentence with its fix, and the script ends with 1.
 #
 # Kept to bash 3.2, which is what macOS has. There is no `set -e`: each step that can fail says what to do.
@@ -27,6 +28,8 @@ source "$ROOT/packaging/setup/environment.sh"
 source "$ROOT/packaging/setup/install.sh"
 # shellcheck source=packaging/setup/libraries.sh
 source "$ROOT/packaging/setup/libraries.sh"
+# shellcheck source=packaging/setup/browser.sh
+source "$ROOT/packaging/setup/browser.sh"
 
 trap 'say "Stopped."; exit 130' INT TERM
 

@@ -10,20 +10,28 @@ import os
 import shutil
 import subprocess
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from websockets.sync.client import connect
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _LISTENING = "DevTools listening on "
 _PATIENCE = 30.0
 
-WHY_NOT = f"no browser to drive: none of {', '.join(_NAMES)} is installed (Debian: apt-get install chromium)"
+WHY_NOT = f"no browser to drive: none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
 
 
+@cache
 def find_browser() -> str | None:
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    """The first that runs: on Ubuntu there is one that only says how to get the real one."""
+    return next((found for name in NAMES if (found := shutil.which(name)) and _runs(found)), None)
+
+
+def _runs(program: str) -> bool:
+    asked = subprocess.run([program, "--version"], capture_output=True, timeout=_PATIENCE, check=False)
+    return asked.returncode == 0
 
 
 class Browser:
