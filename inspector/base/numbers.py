@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 
 # RFC 8259, section 6; no leading zeros, no plus sign, no bare point.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
@@ -58,4 +57,6 @@ def write_number(number: int | float) -> str:
     try:
         return str(number)
     except ValueError:  # more digits than Python converts; decimal has no such limit
+        from decimal import Decimal
+
         return str(Decimal(number))

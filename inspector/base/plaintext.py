@@ -16,14 +16,15 @@ _HIDDEN = re.compile(
     "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
     "\ufe00-\ufe0f\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
-_EMOJI = re.compile("[\u2194-\u21aa\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]")
+# Compiled by the first that needs them, which few texts do: the window would wait 3 ms for that.
+_EMOJI = "[\u2194-\u21aa\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
 # Beside those, what is an emoji only with a selector behind it.
-_STYLED = re.compile(
+_STYLED = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u24c2\u25aa-\u25fe\u2934\u2935\u3030\u303d"
     "\u3297\u3299\U0001f000-\U0001f2ff]"
 )
-_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_KEY, _KEYCAP = re.compile("[#*0-9]"), "\u20e3"
+_IDEOGRAPH = "[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_KEY, _KEYCAP = "[#*0-9]", "\u20e3"
 _JOINER = "\u200d"
 _STYLES = "\ufe0e\ufe0f"
 _LINE_BREAKS = re.compile("[\n\u2028\u2029\t]+")
@@ -37,6 +38,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """`visible`, and every run of line breaks and tabs as one space: for a table cell or a title."""
     return _LINE_BREAKS.sub(" ", visible(text))
+
+
+def escaped(text: str) -> str:
+    """For rich text that shows exactly these characters. (`html` brings a table of 2,000 names along.)"""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def _token(match: re.Match[str]) -> str:
@@ -54,12 +60,12 @@ def _belongs(hidden: str, text: str, place: int) -> bool:
     if hidden == _JOINER:
         if before == _STYLES[1]:
             before = _at(text, place - 2)
-        return bool(_EMOJI.match(before) and _EMOJI.match(after))
+        return bool(re.match(_EMOJI, before) and re.match(_EMOJI, after))
     if hidden in _STYLES:
-        is_key = after == _KEYCAP and _KEY.match(before)
-        return bool(is_key or _EMOJI.match(before) or _STYLED.match(before))
+        is_key = after == _KEYCAP and re.match(_KEY, before)
+        return bool(is_key or re.match(_EMOJI, before) or re.match(_STYLED, before))
     is_variant = "\ufe00" <= hidden <= "\ufe02" or hidden >= "\U000e0100"
-    return is_variant and bool(_IDEOGRAPH.match(before))
+    return is_variant and bool(re.match(_IDEOGRAPH, before))
 
 
 def _at(text: str, place: int) -> str:

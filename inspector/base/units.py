@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
 
 
 def duration(nanoseconds: int) -> str:
@@ -43,12 +43,12 @@ def plural(count: int, noun: str) -> str:
 
 def time_of_day(wall_ns: int) -> str:
     """14:03:07.482, in the reader's zone."""
-    moment = datetime.fromtimestamp(wall_ns // 1_000_000_000)
-    return f"{moment:%H:%M:%S}.{wall_ns // 1_000_000 % 1000:03d}"
+    moment = time.localtime(wall_ns // 1_000_000_000)
+    return f"{time.strftime('%H:%M:%S', moment)}.{wall_ns // 1_000_000 % 1000:03d}"
 
 
 def full_time(wall_ns: int) -> str:
     """2026-11-16 14:03:07.482193512 +01:00, for a tool tip."""
-    moment = datetime.fromtimestamp(wall_ns // 1_000_000_000).astimezone()
-    zone = f"{moment:%z}"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{wall_ns % 1_000_000_000:09d} {zone[:3]}:{zone[3:]}"
+    moment = time.localtime(wall_ns // 1_000_000_000)
+    zone = time.strftime("%z", moment)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{wall_ns % 1_000_000_000:09d} {zone[:3]}:{zone[3:]}"

@@ -208,7 +208,12 @@ class Actions(QObject):
             # To Qt the Return key and the Enter key of the number pad are two keys; to people they are one.
             keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
             action.setShortcuts([QKeySequence(each) for each in keys_for_it])
-        words = command.hint or command.text.rstrip("…")
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(f"{words} ({keys})" if keys else words)
+        action.setToolTip(_tip(command))
         return action
+
+
+def _tip(command: Command) -> str:
+    words = command.hint or command.text.rstrip("…")
+    if not command.key:
+        return words
+    return f"{words} ({QKeySequence(command.key).toString(QKeySequence.SequenceFormat.NativeText)})"

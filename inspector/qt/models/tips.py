@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
+from inspector.base.plaintext import escaped, one_line
 
 
 def plain_tip(text: str) -> str:
     """A tool tip that shows exactly this text."""
-    from html import escape  # brings a table of 2,000 names along
-
-    return f"<span>{escape(one_line(shorten(text, 500)))}</span>"
+    return f"<span>{escaped(one_line(shorten(text, 500)))}</span>"

@@ -293,13 +293,12 @@ class TrafficModel(QAbstractTableModel):
     ) -> object:
         if orientation is not Qt.Orientation.Horizontal:
             return None
-        head, name = HEADS[Column(section)]
         if role == Qt.ItemDataRole.DisplayRole:
-            return head + self._arrow_of(section)
+            return HEADS[Column(section)][0] + self._arrow_of(section)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.alignment(section)
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return name
+            return HEADS[Column(section)][1]
         return None
 
     def _arrow_of(self, column: int) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QTextDocument, QTextLayout, QTextOption
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel
+
+# What lays out text is imported for the first long word: the labels of the window's start have none.
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextDocument, QTextLayout
 
 _LONG_WORD = re.compile(r"\S{21}")  # a shorter one finds room in the narrowest label
 _TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
-_ANYWHERE = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 
 class BreakingLabel(QLabel):
@@ -54,6 +58,8 @@ class BreakingLabel(QLabel):
 
     def _document(self) -> QTextDocument | None:
         """What text that can be selected is in; Qt has no other way to it."""
+        from PySide6.QtGui import QTextDocument
+
         return self.findChild(QTextDocument)
 
     def _paint(self, box: QRect) -> None:
@@ -67,8 +73,10 @@ class BreakingLabel(QLabel):
         layout.draw(painter, QPointF(box.left(), box.top() + top))
 
     def _laid_out(self, width: int) -> QTextLayout:
+        from PySide6.QtGui import QTextLayout, QTextOption
+
         option = QTextOption(self.alignment())
-        option.setWrapMode(_ANYWHERE)
+        option.setWrapMode(option.WrapMode.WrapAtWordBoundaryOrAnywhere)
         # A line separator is a line feed of a text layout.
         layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
         layout.setTextOption(option)
@@ -84,6 +92,7 @@ class BreakingLabel(QLabel):
 
 def _break_anywhere(document: QTextDocument) -> None:
     option = document.defaultTextOption()
-    if option.wrapMode() is not _ANYWHERE:
-        option.setWrapMode(_ANYWHERE)
+    anywhere = option.WrapMode.WrapAtWordBoundaryOrAnywhere
+    if option.wrapMode() is not anywhere:
+        option.setWrapMode(anywhere)
         document.setDefaultTextOption(option)

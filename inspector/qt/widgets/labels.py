@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from inspector.base.plaintext import one_line, visible
+from inspector.base.plaintext import escaped, one_line, visible
 from inspector.qt.theme import Theme, Tone
 from inspector.qt.widgets.breaking import BreakingLabel
 
@@ -23,9 +23,7 @@ def plain_tooltip(text: str) -> str:
     """`text` as a tool tip that shows exactly these characters, line breaks kept."""
     if not text:
         return ""
-    from html import escape  # brings a table of 2,000 names along
-
-    return f'<span style="white-space: pre-wrap">{escape(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
+    return f'<span style="white-space: pre-wrap">{escaped(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
 
 
 def shortened(text: str, limit: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QMimeData, QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication, QDockWidget, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
@@ -24,6 +24,8 @@ from inspector.qt.widgets.jobbar import JobBar
 from inspector.traffic.suffixes import OPENABLE, SUFFIX
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QFileDialog
+
     from inspector.engine.exports import Exported, ExportFormat, OnProgress
     from inspector.traffic.capture import Capture
     from inspector.traffic.export.masking import Masking
@@ -101,9 +103,8 @@ class CaptureDocks(QObject):
     # -------------------------------------------------------------- opening and closing
 
     def choose_and_open(self) -> None:
-        dialog = QFileDialog(self._window, "Open a capture")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog = self._file_dialog("Open a capture")
+        dialog.setFileMode(dialog.FileMode.ExistingFiles)
         patterns = " ".join(f"*{suffix}" for suffix in OPENABLE)
         dialog.setNameFilters([_KINDS.format(patterns), "All files (*)"])
         dialog.filesSelected.connect(lambda names: self.open([Path(name) for name in names]))
@@ -172,14 +173,20 @@ class CaptureDocks(QObject):
     def choose_and_save(self) -> None:
         """Save what is in front, bytes and all, under a name that the person chooses."""
         opened = self.of(self._front)
-        dialog = QFileDialog(self._window, "Save capture as")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog = self._file_dialog("Save capture as")
+        dialog.setAcceptMode(dialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
         dialog.setNameFilters([f"Captures (*{SUFFIX})"])
         dialog.selectFile(f"traffic{SUFFIX}")
         dialog.fileSelected.connect(lambda name: self.save(opened, Path(name)))
         dialog.open()
+
+    def _file_dialog(self, title: str) -> QFileDialog:
+        from PySide6.QtWidgets import QFileDialog
+
+        dialog = QFileDialog(self._window, title)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return dialog
 
     def save(self, opened: OpenedCapture | None, path: Path) -> None:
         """A copy of an open capture, or of the running one."""
