@@ -66,6 +66,7 @@ class CardEnd(Enum):
     OVERDUE = "not answered in time"
     CALL_ENDED = "the call ended"
     SERVER_GONE = "the server is gone"
+    NOT_SENT = "answered, but not sent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,9 @@ class Inbox:
         if asking.size >= _MANY_BYTES:
             waiting.put_remarks(await asyncio.to_thread(remarks_of, asking))
         answers = await self._wait(waiting)
-        self._asked.pop(asking, None)  # not before: it may be taken back while its answers are on their way
+        # Not before: it may be taken back while its answers are on their way.
+        if asking.round:
+            self._asked.pop(asking, None)  # of a request of the server's own `sent` is heard
         return answers_of(answers)
 
     def _refuse_one_more(self, waiting: OpenCard) -> None:
@@ -214,9 +216,21 @@ class Inbox:
             waiting = self._make(server, asking, {}, lambda text: None)
         self._end(waiting, _ENDS[end], visible(why), is_answered=False)
 
+    def sent(self, asking: Asking, problem: str) -> None:
+        waiting = self._asked.pop(asking, None)
+        if waiting is None or not problem:
+            return
+        note = f"The answer could not be sent: {visible(problem)}"
+        if waiting.card.is_open:  # a page was consented to
+            self._end(waiting, CardEnd.NOT_SENT, note)
+            return
+        waiting.card = replace(waiting.card, end=CardEnd.NOT_SENT, note=note)
+        self._past.amend(waiting.card)
+        self.changed.emit(waiting.card)
+
     def noted(self, asking: Asking, text: str) -> None:
         waiting = self._asked.get(asking)
-        if waiting is not None:
+        if waiting is not None and waiting.card.is_open:
             waiting.card = replace(waiting.card, note=text)
             self._changed(waiting)
 
@@ -352,3 +366,6 @@ class _ServerInbox:
 
     def noted(self, asking: Asking, text: str) -> None:
         self._inbox.noted(asking, text)
+
+    def sent(self, asking: Asking, problem: str) -> None:
+        self._inbox.sent(asking, problem)

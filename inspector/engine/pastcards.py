@@ -24,6 +24,13 @@ class PastCards:
         while len(self._cards) > 1 and (len(self._cards) > MOST_CARDS or self._bytes > MOST_BYTES):
             self._bytes -= self._cards.popleft()[1]
 
+    def amend(self, card: Card) -> None:
+        """One of the latest ended otherwise than it seemed."""
+        for place in range(len(self._cards) - 1, -1, -1):
+            if self._cards[place][0].id == card.id:
+                self._cards[place] = card, self._cards[place][1]
+                return
+
     def cards(self) -> tuple[Card, ...]:
         """The latest last."""
         return tuple(card for card, _ in self._cards)

@@ -77,6 +77,10 @@ class Responder(Protocol):
         """Something that who answers should know. The answer is still wanted."""
         ...
 
+    def sent(self, asking: Asking, problem: str) -> None:
+        """The answer to a request of the server's own was sent; or was not, and the problem says why."""
+        ...
+
 
 def responder_of(answerers: Mapping[str, Answerer]) -> Responder:
     """Answers each method with its answerer, all questions together."""
@@ -112,4 +116,7 @@ class _Answering:
         pass
 
     def noted(self, asking: Asking, text: str) -> None:
+        pass
+
+    def sent(self, asking: Asking, problem: str) -> None:
         pass

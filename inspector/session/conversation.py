@@ -208,12 +208,16 @@ class Conversation:
         await wire.send(message, Envelope(envelope.revision, envelope.headers, row))
         return row
 
-    async def send_quietly(self, message: Message) -> None:
-        """For messages that nobody waits for: losing the connection is reported elsewhere."""
+    async def send_quietly(self, message: Message) -> str:
+        """For messages that nobody waits for: losing the connection is reported elsewhere.
+
+        Gives why it could not be sent, or ""."""
         try:
             await self.send(message)
         except UserError as exc:
             self.recorder.note(RecordKind.LOCAL, f"Not sent: {exc}")
+            return str(exc)
+        return ""
 
     def give_up(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
         """Nobody waits for this request any more; the server is told so where that is the custom.
@@ -311,8 +315,8 @@ class Conversation:
                 answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
         finally:
             self.desk.leave(id, asking)
-        if answer is not None:
-            await self.send_quietly(answer)
+        problem = await self.send_quietly(answer) if answer is not None else ""
+        self.desk.sent(asking, problem)
 
     def asking(self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None) -> Asking:
         """What is asked by the frame of a row, on the way to what an operation of the log asks for."""

@@ -109,6 +109,10 @@ class Desk:
                 waiter.unpause()
                 waiter.answer.remove_done_callback(on_over)  # a call may ask, and be answered, for hours
 
+    def sent(self, asking: Asking, problem: str = "") -> None:
+        """The answer to a request of the server's own was sent, or was not."""
+        self._responder.sent(asking, problem)
+
     # -------------------------------------------------------------- without an answer
 
     def refuse(self, asking: Asking, why: str) -> None:

@@ -107,6 +107,7 @@ class AskedTasks:
             outcome = RpcError(INTERNAL_ERROR, "Internal error")
         finally:
             expiry.cancel()
+            self._desk.sent(asking)  # the server fetches it
             del self._requests[task.id]
             self._ended.pop(task.id).set()
         if self._books.settle(task, outcome):

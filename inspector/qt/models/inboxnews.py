@@ -14,6 +14,7 @@ _ENDS = {
     CardEnd.WITHDRAWN: "{server} took its question back ({what}).",
     CardEnd.OVERDUE: "A question of {server} was not answered in time ({what}).",
     CardEnd.SERVER_GONE: "{server} is gone, and its question with it ({what}).",
+    CardEnd.NOT_SENT: "An answer to {server} could not be sent ({what}).",
     CardEnd.REFUSED: "A question of {server} was refused without asking you ({what}).",
 }
 

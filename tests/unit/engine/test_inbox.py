@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.errors import UserError
+from inspector.base.errors import ConnectionLost, UserError
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
 from inspector.engine import inbox as inbox_module
 from inspector.engine import pastcards
@@ -22,8 +22,10 @@ from tests.unit.engine.inboxstage import (
     ACCEPT,
     ASK,
     CANCEL,
+    CONSENT,
     DECLINE,
     DONE,
+    PAGE,
     SAMPLE,
     SAMPLED,
     InboxStage,
@@ -680,3 +682,38 @@ async def test_answered_questions_are_not_held_by_the_call_that_goes_on(stage: I
     assert len(waiter.answer._callbacks) <= 2
     peer.wire.say(id=request["id"], result=DONE)
     await call
+
+
+@pytest.mark.parametrize("params", [ASK, PAGE])
+async def test_an_answer_that_cannot_be_sent_is_said_on_its_card(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch, params: JSONObject
+) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", params)
+    card = await stage.card()
+
+    async def send(message: object, envelope: object = None) -> None:
+        raise ConnectionLost("Nothing listens there.", "Check that the server runs.")
+
+    monkeypatch.setattr(peer.wire, "send", send)
+    stage.reply(card, CONSENT if params is PAGE else ACCEPT)
+    words = "The answer could not be sent: Nothing listens there. Check that the server runs."
+    assert await stage.end() == (CardEnd.NOT_SENT, words)
+    assert len(stage.inbox.past()) == 1
+    assert stage.inbox._asked == {}
+
+
+async def test_of_what_was_answered_nothing_is_remembered_but_its_card(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    stage.reply(await stage.card(), ACCEPT)
+    await peer.next()
+    peer.ask("sampling/createMessage", SAMPLE, 2)
+    card = await stage.card()
+    stage.inbox.reply(card.id, "", SAMPLING_REJECTED)
+    await peer.next()
+    peer.ask("elicitation/create", {**ASK, "task": {}}, 3)
+    await peer.next()
+    stage.reply(await stage.card(), ACCEPT)
+    await settle()
+    assert stage.inbox._asked == {}

@@ -585,6 +585,9 @@ async def test_a_question_that_we_did_not_declare_is_shown_as_refused(
         def noted(self, asking: Asking, text: str) -> None:
             raise AssertionError("there is nothing to note")
 
+        def sent(self, asking: Asking, problem: str) -> None:
+            raise AssertionError("there is nothing to send")
+
     monkeypatch.setattr(server_module, "responder_of", lambda known: Watching())
     async with task_desk(R5, monkeypatch) as desk:
         calling = await desk.run()
