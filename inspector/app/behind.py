@@ -60,8 +60,8 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     log, catalogue = front.bridge.log, Catalogue(files.catalogue) if files.catalogue else None
     preferences = Preferences(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
-    calls = Calls(files.history, files.calls, files.preferences)
     secrets = Secrets(partial(make_store, files.secrets))
+    calls = Calls(files.history, files.calls, files.preferences, secrets)
     answers = AnswerRules(files.answers, secrets.get)
     engine = Engine(
         catalogue,

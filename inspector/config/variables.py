@@ -25,6 +25,9 @@ from inspector.config.exactfile import read_file, write_file
 FILE_NAME = "variables.json"
 LOCAL_FILE_NAME = "variables.local.json"  # beside it, for what must not go into git; it wins
 
+# Stands for a value that is in the secret store: the files of a folder are shared, and read by anybody.
+IN_SECRETS: JSONObject = {"mcp-lens:secret": True}
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ENVIRONMENT = "env:"
 _REFERENCE = re.compile(rf"\$\$\{{|\$\{{(?P<name>(?:{_ENVIRONMENT})?{_NAME.pattern})\}}")

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.jsonvalue import JSON, JSONObject, parse, to_wire
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
 from inspector.config.callhistory import CallHistory, ToolHistory
 from inspector.config.callprefs import CallPrefs, CallPrefsFile
 from inspector.config.savedcalls import DeletedCall, LoadedCalls, SavedCall, SavedCallFolder
-from inspector.config.variables import Variables, VariablesFile
+from inspector.config.secrets.names import make_name
+from inspector.config.secrets.standing import SecretsUnavailable
+from inspector.config.variables import IN_SECRETS, Variables, VariablesFile, is_secret
+from inspector.engine.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -42,18 +45,24 @@ class SavedFolder:
 
 
 class Calls:
-    """`history` and `saved` are folders of our own; without one nothing of that kind is kept.
+    """`history` and `saved` are folders of our own; without one nothing of that kind is kept. With `secrets`,
+    values of secret variables are kept there and not in a folder's files.
 
     Signals:
         problem_found: Something is wrong with a file; carries a sentence. On any thread.
     """
 
     def __init__(
-        self, history: Path | None = None, saved: Path | None = None, preferences: Path | None = None
+        self,
+        history: Path | None = None,
+        saved: Path | None = None,
+        preferences: Path | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self.problem_found: Signal[str] = Signal()
         self.history = CallHistory(history)
         self.history.problem_found.connect(self.problem_found.emit)
+        self._secrets = secrets
         self._own = saved
         self._preferences = CallPrefsFile(preferences) if preferences is not None else None
         self._prefs = CallPrefs()
@@ -181,19 +190,45 @@ class Calls:
         values, problems = await asyncio.to_thread(VariablesFile(place).load)
         for problem in problems:
             self.problem_found.emit(problem)
-        return values
+        return await self._with_secrets(place, values)
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
-        await self._with_variables(folder, lambda file: file.set(name, value))
+        """One with a secret name goes into the secret store, and a mark into the file."""
+        kept = value
+        if self._secrets is not None and is_secret(name) and value not in ("", None):
+            place = _secret_name(self._folder(folder).path, name)
+            try:
+                await self._secrets.put(place, to_wire(value).decode())
+            except SecretsUnavailable as exc:
+                await self._secrets.put(place, to_wire(value).decode(), for_this_run=True)
+                self.problem_found.emit(f"The variable {name} is kept for this run only: {exc}")
+            kept = IN_SECRETS
+        await self._with_variables(folder, lambda file: file.set(name, kept))
 
     async def remove_variable(self, name: str, folder: Path | None = None) -> None:
         await self._with_variables(folder, lambda file: file.remove(name))
+        if self._secrets is not None and is_secret(name):
+            await self._secrets.delete(_secret_name(self._folder(folder).path, name))
+
+    async def _with_secrets(self, folder: Path, values: dict[str, JSON]) -> dict[str, JSON]:
+        """Those that are in the secret store are read from there; without one they have no value."""
+        for name in [name for name, value in values.items() if value == IN_SECRETS]:
+            text = await self._secrets.get(_secret_name(folder, name)) if self._secrets is not None else None
+            if text is None:
+                del values[name]
+            else:
+                values[name] = parse(text)
+        return values
 
     async def _with_variables(self, folder: Path | None, work: Callable[[VariablesFile], T]) -> T:
         return await asyncio.to_thread(work, VariablesFile(self._folder(folder).path))
 
     def _environment(self) -> dict[str, str]:
         return {name: os.environ[name] for name in self._prefs.environment if name in os.environ}
+
+
+def _secret_name(folder: Path, name: str) -> str:
+    return make_name("variable", str(folder), name)
 
 
 def _path(text: str) -> Path:

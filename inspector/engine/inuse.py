@@ -34,7 +34,7 @@ def use_entry(credentials: Credentials, entry: Entry) -> None:
 
 def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
     document: JSON = None
-    if value.lstrip()[:1] == "{":
+    if value.lstrip()[:1] in ("{", '"'):
         try:
             document = parse(value)
         except JSONProblem:
@@ -42,7 +42,7 @@ def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
     if isinstance(document, dict):
         yield from _members(document)
     else:
-        yield name, value
+        yield name, document if isinstance(document, str) else value
 
 
 def _members(value: JSON) -> Iterator[tuple[str, str]]:
