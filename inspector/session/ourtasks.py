@@ -39,7 +39,7 @@ class AskedTasks:
         declared: Callable[[], JSONObject],
         books: OurTasks,
         scope: TaskScope,
-        send: Callable[[Message], Awaitable[None]],
+        send: Callable[[Message], Awaitable[object]],
     ) -> None:
         self._connection = connection
         self._desk = desk
