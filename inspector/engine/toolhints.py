@@ -1,4 +1,5 @@
-"""What a tool's annotations claim, with the defaults of the specification. Claims of an untrusted server."""
+"""What a tool says of itself besides its words: its annotations, with the defaults of the specification,
+whether it wants arguments, whether it may run as a task. Claims of an untrusted server."""
 
 from __future__ import annotations
 
@@ -58,6 +59,14 @@ class ToolHints:
     @property
     def is_open_world(self) -> bool:
         return self.open_world is not False
+
+
+_SAYS_NOTHING = {"type", "title", "description", "$schema", "$id", "additionalProperties", "required"}
+
+
+def takes_arguments(tool: Tool) -> bool:
+    """Is there something to fill in? Not where the schema only says that it is an object."""
+    return any(said for name, said in tool.input_schema.items() if name not in _SAYS_NOTHING)
 
 
 class TaskChoice(Enum):

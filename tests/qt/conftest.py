@@ -12,7 +12,10 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.config.entries import HttpEntry
+from inspector.demo.servers import command
 from inspector.qt.theme import Scheme
+from tests.peers.netserver import listening
 from tests.qt.lens_driver import Lens
 
 
@@ -65,6 +68,13 @@ def make_lens(
 def lens(make_lens: Callable[[], Lens]) -> Lens:
     """The application with an empty catalogue."""
     return make_lens()
+
+
+@pytest.fixture
+def http_demo() -> Iterator[HttpEntry]:
+    """The demo server over HTTP, where it is found to be of the stateless era."""
+    with listening(command("everything", http=True), r"listening on (http://\S+)") as url:
+        yield HttpEntry(name="demo", url=url)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from inspector.config.entries import StdioEntry
+from inspector.config.entries import Entry, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.panels.resources.panel import ResourcesPanel
@@ -26,14 +26,14 @@ def offering(name: str = "offering", **script: Any) -> StdioEntry:
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
 
-def connect(lens: Lens, entry: StdioEntry) -> None:
+def connect(lens: Lens, entry: Entry) -> None:
     lens.add(entry)
     lens.choose(entry.name)
     lens.do("server.connect")
     lens.wait_for(entry.name, ServerStatus.CONNECTED)
 
 
-def open_resources(lens: Lens, entry: StdioEntry) -> ResourcesPanel:
+def open_resources(lens: Lens, entry: Entry) -> ResourcesPanel:
     """Connect and wait until the lists are there."""
     connect(lens, entry)
     lens.do("view.resources")
@@ -43,7 +43,7 @@ def open_resources(lens: Lens, entry: StdioEntry) -> ResourcesPanel:
     return panel
 
 
-def open_prompts(lens: Lens, entry: StdioEntry) -> PromptsPanel:
+def open_prompts(lens: Lens, entry: Entry) -> PromptsPanel:
     connect(lens, entry)
     lens.do("view.prompts")
     panel = lens.workspace.prompts

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.demo.servers import command
+from inspector.config.entries import Entry, StdioEntry
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.widgets.completedline import CompletedLine
 from tests.peers.installs import NODE_SERVERS, Unavailable, npm_packages
-from tests.peers.netserver import listening
 from tests.qt.lens_driver import PATIENCE, Lens
 from tests.qt.offering_stage import open_prompts, open_resources, type_into
 from tests.qt.resources_stage import go_to_template, read
 
-LISTENING = r"listening on (http://\S+)"
-
 
 @pytest.fixture(params=["2025-11-25", "2026-07-28", "http"])
-def demo(request: pytest.FixtureRequest) -> Iterator[Entry]:
+def demo(request: pytest.FixtureRequest) -> Entry:
     """Our demo server in both eras, and over HTTP, where it is found to be of the stateless one."""
-    if request.param != "http":
-        args = ("-m", "inspector.demo", "everything")
-        yield StdioEntry(name="demo", command=sys.executable, args=args, era=request.param)
-        return
-    with listening(command("everything", http=True), LISTENING) as url:
-        yield HttpEntry(name="demo", url=url)
+    if request.param == "http":
+        entry: Entry = request.getfixturevalue("http_demo")
+        return entry
+    args = ("-m", "inspector.demo", "everything")
+    return StdioEntry(name="demo", command=sys.executable, args=args, era=request.param)
 
 
 @pytest.fixture(scope="module")

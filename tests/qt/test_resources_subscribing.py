@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from inspector.config.entries import StdioEntry
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
 from inspector.qt.models.diffrows import Column
+from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.lens_driver import PATIENCE, Lens, words_on
 from tests.qt.offering_stage import open_resources
 from tests.qt.resources_stage import offered, read, read_aside
@@ -39,7 +40,25 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_difference_shown(lens
 
 def test_subscribing_works_in_the_stateless_era(lens: Lens) -> None:
     args = ("-m", "inspector.demo", "everything")
-    entry = StdioEntry(name="demo", command=sys.executable, args=args, era="2026-07-28")
+    _subscribe(lens, StdioEntry(name="demo", command=sys.executable, args=args, era="2026-07-28"))
+
+
+def test_subscribing_works_over_http_in_the_stateless_era(lens: Lens, http_demo: HttpEntry) -> None:
+    panel = _subscribe(lens, http_demo)
+    view = lens.run(lens.app.bridge.view("demo"))
+    assert view.agreement is not None
+    assert (view.transport, view.agreement.revision.date) == ("http", "2026-07-28")
+    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+        lens.press("Read again", panel.reading)
+    assert panel.reading.content.text.shown_text() == "1"
+    assert panel.lists.resources.mark_of("demo://counter") == "subscribed"
+    lens.do("resource.subscribe")
+    lens.until(lambda: not panel.is_subscribed)
+    lens.until(lambda: "demo://counter" not in _acknowledged(lens))
+
+
+def _subscribe(lens: Lens, entry: Entry) -> ResourcesPanel:
+    """Subscribe to the counter, and see that it changes."""
     panel = open_resources(lens, entry)
     read(lens, panel, "demo://counter")
     lens.do("resource.subscribe")
@@ -49,6 +68,7 @@ def test_subscribing_works_in_the_stateless_era(lens: Lens) -> None:
     lens.until(lambda: "demo://counter" in _acknowledged(lens))
     lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
     lens.until(lambda: panel.lists.resources.mark_of("demo://counter") == "changed")
+    return panel
 
 
 def _acknowledged(lens: Lens) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from inspector.config.entries import HttpEntry
 from inspector.engine.contents import Content, ContentKind
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting, WatchPlan
 from inspector.qt.models.diffrows import Column
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from inspector.qt.panels.resources.readings import Readings
+from inspector.qt.widgets.contentview import Form
+from inspector.qt.widgets.markdownview import MarkdownView
 from inspector.traffic.compare.texts import compare_texts
 from tests.qt.lens_driver import Lens, scripted, words_on
 from tests.qt.offering_stage import open_resources
@@ -120,6 +123,63 @@ def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
     assert not reading.is_changed
     assert bar.value() == 200
     assert panel.reading.content.text.isVisibleTo(panel)
+
+
+def test_a_watched_markdown_page_that_changes_stays_where_it_is_read(lens: Lens) -> None:
+    """Every look is another text: the page grows, shrinks, and stays under the reader's eyes."""
+    panel = open_resources(lens, offered())
+    lens.window.show_tab("resources")
+    read(lens, panel, "counter://it")
+    view = panel.reading.content
+
+    def look(count: int) -> None:
+        data = f"# {count} lines\n\n" + "\n\n".join(f"Line {number}" for number in range(count))
+        view.show_content(Content(ContentKind.MARKDOWN, data.encode(), uri="x://page"))
+        page = view.findChild(MarkdownView)
+        assert page is not None
+        lens.until(lambda: not page.is_filling)
+
+    look(900)
+    page = view.findChild(MarkdownView)
+    assert page is not None
+    assert view.form() is Form.RENDERED
+    bar = page.page.verticalScrollBar()
+    assert bar.value() == 0
+    bar.setValue(700)
+    assert bar.value() == 700
+    for count in (901, 950, 899):
+        look(count)
+        assert bar.value() == 700
+        assert page.page.updatesEnabled()
+    look(3)
+    assert bar.value() == bar.maximum(), "as far as there is something"
+    view.show_content(Content(ContentKind.MARKDOWN, b"# Another", uri="x://other"))
+    assert bar.value() == 0
+    assert page.page.updatesEnabled()
+
+
+def test_a_watched_text_that_changes_stays_where_it_is_read(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    lens.window.show_tab("resources")
+    read(lens, panel, "counter://it")
+    view = panel.reading.content
+    bar = view.text._code.verticalScrollBar()
+    words = [f"line {number}" for number in range(301)]
+    view.show_content(Content(ContentKind.TEXT, "\n".join(words[:300]).encode(), uri="x://page"))
+    bar.setValue(120)
+    view.show_content(Content(ContentKind.TEXT, "\n".join(words).encode(), uri="x://page"))
+    assert bar.value() == 120
+
+
+def test_watch_over_http_sees_a_change_in_the_stateless_era(lens: Lens, http_demo: HttpEntry) -> None:
+    panel = open_resources(lens, http_demo)
+    watch(lens, panel, "demo://counter")
+    assert panel.reading.content.text.shown_text() == "0"
+    lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
+    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    assert panel.reading.content.text.shown_text() == "1"
+    panel.watching.stop()
+    lens.until(lambda: "Stopped." in panel.watching.strip.words())
 
 
 def test_refusal_shows_the_message_and_the_next_answer_its_content(lens: Lens) -> None:

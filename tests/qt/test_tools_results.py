@@ -8,6 +8,7 @@ from inspector.demo.everything.media import as_base64, png
 from inspector.engine.outputcheck import OutputCheck, OutputState
 from inspector.qt.forms.resultview import ResultView
 from inspector.qt.widgets.contentview import Form
+from inspector.qt.widgets.picture import Picture
 from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
 
 OUTPUT = {
@@ -58,7 +59,7 @@ def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
     view = shown(lens, {"content": content})
     assert view.content.list.isVisibleTo(view)
     forms = []
-    for row in range(view.content.model.rowCount()):
+    for row in range(1, view.content.model.rowCount()):
         view.content.choose(row)
         forms.append(view.content.view.form())
     assert forms == [
@@ -72,9 +73,68 @@ def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
     ]
     assert "An unknown kind of content." in words_on(view)
     assert '"depth": 3' in view.content.shown_text()
-    view.content.choose(0)
+    view.content.choose(1)
     assert view.content.shown_text().startswith("plain words\n\n# Head")
     assert "6 parts" in words_on(view)
+
+
+def test_all_parts_stand_below_each_other_and_the_long_ones_open(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    lens.window.show_tab("tools")
+    picture = {"type": "image", "data": as_base64(png()), "mimeType": "image/png"}
+    long = "word " * 2_000
+    view = shown(lens, {"content": [text("What it shows:"), picture, text(long)]})
+    parts = view.content
+    assert parts.list.currentIndex().data() == "All 3 parts"
+    assert len(parts.overview.cards) == 3
+    assert parts.overview.cards[1].findChildren(Picture), "the picture is there without a click"
+    assert not parts.view.isVisibleTo(view)
+    shown_text = parts.shown_text()
+    assert shown_text.startswith("What it shows:\n\nword word")
+    assert len(shown_text) < len(long)
+    lens.press("Open", parts.overview.cards[2])
+    assert parts.list.currentIndex().data().startswith("3  word")
+    assert parts.shown_text() == long
+    parts.choose(0)
+    assert len(parts.overview.cards) == 3
+
+
+def test_many_parts_are_shown_some_at_a_time(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    link = {"type": "resource_link", "uri": "demo://readme", "name": "readme"}
+    view = shown(lens, {"content": [text(f"Part {number}") for number in range(60)] + [link]})
+    assert len(view.content.overview.cards) == 20
+    lens.press("Show more of 41 parts", view.content.overview)
+    assert len(view.content.overview.cards) == 40
+
+
+def test_several_texts_and_nothing_else_are_one_text(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {"content": [text("one"), text("two")]})
+    assert view.content.list.currentIndex().data() == "All 2 texts"
+    assert view.content.shown_text() == "one\n\ntwo"
+
+
+def test_parts_that_are_there_already_stay_as_they_are(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    result = {"content": [text("one"), {"type": "hologram"}]}
+    view = shown(lens, result)
+    view.content.choose(2)
+    shown(lens, result)
+    assert view.content.list.currentIndex().row() == 2
+
+
+def test_a_tool_without_arguments_asks_for_none(lens: Lens) -> None:
+    bare = {
+        "name": "bare",
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    }
+    lens.connect(scripted(tools=[returning(), bare]))
+    view = lens.tools.call_view.result
+    assert lens.tools.choose("bare")
+    assert "Call the tool." in words_on(view).split("\n")
+    assert lens.tools.choose("returns")
+    assert "Fill in the arguments and call the tool." in words_on(view).split("\n")
 
 
 def test_one_part_has_no_list(lens: Lens) -> None:

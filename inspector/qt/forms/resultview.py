@@ -79,10 +79,11 @@ class ResultView(QWidget):
         self._connect()
         self.show_nothing()
 
-    def show_nothing(self) -> None:
+    def show_nothing(self, *, has_arguments: bool = True) -> None:
         """No call was made yet."""
         self._begin(b"")
-        self.message.show_empty("play", "No result yet", "Fill in the arguments and call the tool.")
+        words = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
+        self.message.show_empty("play", "No result yet", words)
         self._pages.setCurrentWidget(self.message)
 
     def show_text(self, text: str) -> None:

@@ -22,47 +22,63 @@ _MOST_JOINED = 4 * 1024 * 1024
 
 
 class PartsModel(QAbstractListModel):
-    """A row for each part; before them, where there are several texts, one for all of them together."""
+    """A row for each part. Before them, where there are several, one for all of them, and one for all texts;
+    a result that is nothing but texts needs only the latter."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._parts: Sequence[Part] = ()
         self._joined: Content | None = None
+        self._has_overview = False
 
     def set_parts(self, parts: Sequence[Part]) -> None:
         self.beginResetModel()
         self._parts = parts
         self._joined = _joined(parts)
+        is_text = self._joined is not None and _texts(parts) == len(parts)
+        self._has_overview = len(parts) > 1 and not is_text
         self.endResetModel()
 
     @property
-    def has_joined(self) -> bool:
-        return self._joined is not None
+    def parts(self) -> Sequence[Part]:
+        return self._parts
+
+    def is_overview(self, row: int) -> bool:
+        """Is it the row of all parts?"""
+        return self._has_overview and row == 0
 
     def content(self, row: int) -> Content | None:
+        """None for the row of all parts."""
         part = self.part(row)
-        return part.content if part is not None else self._joined if row == 0 else None
+        return part.content if part is not None else None if self.is_overview(row) else self._joined
 
     def part(self, row: int) -> Part | None:
-        """None for the row of all texts."""
-        place = row - self.has_joined
+        """None for the rows of several."""
+        place = row - self._lead
         return self._parts[place] if 0 <= place < len(self._parts) else None
 
-    def first_row(self) -> int:
-        """Where to begin: all texts together if there is nothing else."""
-        return 0 if all(part.type == "text" for part in self._parts) else int(self.has_joined)
+    def row_of(self, place: int) -> int:
+        """The row of a part."""
+        return place + self._lead
+
+    @property
+    def _lead(self) -> int:
+        return self._has_overview + (self._joined is not None)
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._parts) + self.has_joined
+        return 0 if parent.isValid() else len(self._parts) + self._lead
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         part = self.part(index.row())
         if part is None:
-            is_text = role == Qt.ItemDataRole.DisplayRole
-            return f"All {plural(_texts(self._parts), 'text')}" if is_text else None
-        number = index.row() + 1 - self.has_joined
+            if role != Qt.ItemDataRole.DisplayRole:
+                return None
+            if self.is_overview(index.row()):
+                return f"All {plural(len(self._parts), 'part')}"
+            return f"All {plural(_texts(self._parts), 'text')}"
+        number = index.row() + 1 - self._lead
         if role == Qt.ItemDataRole.DisplayRole:
             return f"{number:,}  {title(part.content)}"
         if role == NoteRole:

@@ -121,7 +121,8 @@ class ContentView(QWidget):
         """Show something else, in the form that fits it best; the same thing anew, in the form it has."""
         allowed = _FORMS[content.kind]
         is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
-        best = self.form() if is_same and self.form() in allowed else allowed[0]
+        stays = is_same and self.form() in allowed
+        best = self.form() if stays else allowed[0]
         self._content = content
         for form in Form:
             self.forms.button(form).setVisible(form in allowed)
@@ -134,7 +135,7 @@ class ContentView(QWidget):
         if content.problem:
             self.alert.say("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
         self.forms.choose(best)
-        self._show_form()
+        self._show_form(stays=stays)
 
     def clear(self) -> None:
         self.show_content(Content(ContentKind.TEXT))
@@ -149,11 +150,12 @@ class ContentView(QWidget):
 
     # --------------------------------------------------------------
 
-    def _show_form(self) -> None:
+    def _show_form(self, *, stays: bool = False) -> None:
+        """`stays`: it is the same thing anew, and what is looked at must not jump."""
         content, form = self._content, self.form()
         match form:
             case Form.RENDERED:
-                self._show(self._markdown_page())
+                self._show(self._markdown_page(stays))
             case Form.TABLE:
                 self._show(self._table_page())
             case Form.PICTURE:
@@ -161,10 +163,12 @@ class ContentView(QWidget):
             case Form.SOUND:
                 self._show(self._sound_page())
             case Form.PRETTY:
-                self.text.set_body(BytesBody(content.data), "pretty")
+                with self.text.staying(stays):
+                    self.text.set_body(BytesBody(content.data), "pretty")
                 self._show(self.text)
             case Form.TEXT:
-                self.text.set_text(content.data, "text")
+                with self.text.staying(stays):
+                    self.text.set_text(content.data, "text")
                 self._show(self.text)
             case Form.BYTES:
                 self.text.set_bytes(content.data)
@@ -173,11 +177,11 @@ class ContentView(QWidget):
     def _show(self, page: QWidget) -> None:
         self._pages.setCurrentWidget(page)
 
-    def _markdown_page(self) -> MarkdownView:
+    def _markdown_page(self, stays: bool) -> MarkdownView:
         if self._markdown is None:
             self._markdown = MarkdownView(self._theme, "Content, rendered")
             self._pages.addWidget(self._markdown)
-        self._markdown.set_text(self._content.data.decode(errors="replace"))
+        self._markdown.set_text(self._content.data.decode(errors="replace"), stays=stays)
         return self._markdown
 
     def _table_page(self) -> CsvTable:

@@ -7,7 +7,8 @@ costs the same as showing 256 KiB, and a `Body` is read no further than it is sh
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
@@ -91,6 +92,15 @@ class JsonView(QWidget):
             "bytes": HexPager,
         }
         self._begin(pagers[form](body), json=form == "pretty")
+
+    @contextmanager
+    def staying(self, stays: bool) -> Iterator[None]:
+        """What is set inside is the same thing anew, if so: the view stays scrolled to where it was."""
+        bar = self._code.verticalScrollBar()
+        place = bar.value()
+        yield
+        if stays:
+            bar.setValue(place)
 
     def clear(self) -> None:
         self.set_text("", "text")

@@ -31,6 +31,7 @@ class MarkdownView(QWidget):
         self._is_cut = False
         self._blocks: Iterator[Block] = iter(())
         self._count = 0
+        self._place = 0
         self._formats: dict[tuple[Style, BlockKind, int], QTextCharFormat] = {}
         self.page = QTextEdit()
         self.page.setReadOnly(True)
@@ -55,16 +56,21 @@ class MarkdownView(QWidget):
     def is_filling(self) -> bool:
         return self._timer.isActive()
 
-    def set_text(self, text: str) -> None:
+    def set_text(self, text: str, *, stays: bool = False) -> None:
+        """With `stays`, it is the same thing anew: the page is not to move under the reader's eyes."""
+        if stays and text == self._text:
+            return
         self._text = text
-        self._begin()
+        self._begin(stays=stays)
 
     def clear(self) -> None:
         self.set_text("")
 
     # --------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _begin(self, *, stays: bool = False) -> None:
+        place = self._place or self.page.verticalScrollBar().value()
+        self._set_place(place if stays else 0)
         self.page.clear()
         self._count = 0
         head = "\n".join(self._text[:MOST_CHARACTERS].split("\n", MOST_LINES)[:MOST_LINES])
@@ -89,6 +95,7 @@ class MarkdownView(QWidget):
             self._add(cursor, block)
         cursor.endEditBlock()
         self._stay_put()
+        self._go_back(is_done=is_done)
         if is_done:
             self._timer.stop()
         elif not self._timer.isActive():
@@ -100,6 +107,17 @@ class MarkdownView(QWidget):
         if not own.hasSelection() and own.position():
             own.setPosition(0)
             self.page.setTextCursor(own)
+
+    def _set_place(self, place: int) -> None:
+        """Where the page is to be scrolled to; nothing is painted until it is that long again."""
+        self._place = place
+        self.page.setUpdatesEnabled(not place)
+
+    def _go_back(self, *, is_done: bool) -> None:
+        bar = self.page.verticalScrollBar()
+        if self._place and (is_done or bar.maximum() >= self._place):
+            bar.setValue(self._place)
+            self._set_place(0)
 
     def _tell(self, *, is_cut: bool) -> None:
         self._note.setText("Only its beginning is laid out. Text has all of it." if is_cut else "")
@@ -165,4 +183,4 @@ class MarkdownView(QWidget):
     def _on_theme_changed(self) -> None:
         self._formats.clear()
         if self._text:
-            self._begin()
+            self._begin(stays=True)

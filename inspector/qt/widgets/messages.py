@@ -35,10 +35,12 @@ class MessagesView(QScrollArea):
 
     open_requested = Signal(object)
     uri_requested = Signal(str)
+    _noun = "message"
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, at_once: int = AT_ONCE) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._at_once = at_once
         self._messages: Sequence[Message] = ()
         self._cards: list[MessageCard] = []
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -72,15 +74,18 @@ class MessagesView(QScrollArea):
     def show_more(self) -> None:
         """Add the next ones."""
         start = len(self._cards)
-        for message in self._messages[start : start + AT_ONCE]:
-            card = MessageCard(self._theme, message)
+        for message in self._messages[start : start + self._at_once]:
+            card = self._make_card(len(self._cards), message)
             card.open_requested.connect(self.open_requested)
             card.uri_requested.connect(self.uri_requested)
             self._column.insertWidget(len(self._cards), card)
             self._cards.append(card)
         rest = len(self._messages) - len(self._cards)
-        self._more_action.setText(f"Show more of {plural(rest, 'message')}")
+        self._more_action.setText(f"Show more of {plural(rest, self._noun)}")
         self._more.setVisible(rest > 0)
+
+    def _make_card(self, place: int, message: Message) -> MessageCard:
+        return MessageCard(self._theme, message)
 
 
 class MessageCard(QWidget):
@@ -94,7 +99,13 @@ class MessageCard(QWidget):
     uri_requested = Signal(str)
 
     def __init__(
-        self, theme: Theme, message: Message, longest: int = _LONGEST_TEXT, *, side: int = SPACE_3
+        self,
+        theme: Theme,
+        message: Message,
+        longest: int = _LONGEST_TEXT,
+        *,
+        side: int = SPACE_3,
+        tone: Tone | None = None,
     ) -> None:
         super().__init__()
         self._theme = theme
@@ -105,24 +116,28 @@ class MessageCard(QWidget):
         role = message.role or "no role"
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
-        head.addWidget(Badge(theme, role, _TONES.get(role, "warn")))
+        head.addWidget(Badge(theme, role, tone or _TONES.get(role, "warn")))
         head.addWidget(Muted(theme, message.about or _facts(message.content)), 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(side, SPACE_2, side, SPACE_3)
         column.setSpacing(SPACE_1)
         column.addLayout(head)
-        body, is_whole = self._make_body()
+        self._body, is_whole = self._make_body()
         if not is_whole:
             self._open_action.setText(_open_words(message.content))
             head.addWidget(ActionButton(self._open_action, "quiet"))
-        if body is not None:
-            column.addWidget(body)
+        if self._body is not None:
+            column.addWidget(self._body)
         if message.content.problem:
             problem = message.content.problem
             column.addWidget(
                 PlainLabel(theme, f"{problem[:1].upper()}{problem[1:]}.", tone="warn", wrap=True)
             )
         theme.changed.connect(self.update)
+
+    def text(self) -> str:
+        """What of it can be read here."""
+        return self._body.text() if isinstance(self._body, PlainLabel) else ""
 
     def _make_body(self) -> tuple[QWidget | None, bool]:
         """What is shown here, and whether that is all there is to see."""

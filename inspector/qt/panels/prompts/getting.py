@@ -139,7 +139,7 @@ class PromptView(QWidget):
     def _show_latest(self, prompt: Prompt) -> None:
         outcome = self._outcomes.get(prompt.name)
         if outcome is None:
-            self.result.show_nothing()
+            self.result.show_nothing(has_arguments=bool(prompt.arguments))
         else:
             self._bridge.start(f"show {prompt.name}", self.result.show_outcome(outcome), self)
 

@@ -60,10 +60,11 @@ class PromptResult(AnswerView):
         self._pages.addWidget(single)
         return single
 
-    def show_nothing(self) -> None:
+    def show_nothing(self, *, has_arguments: bool = True) -> None:
         """The prompt was not asked for yet."""
         self._turn += 1
-        self._explain("empty", "No messages yet", "Fill in the arguments and get the prompt.")
+        words = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
+        self._explain("empty", "No messages yet", words)
 
     def show_waiting(self, cancel: QAction) -> None:
         self._turn += 1

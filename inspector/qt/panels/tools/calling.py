@@ -14,6 +14,7 @@ from inspector.base.errors import UserError
 from inspector.config.variables import Variables
 from inspector.engine.byhand import ToolCall
 from inspector.engine.repeating import RepeatPlan, RepeatReport
+from inspector.engine.toolhints import takes_arguments
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.watching import Sighting, WatchPlan
 from inspector.protocol.connection import Progressed
@@ -90,7 +91,7 @@ class Calling(QObject):
         if tool is not None and outcome is not None:
             self._bridge.start(f"show {tool.name}", self._show(tool, outcome), self)
         else:
-            self._result.show_nothing()
+            self._result.show_nothing(has_arguments=tool is None or takes_arguments(tool))
 
     # -------------------------------------------------------------- what can be begun
 
