@@ -1,0 +1,195 @@
+"""The official SDK's own authorization server, of today and of before: our login, renewal and sign-out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from inspector.base.errors import NeedsLogin
+from inspector.config.entries import HttpEntry
+from inspector.engine.engine import Engine
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.steps import LoginView, StepId, StepState
+from inspector.traffic.records import RecordKind
+from tests.peers.netserver import listening
+from tests.peers.visit import Visit
+
+SERVER = str(Path(__file__).with_name("sdkloginserver.py"))
+NAME = "sdk-login"
+
+
+class Person:
+    """Sits in front of a browser: logs in at the page that it is sent to, and decides."""
+
+    def __init__(self) -> None:
+        self.answer = "allow"
+        self.opened: list[str] = []
+        self.ended: list[httpx2.Response] = []
+
+    async def open(self, url: str) -> None:
+        self.opened.append(url)
+        async with httpx2.AsyncClient(trust_env=False, follow_redirects=True) as browser:
+            page = await browser.get(url)
+            assert "<form" in page.text, page.text
+            typed = {"name": "grace", "password": "hopper", "answer": self.answer}
+            self.ended.append(await browser.post(page.url, data=typed))
+
+
+@pytest.fixture(scope="module", params=["today", "before"])
+def sdk(request: pytest.FixtureRequest) -> str:
+    """The interpreter that has it."""
+    return sys.executable if request.param == "today" else str(request.getfixturevalue("old_sdk_python"))
+
+
+@pytest.fixture(scope="module")
+def url(sdk: str) -> Iterator[str]:
+    with listening([sdk, SERVER], r"listening on (\S+)") as url:
+        yield url
+
+
+@pytest.fixture
+def person() -> Person:
+    return Person()
+
+
+@asynccontextmanager
+async def engine_for(url: str, person: Person) -> AsyncIterator[Engine]:
+    engine = Engine()
+    try:
+        engine.logins.open_url = person.open
+        engine.add(HttpEntry(name=NAME, url=url))
+        yield engine
+    finally:
+        await engine.close()
+
+
+@pytest.fixture
+async def peer(url: str, person: Person) -> AsyncIterator[Visit]:
+    """Logged in by connecting, and connected."""
+    async with engine_for(url, person) as engine:
+        await engine.connect(NAME)
+        yield Visit(engine, NAME)
+
+
+async def access_token(peer: Visit) -> str:
+    tokens = await peer.engine.logins.tokens(NAME)
+    assert tokens is not None
+    return tokens.access_token
+
+
+def problems(view: LoginView | None) -> list[str]:
+    """What our checks have against this login that is an error."""
+    assert view is not None
+    found = [finding for step in view.steps for finding in step.findings]
+    return [f"{one.id} {one.seen}" for one in found if one.severity.name == "ERROR"]
+
+
+async def test_connecting_logs_in_and_a_tool_answers(peer: Visit, person: Person, url: str) -> None:
+    assert await peer.text("whoami") == f"MCP Lens user {url}"
+    assert len(person.opened) == 1
+    assert problems(peer.engine.logins.view(NAME)) == []
+    assert peer.complaints() == []
+
+
+async def test_every_step_can_be_walked_without_being_connected(url: str, person: Person) -> None:
+    async with engine_for(url, person) as engine:
+        view = await engine.logins.start(NAME)
+        while not view.is_over and not view.failure:
+            view = await engine.logins.next(NAME)
+        assert view.failure == ""
+        assert {step.state for step in view.steps} <= {StepState.DONE, StepState.SKIPPED}
+        assert view.result is not None
+        assert view.result.scopes == ("user",)
+        assert problems(view) == []
+
+
+async def test_token_that_the_server_forgot_is_renewed_and_the_call_goes_on(
+    peer: Visit, person: Person, url: str
+) -> None:
+    first = await access_token(peer)
+    assert await peer.text("lose") == "lost"
+    assert await peer.text("whoami") == f"MCP Lens user {url}"
+    assert await access_token(peer) != first
+    assert len(person.opened) == 1, "the person was not asked again"
+
+
+async def test_renewed_by_hand_the_refresh_token_is_another(peer: Visit) -> None:
+    before = await peer.engine.logins.tokens(NAME)
+    after = await peer.engine.logins.refresh(NAME)
+    assert before is not None
+    assert after is not None
+    assert (before.access_token, before.refresh_token) != (after.access_token, after.refresh_token)
+    assert after.refresh_token
+    assert (await peer.text("whoami")).startswith("MCP Lens user")
+
+
+async def test_token_is_renewed_before_it_runs_out(sdk: str, person: Person) -> None:
+    with listening([sdk, SERVER], r"listening on (\S+)", {"EXPIRES_IN": "45"}) as url:
+        async with engine_for(url, person) as engine:
+            await engine.connect(NAME)
+            peer = Visit(engine, NAME)
+            first = await access_token(peer)
+            assert (await peer.text("whoami")).startswith("MCP Lens user")
+            assert await access_token(peer) != first
+            assert len(person.opened) == 1
+
+
+async def test_signed_out_is_signed_out_there_too(peer: Visit, url: str) -> None:
+    token = await access_token(peer)
+    words = await peer.engine.logins.sign_out(NAME)
+    assert words == "Signed out. The authorization server has taken the tokens back."
+    async with httpx2.AsyncClient(trust_env=False) as anybody:
+        answer = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
+    assert answer.status_code == 401
+    assert await peer.engine.logins.tokens(NAME) is None
+    outcome = await peer.call("whoami")
+    assert outcome.kind is not OutcomeKind.RESULT
+    assert "wants a login" in outcome.summary
+
+
+async def test_after_a_sign_out_one_can_log_in_again(peer: Visit, person: Person) -> None:
+    await peer.engine.logins.sign_out(NAME)
+    await peer.engine.disconnect(NAME)
+    await peer.engine.connect(NAME)
+    assert (await peer.text("whoami")).startswith("MCP Lens user")
+    assert len(person.opened) == 2
+
+
+async def test_person_who_says_no_is_told_so(url: str, person: Person) -> None:
+    person.answer = "deny"
+    async with engine_for(url, person) as engine:
+        with pytest.raises(NeedsLogin, match="said no") as refused:
+            await engine.connect(NAME)
+        assert refused.value.next_step
+        view = engine.logins.view(NAME)
+        assert view is not None
+        failed = [step.id for step in view.steps if step.state is StepState.FAILED]
+        assert failed == [StepId.CALLBACK]
+
+
+async def test_login_is_in_the_traffic(peer: Visit, url: str) -> None:
+    rows = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.HTTP)]
+    origin = url.removesuffix("/mcp")
+    assert rows[:5] == [
+        f"POST {url}",
+        f"GET {origin}/.well-known/oauth-protected-resource/mcp",
+        f"GET {origin}/.well-known/oauth-authorization-server",
+        f"POST {origin}/register",
+        f"POST {origin}/token",
+    ]
+    steps = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.LOGIN)]
+    assert "Login, Client identity: A client was registered." in steps
+
+
+async def test_server_from_before_resource_metadata_is_logged_into(sdk: str, person: Person) -> None:
+    """2025-03-26: the server itself is the authorization server, and says so at its root."""
+    command = [sdk, SERVER, "--no-resource-metadata"]
+    with listening(command, r"listening on (\S+)") as url:
+        async with engine_for(url, person) as engine:
+            await engine.connect(NAME)
+            assert (await Visit(engine, NAME).text("whoami")).startswith("MCP Lens user")
