@@ -119,10 +119,15 @@ def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str
 
 
 def registrable_method(offered: Sequence[str] | None) -> AuthMethod:
-    """The method to ask for at registration: `none` where listed, as a desktop app keeps no secret well."""
-    listed = DEFAULT_METHODS if offered is None else tuple(offered)
-    order = (AuthMethod.NONE, AuthMethod.BASIC, AuthMethod.POST)
-    return next((method for method in order if method.value in listed), AuthMethod.NONE)
+    """The method to ask for at registration: `none` where listed, as a desktop app keeps no secret well.
+
+    Else the first with a secret, in the server's own order: those on the official Python SDK list Basic
+    second, and refuse it when the client ID is not in the body as well, which others refuse.
+    """
+    methods = usable_methods(DEFAULT_METHODS if offered is None else offered)
+    if AuthMethod.NONE in methods:
+        return AuthMethod.NONE
+    return next((method for method in methods if method.needs_secret), AuthMethod.NONE)
 
 
 def authenticate(method: AuthMethod, client_id: str, *, secret: str = "", assertion: str = "") -> Proof:

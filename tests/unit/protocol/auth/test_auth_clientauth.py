@@ -88,7 +88,9 @@ def test_a_method_that_lacks_what_it_needs_says_so() -> None:
 
 def test_registration_asks_for_none_where_it_can() -> None:
     assert registrable_method(["client_secret_post", "none"]) is AuthMethod.NONE
-    assert registrable_method(["client_secret_post", "client_secret_basic"]) is AuthMethod.BASIC
+    assert registrable_method(["client_secret_post", "client_secret_basic"]) is AuthMethod.POST
+    assert registrable_method(["client_secret_basic", "client_secret_post"]) is AuthMethod.BASIC
+    assert registrable_method(["private_key_jwt", "client_secret_basic"]) is AuthMethod.BASIC
     assert registrable_method(["client_secret_post"]) is AuthMethod.POST
     assert registrable_method(None) is AuthMethod.BASIC
     assert registrable_method(["tls_client_auth"]) is AuthMethod.NONE
