@@ -17,6 +17,14 @@ from inspector.session.desk import Desk
 _log = logging.getLogger(__name__)
 
 
+def read_once(request: Message) -> Message:
+    """With what it holds, if that can be read: a picture of megabytes is not parsed for each look at it."""
+    try:
+        return request._replace(parsed=request.body())
+    except JSONProblem:
+        return request
+
+
 def asked_by(request: Message) -> InputRequest:
     """A request as the question that it is. One that cannot be read asks nothing, and is refused as such."""
     try:

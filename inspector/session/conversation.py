@@ -37,7 +37,7 @@ from inspector.protocol.listen import LISTEN, Filter, listen_params
 from inspector.protocol.ourtasks import OurTasks
 from inspector.protocol.tasks import related_task
 from inspector.protocol.types import InputRequest
-from inspector.session.answering import asked_by, compose_answer
+from inspector.session.answering import asked_by, compose_answer, read_once
 from inspector.session.asking import OWN, Asking, Responder
 from inspector.session.desk import Desk
 from inspector.session.frames import read_frame, sizes_of
@@ -299,6 +299,7 @@ class Conversation:
 
     def _take_request(self, request: Message, row: int) -> None:
         assert request.id is not None
+        request = read_once(request)
         question = asked_by(request)
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
         related = related_task(question.params.get("_meta"))

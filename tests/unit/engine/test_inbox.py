@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from inspector.base import jsonvalue
 from inspector.base.errors import ConnectionLost, UserError
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
 from inspector.engine import inbox as inbox_module
 from inspector.engine import pastcards
 from inspector.engine.cards import SAMPLING_REJECTED, Card, CardEnd, Reply
 from inspector.engine.views import OutcomeKind
+from inspector.protocol import jsonrpc
 from inspector.protocol import sampling as sampling_module
 from inspector.protocol.revisions import R1, R4, R5
 from tests.helpers.fakes import LoopTime
@@ -657,6 +659,23 @@ async def test_a_big_picture_is_looked_through_beside_the_loop(
     assert threading.get_ident() not in threads
     stage.reply(card, SAMPLED)
     assert (await peer.next())["result"] == SAMPLED
+
+
+async def test_a_big_question_is_parsed_once(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[int] = []
+
+    def parse(text: str) -> JSON:
+        texts.append(len(text))
+        return jsonvalue.parse(text)
+
+    peer = await stage.connect()
+    opened: asyncio.Future[Card] = asyncio.get_running_loop().create_future()
+    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    monkeypatch.setattr(jsonrpc, "parse", parse)
+    peer.ask("sampling/createMessage", picture("A" * 1_000_000))
+    stage.reply(await asyncio.wait_for(opened, 5), SAMPLED)
+    await peer.next()
+    assert sum(size > 1_000_000 for size in texts) == 1
 
 
 async def test_cards_of_the_past_take_no_more_memory_than_there_is_for_them(
