@@ -298,8 +298,8 @@ class Conversation:
         self._on_notified(notification)
 
     def _take_request(self, request: Message, row: int) -> None:
-        assert request.id is not None
         request = read_once(request)
+        assert request.id is not None
         question = asked_by(request)
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
         related = related_task(question.params.get("_meta"))
