@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -330,13 +328,3 @@ def test_every_standing_has_words(rung: Rung, standing: Standing) -> None:
     assert status_words(found).startswith("Secrets: ")
     assert "2 secrets and 1 secret in memory" in status_hint(found)
     assert status_tone(found) in ("muted", "warn")
-
-
-def test_the_start_of_the_window_loads_neither_keyring_nor_cryptography() -> None:
-    program = (
-        "import sys; import inspector.app.behind\n"
-        "print([name for name in ('keyring', 'cryptography', 'inspector.config.secrets.store') "
-        "if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
