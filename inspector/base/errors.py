@@ -67,7 +67,18 @@ class ConnectFailed(UserError):
 
 
 class NeedsLogin(ConnectFailed):
-    """The server wants to know who asks."""
+    """The server wants to know who asks. Keeps the headers of its refusal: they say what a login needs."""
+
+    def __init__(
+        self,
+        summary: str,
+        next_step: str = "",
+        status: int = 401,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(summary, next_step)
+        self.status = status
+        self.headers = headers
 
 
 class ConnectionLost(UserError):

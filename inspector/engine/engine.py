@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.errors import ConfigError, UserError
+from inspector.base.errors import ConfigError, NeedsLogin, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
@@ -20,6 +20,7 @@ from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.inbox import Inbox
+from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.prettytext import PrettyText, pretty_text
@@ -99,6 +100,7 @@ class Engine:
         self._is_attended = inbox is not None
         self.server_changed.connect(self._on_server_changed)
         self._servers: dict[str, Server] = {}
+        self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
         self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
@@ -144,6 +146,7 @@ class Engine:
             on_change=self.server_changed.emit,
             answerers=self._answerers,
             inbox=self.inbox if self._is_attended else None,
+            authorization=self.logins.authorization_for(entry),
         )
 
     def _admit(self, server: Server) -> ServerView:
@@ -161,6 +164,7 @@ class Engine:
 
     async def remove(self, name: str) -> None:
         server = self._server(name)
+        await self.logins.forget(name)
         await server.disconnect()
         del self._servers[name]
         if server.is_kept and self._catalogue is not None:
@@ -175,15 +179,26 @@ class Engine:
         return tuple(server.view for server in self._servers.values())
 
     async def connect(self, name: str) -> None:
-        """Raises UserError; the server's view says the same."""
-        await self._server(name).connect()
+        """Raises UserError; the server's view says the same.
+
+        A server that wants a login gets one, where the browser may be opened for that.
+        """
+        server = self._server(name)
+        try:
+            await server.connect()
+        except NeedsLogin as exc:
+            if not await self.logins.log_in_to_connect(name, exc):
+                raise
+            await server.connect()
 
     def connect_soon(self, name: str) -> None:
         """Connect in the background: the view tells how it goes."""
         self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
 
     async def disconnect(self, name: str) -> None:
-        await self._server(name).disconnect()
+        server = self._server(name)
+        self.logins.stop(name)
+        await server.disconnect()
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         """A disabled server is not connected, and stays out of "connect all"."""
@@ -217,6 +232,7 @@ class Engine:
         try:
             await self._tasks.close()
             await self.tasks.close()
+            await self.logins.close()
             await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
             await self._worker.close()
             await self._checker.close()

@@ -26,6 +26,7 @@ from inspector.session.session import Session
 from inspector.session.state import SessionState, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
+from inspector.transport.base import Authorization
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
 
@@ -34,6 +35,7 @@ class Server:
     """`connect` and `disconnect` may be called at any time, in any order; the later one wins.
 
     With an `inbox` a person answers what `answerers` do not; without one, only what these answer is declared.
+    `authorization` says who asks, where a server wants to know that.
     """
 
     def __init__(
@@ -48,8 +50,10 @@ class Server:
         on_change: Callable[[ServerView], None],
         answerers: Mapping[str, Answerer] | None = None,
         inbox: Inbox | None = None,
+        authorization: Authorization | None = None,
     ) -> None:
         self.entry = entry
+        self._authorization = authorization
         self.is_kept = is_kept
         settings = _with_own_timeouts(settings, entry)
         self._answerers = answerers or {}
@@ -109,7 +113,9 @@ class Server:
         return declared_to(self.entry, answering(answered), answered)
 
     def _make_routes(self) -> tuple[Route, ...]:
-        return make_routes(self.entry, self.declared, self._guard, self._clock, self._settings)
+        return make_routes(
+            self.entry, self.declared, self._guard, self._clock, self._settings, self._authorization
+        )
 
     def set_declared(self, entry: Entry) -> None:
         """Declare what this entry of the server says: at once, or from the next connecting on."""

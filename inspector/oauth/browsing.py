@@ -22,7 +22,7 @@ async def authorize(stage: Stage) -> None:
     built = _url(stage)
     edited, stage.edited = stage.edited, None
     url = edited.url if edited is not None else built.url
-    stage.tools.http.check(url)  # once more: what is opened is not only asked, but shown to a person
+    stage.http.check(url)  # once more: what is opened is not only asked, but shown to a person
     facts.authorize = AuthorizeUrl(url, built.parameters, built.notes)
     for name, value in built.parameters:
         stage.use(name, value, is_secret=name in _SECRET)

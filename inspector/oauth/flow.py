@@ -126,7 +126,7 @@ class Login:
             revision=stage.revision,
             is_strict=stage.overrides.is_strict,
             steps=tuple(self._shown(id) for id in self._order),
-            result=_info(stage.facts.held, stage.facts.is_kept),
+            result=token_info(stage.facts.held, stage.facts.is_kept),
             failure=failure.summary if failure is not None else "",
             next_step=failure.next_step if failure is not None else "",
             question=stage.question,
@@ -141,8 +141,12 @@ class Login:
         return self._stage.facts.held
 
     @property
-    def failure(self) -> UserError | None:
-        return self._failure
+    def is_by_itself(self) -> bool:
+        return self._by_itself
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
 
     # -------------------------------------------------------------- going on
 
@@ -241,7 +245,7 @@ class Login:
         self._is_over = True
         await self._tasks.close()
         await self._stage.close_listener()
-        await self._stage.tools.http.close()
+        await self._stage.http.close()
 
     # --------------------------------------------------------------
 
@@ -385,7 +389,8 @@ class Login:
         return Waiting(wait.redirect_uri, url.url, wait.ends_at, tuple(wait.hits), wait.hit_count)
 
 
-def _info(held: Held | None, is_kept: bool) -> TokenInfo | None:
+def token_info(held: Held | None, is_kept: bool = True) -> TokenInfo | None:
+    """Tokens for showing."""
     if held is None:
         return None
     tokens = held.tokens

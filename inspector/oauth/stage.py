@@ -70,7 +70,7 @@ class Target:
 class Tools:
     """What a login reaches the world with; a test gives others."""
 
-    http: LoginHttp
+    make_http: Callable[[], LoginHttp]
     store: LoginStore
     clock: Clock
     recorder: LoginRecorder
@@ -162,6 +162,7 @@ class Stage:
         self.target = target
         self.settings = target.settings
         self.tools = tools
+        self.http = tools.make_http()
         self.overrides = overrides
         self.facts = facts
         self.first_revision = facts.revision
@@ -217,7 +218,7 @@ class Stage:
         request, self.edited = self.edited or request, None
         started = self.tools.clock.monotonic_ns()
         try:
-            reply = await self.tools.http.send(request)
+            reply = await self.http.send(request)
         except UserError as exc:
             elapsed = self.tools.clock.monotonic_ns() - started
             seen = HttpSeen(request, request.url, elapsed_ns=elapsed, failure=exc.summary)

@@ -196,6 +196,12 @@ def name_of(message: Message) -> str:
     )
 
 
+def operation_of(message: Message) -> str:
+    """What a message does, with what: a server may want more of a person for one tool than for another."""
+    name = _params(message).get(_NAMED_BY.get(message.method, ""))
+    return f"{message.method} {name}" if isinstance(name, str) else name_of(message)
+
+
 _NAMES = {
     Kind.BATCH: "the batch",
     Kind.INVALID: "the bytes that are no message",

@@ -18,6 +18,7 @@ from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Neg
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
 from inspector.session.route import Answerer, Route
+from inspector.transport.base import Authorization
 from inspector.transport.legacysse import LegacySseTransport
 from inspector.transport.network import Network
 from inspector.transport.orphanguard import OrphanGuard
@@ -28,7 +29,12 @@ from inspector.transport.websocket import WebSocketTransport
 
 
 def make_routes(
-    entry: Entry, declared: Declared, guard: OrphanGuard, clock: Clock, settings: Settings
+    entry: Entry,
+    declared: Declared,
+    guard: OrphanGuard,
+    clock: Clock,
+    settings: Settings,
+    authorization: Authorization | None = None,
 ) -> tuple[Route, ...]:
     """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE."""
     profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
@@ -41,7 +47,7 @@ def make_routes(
         command = Command((entry.command, *entry.args), entry.env, entry.cwd)
         process = partial(StdioTransport, command, guard, clock, settings.line_cap)
         return (Route(process, lambda: probing(over_http=False), profile, is_process=True),)
-    network = _network(entry, settings)
+    network = network_of(entry, settings)
     if isinstance(entry, WebSocketEntry):
         return (
             Route(
@@ -56,14 +62,14 @@ def make_routes(
             "Choose another era, or Streamable HTTP (“http”).",
         )
     streamable = Route(
-        partial(StreamableHttpTransport, entry.url, network, clock),
+        partial(StreamableHttpTransport, entry.url, network, clock, authorization),
         lambda: probing(over_http=True),
         profile,
         closes_to_cancel=True,
     )
     pinned = choice if isinstance(choice, Revision) else NEWEST_HANDSHAKE
     old_sse = Route(
-        partial(LegacySseTransport, entry.url, network, clock),
+        partial(LegacySseTransport, entry.url, network, clock, authorization=authorization),
         lambda: InitializeHandshake(profile, pinned),
         profile,
     )
@@ -101,7 +107,8 @@ def _era_choice(entry: Entry) -> EraChoice:
     return choice
 
 
-def _network(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
+def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
+    """How a server is reached, as the person configured it."""
     own = entry.network
     return Network(
         headers=tuple(entry.headers.items()),

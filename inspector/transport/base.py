@@ -113,6 +113,30 @@ class Envelope:
 PLAIN = Envelope()
 
 
+class AuthorizedRequest(Protocol):
+    """One request to a server that may want to know who asks, with all its repetitions."""
+
+    async def headers(self, method: str, url: str) -> Headers:
+        """What says who asks, for sending it now. Raises UserError."""
+        ...
+
+    def answered(self, status: int, url: str, headers: Headers) -> None:
+        """An answer came, whatever its status."""
+        ...
+
+    async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
+        """It was 401 or 403: is it to be sent again, with other headers? Raises UserError when it cannot."""
+        ...
+
+
+class Authorization(Protocol):
+    """Knows who asks. How that is found out is not the transport's business."""
+
+    def begin(self, operation: str) -> AuthorizedRequest:
+        """`operation` is what the request does: the method, with the tool's name for a call."""
+        ...
+
+
 class Transport(Protocol):
     """One wire to one server."""
 

@@ -20,6 +20,7 @@ from inspector.base.errors import ConfigError, ConnectionLost, UserError
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.transport.base import (
     PLAIN,
+    Authorization,
     Headers,
     HttpAnswered,
     HttpEnded,
@@ -49,7 +50,7 @@ class Exchanges:
     """The exchanges with one server, over one client. Raises ConfigError when made.
 
     They are numbered from 1, or by `numbers` where several servers are reported on together. `check` is asked
-    about the addresses of the server before each connection.
+    about the addresses of the server before each connection. `authorization` say who asks (`run_exchange`).
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class Exchanges:
         *,
         numbers: Iterator[int] | None = None,
         check: CheckAddresses | None = None,
+        authorization: Authorization | None = None,
     ) -> None:
+        self.authorization = authorization
         self.client = make_client(network, url, check)
         self.cap = network.message_cap
         self.clock = clock
@@ -72,6 +75,11 @@ class Exchanges:
         self._urls: dict[str, httpx2.URL] = {}
         self._configured = network.headers
         self._overridden = frozenset(name.lower() for name, _ in network.headers)
+
+    def says_who_asks(self, headers: Headers) -> bool:
+        """Does the person say so themselves, with this request or with all?"""
+        names = {name.lower() for name, _ in headers} | self._overridden
+        return "authorization" in names
 
     def begin(
         self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
@@ -123,6 +131,7 @@ class Exchange:
         self._response: httpx2.Response | None = None
         self._size = 0
         self._kept = b""
+        self._body: bytes | None = None
         self._error = ""
 
     @property
@@ -216,7 +225,7 @@ class Exchange:
 
         A body that is labelled as the one but is the other is read as what it is.
         """
-        if self.content_type == "text/event-stream":
+        if self.content_type == "text/event-stream" and self._body is None:
             return await self._read_stream(take)
         body = await self.read_body()
         if self.is_success and body.startswith(_EVENT_FIELDS):
@@ -225,14 +234,18 @@ class Exchange:
         return body
 
     async def read_body(self, cap: int | None = None) -> bytes:
-        """All of it; `cap` is for what is known to be short, and overrides the network's."""
+        """All of it; `cap` is for what is known to be short, and overrides the network's. Once read, it can
+        be had again."""
+        if self._body is not None:
+            return self._body
         parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
         try:
             await self._read_chunks(parts.add)
         except BaseException:
             self.keep(parts.joined())  # what came of an answer that was cut short
             raise
-        return parts.joined()
+        self._body = parts.joined()
+        return self._body
 
     async def _read_stream(self, take: TakeEvents) -> bytes | None:
         reader = EventStreamReader(self._owner.cap)

@@ -10,7 +10,7 @@ from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost
 from inspector.protocol.jsonrpc import Message, RequestId
 from inspector.protocol.revisions import Revision
-from inspector.transport.base import Closed, Report
+from inspector.transport.base import Authorization, Closed, Report
 from inspector.transport.exchange import Exchanges
 from inspector.transport.network import Network
 from inspector.transport.tasks import TaskScope
@@ -19,16 +19,22 @@ from inspector.transport.tasks import TaskScope
 class HttpTransport:
     """The part of `Transport` that is alike; how messages travel is a subclass's affair."""
 
-    def __init__(self, url: str, network: Network, clock: Clock) -> None:
+    def __init__(
+        self, url: str, network: Network, clock: Clock, authorization: Authorization | None = None
+    ) -> None:
         self._url = url
         self._network = network
         self._clock = clock
+        self._authorization = authorization
         self._http: Exchanges | None = None
         self._report: Report = _nobody
         self._tasks = TaskScope()
         self._posts: dict[RequestId, asyncio.Task[object]] = {}
         self._revision: Revision | None = None
         self._closed: Closed | None = None
+
+    def _exchanges(self, report: Report) -> Exchanges:
+        return Exchanges(self._url, self._network, self._clock, report, authorization=self._authorization)
 
     def agreed(self, revision: Revision) -> None:
         self._revision = revision

@@ -14,9 +14,17 @@ from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.protocol.eventstream import ServerSentEvent
-from inspector.protocol.httprules import overlaid, redirect_target, refusal, standard_headers
+from inspector.protocol.httprules import operation_of, overlaid, redirect_target, refusal, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
-from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.transport.base import (
+    PLAIN,
+    Authorization,
+    Envelope,
+    FramesReceived,
+    Headers,
+    Report,
+    RequestFailed,
+)
 from inspector.transport.eventframes import is_frame
 from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.httptransport import HttpTransport
@@ -34,16 +42,21 @@ class LegacySseTransport(HttpTransport):
     """One stream, and POSTs beside it."""
 
     def __init__(
-        self, url: str, network: Network, clock: Clock, endpoint_limit: float = _ENDPOINT_LIMIT
+        self,
+        url: str,
+        network: Network,
+        clock: Clock,
+        endpoint_limit: float = _ENDPOINT_LIMIT,
+        authorization: Authorization | None = None,
     ) -> None:
-        super().__init__(url, network, clock)
+        super().__init__(url, network, clock, authorization)
         self._endpoint_limit = endpoint_limit
         self._endpoint = ""
 
     async def open(self, report: Report) -> None:
         """Open the stream, and wait for its first event: the endpoint. Raises ConnectFailed."""
         self._report = report
-        self._http = Exchanges(self._url, self._network, self._clock, report)
+        self._http = self._exchanges(report)
         endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._tasks.spawn("GET stream", self._listen(self._http, endpoint))
         try:
@@ -83,7 +96,7 @@ class LegacySseTransport(HttpTransport):
             await exchange.read(on_events)
 
         try:
-            await run_exchange(http, "GET", self._url, _LISTENING, take)
+            await run_exchange(http, "GET", self._url, _LISTENING, take, operation="the event stream")
             error: UserError = ConnectionLost("The server ended the event stream.", "Connect again.")
         except UserError as exc:
             error = exc
@@ -143,4 +156,6 @@ class LegacySseTransport(HttpTransport):
 
         headers = overlaid((*_POSTED, *standard_headers(message, self._revision)), envelope.headers)
         http = self._require_open()
-        await run_exchange(http, "POST", self._endpoint, headers, take, message.raw, envelope.tag)
+        await run_exchange(
+            http, "POST", self._endpoint, headers, take, message.raw, envelope.tag, operation_of(message)
+        )

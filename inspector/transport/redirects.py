@@ -1,4 +1,6 @@
-"""A request that is sent again where the server says, as far as that is safe; each hop is an exchange."""
+"""A request that is sent again: where the server says, as far as that is safe, and with another
+authorization when it was refused for that. Each time is an exchange.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import TypeAlias
 from inspector.base.errors import HttpRefused
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
-from inspector.protocol.httprules import redirect_target
+from inspector.protocol.httprules import overlaid, redirect_target
 from inspector.transport.base import Headers
 from inspector.transport.exchange import NO_TAG, Exchange, Exchanges
 
@@ -25,15 +27,32 @@ async def run_exchange(
     take: Take,
     content: bytes = b"",
     tag: int = NO_TAG,
+    operation: str = "",
 ) -> None:
-    """Run one exchange, or as many as it is redirected to; the last one is given to `take`."""
+    """Run one exchange, or as many as it takes; the last one is given to `take`.
+
+    `operation` is what the request does, for the authorization; without a name none is asked for anew.
+    """
     hops = 0
+    asker = None
+    if http.authorization is not None and not http.says_who_asks(headers):
+        asker = http.authorization.begin(operation)
     while True:
-        async with http.begin(method, url, headers, content, tag) as exchange:
-            if not 300 <= exchange.status < 400:
+        own = await asker.headers(method, url) if asker is not None else ()
+        async with http.begin(method, url, overlaid(own, headers), content, tag) as exchange:
+            if asker is not None:
+                asker.answered(exchange.status, exchange.url, exchange.headers)
+            is_refused = exchange.status in (401, 403) and asker is not None and bool(operation)
+            if not is_refused and not 300 <= exchange.status < 400:
                 await take(exchange)
                 return
             exchange.keep(body := await exchange.read_body())
+        if is_refused and asker is not None:
+            # Outside of the exchange: to get another authorization may take as long as a person does.
+            if await asker.refused(exchange.status, exchange.headers, body):
+                continue
+            await take(exchange)
+            return
         location = exchange.header("location")
         target = redirect_target(url, location, method, exchange.status)
         if target is None:

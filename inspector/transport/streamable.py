@@ -18,10 +18,18 @@ from dataclasses import dataclass
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost, HttpRefused, UserError
 from inspector.protocol.eventstream import ServerSentEvent
-from inspector.protocol.httprules import SESSION_HEADER, name_of, overlaid, standard_headers
+from inspector.protocol.httprules import SESSION_HEADER, name_of, operation_of, overlaid, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
 from inspector.protocol.revisions import Era
-from inspector.transport.base import PLAIN, Envelope, FramesReceived, Headers, Report, RequestFailed
+from inspector.transport.base import (
+    PLAIN,
+    Authorization,
+    Envelope,
+    FramesReceived,
+    Headers,
+    Report,
+    RequestFailed,
+)
 from inspector.transport.eventframes import StreamPosition
 from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.httptransport import HttpTransport
@@ -60,14 +68,16 @@ class _Post:
 class StreamableHttpTransport(HttpTransport):
     """One HTTP client for one server."""
 
-    def __init__(self, url: str, network: Network, clock: Clock) -> None:
-        super().__init__(url, network, clock)
+    def __init__(
+        self, url: str, network: Network, clock: Clock, authorization: Authorization | None = None
+    ) -> None:
+        super().__init__(url, network, clock, authorization)
         self._session_id = ""
         self._heard_session: str | None = None  # whose own stream is listened to
 
     async def open(self, report: Report) -> None:
         self._report = report
-        self._http = Exchanges(self._url, self._network, self._clock, report)
+        self._http = self._exchanges(report)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         """A request is answered in the background; anything else has been accepted when this returns."""
@@ -91,13 +101,14 @@ class StreamableHttpTransport(HttpTransport):
         """The server may be gone by now, or not allow it (405): nothing depends on it."""
         if not self._session_id or self._closed is not None:
             return
+
+        async def take(exchange: Exchange) -> None:
+            exchange.keep(await exchange.read_body())
+
         headers = standard_headers(None, self._revision, self._session_id)
         with suppress(UserError, TimeoutError):
-            async with (
-                asyncio.timeout(_FAREWELL_LIMIT),
-                http.begin("DELETE", self._url, headers) as exchange,
-            ):
-                exchange.keep(await exchange.read_body())
+            async with asyncio.timeout(_FAREWELL_LIMIT):
+                await run_exchange(http, "DELETE", self._url, headers, take)
 
     # -------------------------------------------------------------- POST
 
@@ -168,7 +179,16 @@ class StreamableHttpTransport(HttpTransport):
             await self._take(exchange, post, stream)
 
         http = self._require_open()
-        await run_exchange(http, "POST", self._url, post.headers, take, post.message.raw, post.tag)
+        await run_exchange(
+            http,
+            "POST",
+            self._url,
+            post.headers,
+            take,
+            post.message.raw,
+            post.tag,
+            operation_of(post.message),
+        )
 
     async def _take(self, exchange: Exchange, post: _Post, stream: StreamPosition) -> None:
         if post.message.method == "initialize" and exchange.is_success:
@@ -270,7 +290,9 @@ class StreamableHttpTransport(HttpTransport):
         headers = (("Accept", _EVENT_STREAM), *standard_headers(None, self._revision, self._session_id))
         if stream.last_id:
             headers = (*headers, ("Last-Event-ID", stream.last_id))
-        await run_exchange(self._require_open(), "GET", self._url, headers, take)
+        await run_exchange(
+            self._require_open(), "GET", self._url, headers, take, operation="the event stream"
+        )
 
     # -------------------------------------------------------------- the end
 

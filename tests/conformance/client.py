@@ -11,14 +11,20 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from typing import Literal
+
+import httpx2
 
 from inspector.base.errors import LensError, NotOffered
 from inspector.base.jsonvalue import JSONObject
+from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
 from inspector.engine.cards import Card, Question, Reply
 from inspector.engine.engine import Engine
 from inspector.engine.inbox import Inbox
+from inspector.engine.secrets import Secrets
 from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.oauth.occasions import Occasion
 from inspector.protocol.asking import FormAsked, UrlAsked, read_question
 from inspector.protocol.replies import accepted, consented, sampled
 from inspector.protocol.revisions import Revision
@@ -43,6 +49,8 @@ CALLS: dict[str, list[tuple[str, JSONObject]]] = {
     ],
 }
 ONLY_LIST = ("initialize", "json-schema-ref-no-deref")
+# What we would have on a web site; the suite knows it by this address.
+CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"
 
 
 class Agreeable:
@@ -62,6 +70,47 @@ class Agreeable:
     def _later(self, act: Callable[..., None], *arguments: object) -> None:
         """A person answers after the card is there, not while it is made."""
         asyncio.get_running_loop().call_soon(act, *arguments)
+
+
+async def browse(url: str) -> None:
+    """The browser of a person who consents to everything."""
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        answer = await browser.get(url)
+        if answer.has_redirect_location:
+            await browser.get(answer.headers["location"])
+
+
+async def login_settings(secrets: Secrets) -> OAuthSettings:
+    """What the suite gives us beforehand, as a person would enter it."""
+    kept: dict[str, SecretRef] = {}
+    for name in ("client_secret", "private_key_pem", "idp_id_token", "valid_jwt"):
+        if name in CONTEXT:
+            await secrets.put(f"conformance/{name}", CONTEXT[name])
+            kept[name] = SecretRef(f"conformance/{name}")
+    provider = IdentityProvider(
+        issuer=CONTEXT.get("idp_issuer", ""),
+        token_endpoint=CONTEXT.get("idp_token_endpoint", ""),
+        client_id=CONTEXT.get("idp_client_id", ""),
+        id_token=kept.get("idp_id_token"),
+    )
+    return OAuthSettings(
+        grant=GRANTS.get(SCENARIO, "authorization_code"),
+        client_id=CONTEXT.get("client_id", ""),
+        client_secret=kept.get("client_secret"),
+        client_document=CLIENT_DOCUMENT,
+        key=kept.get("private_key_pem"),
+        algorithm=CONTEXT.get("signing_algorithm", ""),
+        assertion=kept.get("valid_jwt"),
+        identity_provider=provider if "idp_issuer" in CONTEXT else None,
+    )
+
+
+GRANTS: dict[str, Literal["client_credentials", "enterprise", "wif"]] = {
+    "auth/client-credentials-jwt": "client_credentials",
+    "auth/client-credentials-basic": "client_credentials",
+    "auth/enterprise-managed-authorization": "enterprise",
+    "auth/wif-jwt-bearer": "wif",
+}
 
 
 def answer(question: Question, revision: Revision) -> Reply:
@@ -106,8 +155,11 @@ async def run(url: str) -> int:
     engine = Engine(inbox=inbox)
     # The suite names the wire of this leg; its stateless leg is found out, as a person's client would.
     era = REVISION if REVISION < "2026" and REVISION else "auto"
-    engine.add(HttpEntry(name=SERVER, url=url, era=era))
+    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.open_url = browse
     try:
+        auth = await login_settings(engine.secrets)
+        engine.add(HttpEntry(name=SERVER, url=url, era=era, auth=auth))
         await engine.connect(SERVER)
         listing = await engine.list_tools(SERVER)
         outcomes = [await engine.call_tool(SERVER, name, args) for name, args in calls_for(listing.items)]

@@ -164,8 +164,7 @@ class World:
         try:
             seen = await _read(reader)
             self.seen.append(seen)
-            handler = self.paths.get(seen.path, lambda _: Answer(404))
-            answer = handler(seen)
+            answer = self.paths[seen.path](seen) if seen.path in self.paths else Answer(404)
             body = b"" if answer.body is None else json.dumps(answer.body).encode()
             headers = {"Content-Type": "application/json"} if answer.body is not None else {}
             headers |= {**answer.headers, "Content-Length": str(len(body)), "Connection": "close"}
@@ -239,7 +238,7 @@ class Desk:
         recorder = LoginRecorder(self.log, SERVER, self.clock)
         allowance = allowance_for(world.url)
         return Tools(
-            LoginHttp(Network(), allowance, self.clock, recorder),
+            lambda: LoginHttp(Network(), allowance, self.clock, recorder),
             self.store(world),
             self.clock,
             recorder,

@@ -13,7 +13,7 @@ from inspector.config.auth import OAuthSettings
 from inspector.oauth.flow import Login
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.steps import Overrides, QuestionKind, StepId, StepState
-from inspector.protocol.revisions import R2, R3, R4, R5
+from inspector.protocol.revisions import R2, R3, R4, R5, Revision
 from tests.unit.oauth.login_stage import Answer, Desk, World, browse
 
 
@@ -261,9 +261,7 @@ async def test_a_server_without_metadata_is_logged_in_to_as_in_2025_03_26(desk: 
 
 
 @pytest.mark.parametrize("revision", [R3, R4, R5])
-async def test_a_revision_that_was_chosen_knows_no_older_way(
-    desk: Desk, world: World, revision: object
-) -> None:
+async def test_a_chosen_revision_knows_no_older_way(desk: Desk, world: World, revision: Revision) -> None:
     del world.paths["/.well-known/oauth-protected-resource/mcp"]
     async with desk.login(world, Overrides(revision=revision)) as login:
         await login.run()

@@ -113,7 +113,7 @@ def test_the_network_of_an_entry_reaches_the_transport(
 ) -> None:
     networks: list[Network] = []
 
-    def transport(url: str, network: Network, clock: object) -> None:
+    def transport(url: str, network: Network, clock: object, authorization: object) -> None:
         networks.append(network)
 
     monkeypatch.setattr("inspector.session.connect.StreamableHttpTransport", transport)

@@ -1,0 +1,77 @@
+"""What belongs to one server that may want a login: its tokens, their renewal, and the tools of a login."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from inspector.base.clock import Clock
+from inspector.config.auth import OAuthSettings
+from inspector.config.entries import HttpEntry
+from inspector.config.settings import Settings
+from inspector.oauth.flow import Login
+from inspector.oauth.http import LoginHttp
+from inspector.oauth.lifetime import Lifetime
+from inspector.oauth.loopback import LoopbackListener
+from inspector.oauth.provider import Authorizer, LogIn
+from inspector.oauth.recording import LoginRecorder
+from inspector.oauth.stage import Opener, Target, Tools
+from inspector.oauth.store import Held, LoginStore, SecretKeeper
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.revisions import Revision
+from inspector.session.connect import network_of
+from inspector.traffic.log import TrafficLog
+
+
+@dataclass(slots=True)
+class Account:
+    """One server's."""
+
+    target: Target
+    tools: Tools
+    lifetime: Lifetime
+    authorizer: Authorizer
+    login: Login | None = None
+    adopted: Held | None = None  # the tokens of the login that are in use
+
+    @property
+    def needs_browser(self) -> bool:
+        return self.target.settings.grant == "authorization_code"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all accounts share, and what one asks of the engine."""
+
+    secrets: SecretKeeper
+    log: TrafficLog
+    clock: Clock
+    settings: Settings
+
+
+def make_account(
+    entry: HttpEntry,
+    around: Surroundings,
+    log_in: LogIn,
+    open_browser: Opener,
+    revision: Callable[[], Revision],
+    on_tokens: Callable[[], None],
+) -> Account:
+    settings = entry.auth if isinstance(entry.auth, OAuthSettings) else OAuthSettings()
+    clock, target = around.clock, Target(entry.name, entry.url, settings)
+    store = LoginStore(around.secrets, entry.name, entry.url)
+    nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
+    allowance = allowance_for(entry.url, private=settings.private, plain_http=settings.plain_http)
+    make_http = partial(LoginHttp, network_of(entry, around.settings), allowance, clock, recorder)
+    lifetime = Lifetime(target, store, clock, recorder, nonces, allowance, make_http)
+    authorizer = Authorizer(target, store, lifetime, nonces, log_in, revision, on_tokens)
+    tools = Tools(
+        make_http, store, clock, recorder, open_browser, partial(_listener, clock), allowance, nonces
+    )
+    return Account(target, tools, lifetime, authorizer)
+
+
+def _listener(clock: Clock, host: str, port: int, path: str) -> LoopbackListener:
+    return LoopbackListener(clock, host=host, port=port, path=path)

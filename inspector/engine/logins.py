@@ -1,0 +1,340 @@
+"""Logins of all servers: those that a person walks through, and those that happen by themselves.
+
+A server has at most one login at a time; a new one ends the one before. Its tokens go with the requests of
+the server from the moment they are there, whether it is connected or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError, NeedsLogin, UserError
+from inspector.base.signals import Signal
+from inspector.config.auth import BearerSettings
+from inspector.config.entries import Entry, HttpEntry
+from inspector.config.settings import Settings
+from inspector.engine.secrets import Secrets
+from inspector.oauth.occasions import Occasion
+from inspector.protocol.revisions import R5, Revision, find_revision
+from inspector.session.state import Status
+from inspector.traffic.log import TrafficLog
+from inspector.transport.base import Authorization, AuthorizedRequest
+
+# Loaded when a server is first asked: most of a start has no need of it.
+if TYPE_CHECKING:
+    from inspector.engine.accounts import Account
+    from inspector.engine.server import Server
+    from inspector.oauth.flow import Login
+    from inspector.oauth.http import LoginRequest
+    from inspector.oauth.provider import Authorizer, LoginNeed
+    from inspector.oauth.stage import Opener, Refused
+    from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
+    from inspector.oauth.store import Held
+    from inspector.protocol.auth.scopes import ScopeChoice
+
+
+@dataclass(frozen=True, slots=True)
+class LoginWanted:
+    """A server wants a login that nobody began: the window offers it. `reason` is a sentence."""
+
+    server: str
+    occasion: Occasion
+    reason: str
+    scopes: tuple[str, ...] = ()
+
+
+class _LoadedLater:
+    """The authorization of one server: what it takes is loaded when the first request is sent."""
+
+    def __init__(self, logins: Logins, server: str) -> None:
+        self._logins = logins
+        self._server = server
+
+    def begin(self, operation: str) -> AuthorizedRequest:
+        return self._logins.authorizer(self._server).begin(operation)
+
+
+class Logins:
+    """Everything here is called on the engine's loop.
+
+    `opens_browser` are the occasions at which a login may begin by itself: the window allows it when a
+    person presses Connect. `open_url` brings an address to the browser; without it none begins by itself.
+
+    Signals:
+        changed: A login stands differently; carries its LoginView.
+        wanted: A server wants a login; carries a LoginWanted.
+        tokens_changed: A server's tokens are new, renewed or gone; carries its name.
+    """
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        log: TrafficLog,
+        clock: Clock,
+        settings: Settings,
+        server_of: Callable[[str], Server],
+    ) -> None:
+        self.changed: Signal[LoginView] = Signal()
+        self.wanted: Signal[LoginWanted] = Signal()
+        self.tokens_changed: Signal[str] = Signal()
+        self.opens_browser: frozenset[Occasion] = frozenset({Occasion.CONNECT})
+        self.open_url: Opener | None = None
+        self._secrets = secrets
+        self._log = log
+        self._clock = clock
+        self._settings = settings
+        self._server_of = server_of
+        self._entries: dict[str, HttpEntry] = {}
+        self._accounts: dict[str, Account] = {}
+        self._flow_ids = count(1)
+
+    def authorization_for(self, entry: Entry) -> Authorization | None:
+        """What says who asks; None where there is no login, or where a header of the person's says it."""
+        if not isinstance(entry, HttpEntry) or _has_own_header(entry):
+            return None
+        if isinstance(entry.auth, BearerSettings):
+            from inspector.oauth.provider import BearerToken
+            from inspector.oauth.store import LoginStore
+
+            store = LoginStore(self._secrets, entry.name, entry.url)
+            return BearerToken(entry.url, store, entry.auth.token)
+        self._entries[entry.name] = entry
+        return _LoadedLater(self, entry.name)
+
+    def authorizer(self, server: str) -> Authorizer:
+        return self._account(server).authorizer
+
+    def has_login(self, server: str) -> bool:
+        """Can it be logged in to? Not over stdio, nor where the settings say who asks."""
+        return server in self._entries
+
+    # -------------------------------------------------------------- a login that a person walks through
+
+    async def start(self, server: str, overrides: Overrides | None = None) -> LoginView:
+        """Begin a login; its first step is ready to be looked at. Raises UserError."""
+        login = await self._begin(server, overrides)
+        await login.begin()
+        return login.view
+
+    def view(self, server: str) -> LoginView | None:
+        """The login that there is; None when none was begun."""
+        login = self._account(server).login
+        return login.view if login is not None else None
+
+    async def next(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.next())
+
+    async def run(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.run())
+
+    async def run_to(self, server: str, step: StepId) -> LoginView:
+        return await self._drive(server, lambda login: login.run_to(step))
+
+    async def retry(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.retry())
+
+    async def back(self, server: str, step: StepId) -> LoginView:
+        return await self._drive(server, lambda login: login.back(step))
+
+    def edit(self, server: str, request: LoginRequest | None) -> None:
+        self._login(server).edit(request)
+
+    async def allow_hosts(self, server: str, is_allowed: bool) -> LoginView:
+        return await self._drive(server, lambda login: login.allow_hosts(is_allowed))
+
+    async def give_client(self, server: str, client_id: str, secret: str = "") -> LoginView:
+        return await self._drive(server, lambda login: login.give_client(client_id, secret))
+
+    def paste(self, server: str, text: str) -> None:
+        """The address that the browser ended at. Raises UserError when it is not the answer."""
+        self._login(server).paste(text)
+
+    def cancel(self, server: str) -> None:
+        self._login(server).cancel()
+
+    # -------------------------------------------------------------- tokens
+
+    async def tokens(self, server: str) -> TokenInfo | None:
+        """What the server's requests go with; None for nothing."""
+        from inspector.oauth.flow import token_info
+
+        return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
+
+    async def refresh(self, server: str) -> TokenInfo | None:
+        """Renew the tokens now. Raises UserError."""
+        account = self._account(server)
+        held = await account.authorizer.held()
+        if held is None:
+            raise UserError("There are no tokens to renew.", "Log in first.")
+        account.authorizer.adopt(await account.lifetime.refresh(held, self._revision(server)))
+        self.tokens_changed.emit(server)
+        return await self.tokens(server)
+
+    async def sign_out(self, server: str) -> str:
+        """Give the tokens back and forget them. Says in a sentence how that went."""
+        account = self._account(server)
+        words = await account.lifetime.sign_out()
+        account.authorizer.adopt(None)
+        self.tokens_changed.emit(server)
+        return words
+
+    async def forget_tokens(self, server: str) -> None:
+        """Forget the tokens here; nobody is told, and what was registered stays."""
+        account = self._account(server)
+        held = await account.authorizer.held()
+        if held is not None:
+            await account.tools.store.drop_tokens(held.tokens.issuer)
+        account.authorizer.adopt(None)
+        self.tokens_changed.emit(server)
+
+    async def forget(self, server: str) -> None:
+        """The server is no more: neither is anything that logins left."""
+        if not self.has_login(server):
+            return
+        account = self._account(server)
+        if account.login is not None:
+            await account.login.close()
+        await account.tools.store.forget()
+        del self._accounts[server], self._entries[server]
+
+    async def close(self) -> None:
+        for account in self._accounts.values():
+            if account.login is not None:
+                await account.login.close()
+
+    # -------------------------------------------------------------- logins that happen by themselves
+
+    async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
+        """Log in, when that is how connecting goes on; False when it is not ours to do. Raises UserError."""
+        may_open = self.open_url is not None and Occasion.CONNECT in self.opens_browser
+        if not may_open or not self.has_login(server) or not self._account(server).needs_browser:
+            return False
+        from inspector.oauth.stage import Refused
+
+        await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+        return True
+
+    def stop(self, server: str) -> None:
+        """Nobody waits for the login any more that began with connecting."""
+        account = self._accounts.get(server)
+        login = account.login if account is not None else None
+        if login is not None and login.is_by_itself and login.is_running:
+            login.cancel()
+
+    async def _log_in_for(self, server: str, need: LoginNeed) -> Held:
+        """For a request that was refused. Raises NeedsLogin when the browser may not be opened for it."""
+        account = self._account(server)
+        is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
+        may_open = self.open_url is not None and need.occasion in self.opens_browser
+        if account.needs_browser and (is_connecting or not may_open):
+            scopes = need.scopes.scopes if need.scopes is not None else ()
+            self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
+            raise NeedsLogin(need.reason, "Log in.", need.refused.status, need.refused.headers)
+        return await self._log_in(server, need.refused, need.scopes)
+
+    async def _log_in(self, server: str, refused: Refused, scopes: ScopeChoice | None) -> Held:
+        """Raises NeedsLogin."""
+        from inspector.oauth.steps import StepId
+
+        login = await self._begin(server, None, refused=refused, scopes=scopes, by_itself=True)
+        await login.run_to(StepId.TOKEN_REPLY)
+        if login.held is not None:
+            return login.held
+        view = login.view
+        if view.question is not None:
+            raise NeedsLogin(view.question.text, "Answer it in the login.", refused.status, refused.headers)
+        raise NeedsLogin(
+            view.failure or "The login gave no token.", view.next_step, refused.status, refused.headers
+        )
+
+    async def _begin(
+        self,
+        server: str,
+        overrides: Overrides | None,
+        *,
+        refused: Refused | None = None,
+        scopes: ScopeChoice | None = None,
+        by_itself: bool = False,
+    ) -> Login:
+        from inspector.oauth.flow import Login
+
+        account = self._account(server)
+        if account.login is not None:
+            await account.login.close()
+        login = account.login = Login(
+            account.target,
+            account.tools,
+            overrides,
+            flow_id=next(self._flow_ids),
+            refused=refused,
+            scopes=scopes,
+            by_itself=by_itself,
+            revision=self._revision(server),
+        )
+        login.changed.connect(partial(self._on_changed, server, login))
+        return login
+
+    def _on_changed(self, server: str, login: Login, view: LoginView) -> None:
+        account = self._accounts.get(server)
+        if account is None or account.login is not login:
+            return
+        if login.held is not None and login.held is not account.adopted:
+            account.adopted = login.held
+            account.authorizer.adopt(login.held)
+            self.tokens_changed.emit(server)
+        self.changed.emit(view)
+
+    # --------------------------------------------------------------
+
+    async def _drive(self, server: str, act: Callable[[Login], Awaitable[None]]) -> LoginView:
+        login = self._login(server)
+        await act(login)
+        return login.view
+
+    def _account(self, server: str) -> Account:
+        if server not in self._accounts:
+            self._accounts[server] = self._make_account(server)
+        return self._accounts[server]
+
+    def _make_account(self, server: str) -> Account:
+        from inspector.engine.accounts import Surroundings, make_account
+
+        entry = self._entries.get(server)
+        if entry is None:
+            raise ConfigError(
+                f"{server!r} has no login: it is no server over HTTP, or its settings say who asks.",
+                "Take the Authorization header or the bearer token out of its settings, to log in.",
+            )
+        return make_account(
+            entry,
+            Surroundings(self._secrets, self._log, self._clock, self._settings),
+            partial(self._log_in_for, server),
+            partial(self._open, server),
+            partial(self._revision, server),
+            partial(self.tokens_changed.emit, server),
+        )
+
+    def _login(self, server: str) -> Login:
+        login = self._account(server).login
+        if login is None:
+            raise UserError("No login was begun.", "Begin one.")
+        return login
+
+    def _revision(self, server: str) -> Revision:
+        """That which was agreed on, or that the person insists on; else the newest."""
+        known = self._server_of(server)
+        agreement = known.session.state.agreement
+        return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5
+
+    async def _open(self, server: str, url: str) -> None:
+        if self.open_url is not None:
+            await self.open_url(url)
+
+
+def _has_own_header(entry: HttpEntry) -> bool:
+    return any(name.lower() == "authorization" for name in entry.headers)

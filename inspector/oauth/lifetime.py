@@ -1,0 +1,210 @@
+"""What happens to tokens after a login: they are renewed, and given back.
+
+A refresh token that is used twice is worth nothing to a server that rotates them, so only one of all
+processes renews at a time, and looks first whether another one just did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.config.auth import OAuthSettings
+from inspector.oauth.http import LoginHttp, get_document
+from inspector.oauth.recording import LoginRecorder
+from inspector.oauth.signing import SigningKey, read_key
+from inspector.oauth.stage import Refused, Target
+from inspector.oauth.store import Held, LoginStore
+from inspector.oauth.tokenrequest import TokenRequest, request_token
+from inspector.protocol.auth.challenge import choose_challenge, read_challenges
+from inspector.protocol.auth.clientauth import AuthMethod, choose_method
+from inspector.protocol.auth.documents import Outcome, Reply, read_document
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.grants import Form, Grant, refresh_form, revocation_form
+from inspector.protocol.auth.guard import Allowance
+from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.resourcemeta import read_resource_metadata, resource_places
+from inspector.protocol.auth.tokens import Renewal, TokenAsked, decide_renewal, read_token_reply
+from inspector.protocol.revisions import Revision
+
+DPOP = "DPoP"
+
+
+class RefreshRefused(UserError):
+    """The refresh token is worth nothing any more: only a login helps."""
+
+
+class Lifetime:
+    """The tokens of one server. `make_http` gives a client for the requests, which is closed after them."""
+
+    def __init__(
+        self,
+        target: Target,
+        store: LoginStore,
+        clock: Clock,
+        recorder: LoginRecorder,
+        nonces: Nonces,
+        allowance: Allowance,
+        make_http: Callable[[], LoginHttp],
+    ) -> None:
+        self._target = target
+        self._settings: OAuthSettings = target.settings
+        self._store = store
+        self._clock = clock
+        self._recorder = recorder
+        self._nonces = nonces
+        self._allowance = allowance
+        self._make_http = make_http
+
+    def now(self) -> float:
+        return self._clock.wall_ns() / 1e9
+
+    # -------------------------------------------------------------- refresh
+
+    async def refresh(self, held: Held, revision: Revision, *, is_refused: bool = False) -> Held:
+        """New tokens for old ones. Raises RefreshRefused when there will be none, UserError when not now.
+
+        `is_refused`: the server does not take these any more, however long they were to live.
+        """
+        async with self._store.renewing(held.tokens.issuer):
+            current = await self._store.held_of(held.tokens.issuer)
+            if current is None:
+                raise RefreshRefused("The tokens were signed out elsewhere.", "Log in again.")
+            if self._is_newer(current, held, is_refused):
+                self._recorder.step("Refresh: another MCP Lens has just renewed the tokens.")
+                return current
+            return await self._refresh(current, revision)
+
+    def _is_newer(self, current: Held, held: Held, is_refused: bool) -> bool:
+        is_other = current.tokens.access_token != held.tokens.access_token
+        is_fresh = decide_renewal(current.tokens, self.now()).renewal is Renewal.NOT_NEEDED
+        return is_other and (is_fresh or is_refused)
+
+    async def _refresh(self, held: Held, revision: Revision) -> Held:
+        tokens = held.tokens
+        if not tokens.refresh_token:
+            raise RefreshRefused("There is no refresh token.", "Log in again.")
+        request = await self._request(
+            held, held.token_endpoint, refresh_form(tokens.refresh_token, tokens.resource)
+        )
+        async with self._http() as http:
+            reply = await request_token(request, http.send, self.now, self._nonces)
+        asked = TokenAsked(
+            Grant.REFRESH,
+            tokens.issuer,
+            tokens.client_id,
+            tokens.resource,
+            method=request.method.value if request.method is not None else AuthMethod.NONE.value,
+            offered_methods=held.offered_methods or (),
+            key_thumbprint=request.bound_key.thumbprint() if request.bound_key is not None else "",
+            previous=tokens,
+        )
+        read = read_token_reply(
+            reply.status, reply.headers, reply.body, asked, now=self.now(), revision=revision
+        )
+        for found in read.findings:
+            self._recorder.step(f"Refresh, {found.id}: {found.seen}")
+        if read.tokens is None:
+            if read.ends_login:
+                await self._store.drop_tokens(tokens.issuer)
+                raise RefreshRefused(read.problem, "Log in again.")
+            raise UserError(read.problem, "Try again; what we have is kept.")
+        renewed = replace(held, tokens=read.tokens)
+        await self._store.hold(renewed)  # before it is used: the old refresh token may be worth nothing now
+        is_rotated = read.tokens.refresh_token != tokens.refresh_token
+        self._recorder.step(
+            f"Refresh: done, the refresh token is {'a new one' if is_rotated else 'the same'}."
+        )
+        return renewed
+
+    # -------------------------------------------------------------- who gives tokens now?
+
+    async def names_issuer(self, issuer: str, refused: Refused, revision: Revision) -> bool:
+        """Does the server still name this authorization server? Yes, too, when it cannot be found out.
+
+        "On each 401": a server may move to another one, and tokens of the old one stay refused.
+        """
+        values = [value for name, value in refused.headers if name.lower() == "www-authenticate"]
+        challenge = choose_challenge(read_challenges(values), refused.status)
+        places = resource_places(self._target.url, challenge, self._allowance, revision)
+        async with self._http() as http:
+            for candidate in places.candidates:
+                try:
+                    reply = await http.send(get_document(candidate.url))
+                except UserError:
+                    continue
+                document = read_document(Reply(reply.url, reply.status, reply.headers, reply.body))
+                if document.outcome is Outcome.FOUND and document.content is not None:
+                    read = read_resource_metadata(
+                        document.content, self._target.url, revision, self._allowance
+                    )
+                    return not read.metadata.issuers or issuer in read.metadata.issuers
+        return True
+
+    # -------------------------------------------------------------- sign out
+
+    async def sign_out(self) -> str:
+        """Give the tokens back, and forget them in any case. Says in a sentence how it went."""
+        held = await self._store.held()
+        if held is None:
+            return "There was nothing to sign out of."
+        words = await self._revoke(held)
+        await self._store.drop_tokens(held.tokens.issuer)
+        self._recorder.step(f"Sign out: {words}")
+        return words
+
+    async def _revoke(self, held: Held) -> str:
+        if not held.revocation_endpoint:
+            return "Signed out here. The authorization server has no way to take tokens back."
+        token = held.tokens.refresh_token or held.tokens.access_token
+        form = revocation_form(token, is_refresh_token=bool(held.tokens.refresh_token))
+        try:
+            request = await self._request(held, held.revocation_endpoint, form)
+            async with self._http() as http:
+                reply = await http.send(request.http(self.now(), self._nonces))
+        except UserError as exc:
+            return f"Signed out here. The tokens could not be given back: {exc.summary}"
+        if not reply.is_success:
+            return f"Signed out here. The authorization server did not take the tokens back ({reply.status})."
+        return "Signed out. The authorization server has taken the tokens back."
+
+    # --------------------------------------------------------------
+
+    async def _request(self, held: Held, endpoint: str, form: Form) -> TokenRequest:
+        client = await self._client(held)
+        choice = choose_method(
+            offered=held.offered_methods,
+            has_secret=bool(client.secret),
+            has_key=self._settings.key is not None,
+            registered=client.method,
+            typed=self._settings.method,
+        )
+        if choice.method is None:
+            raise UserError(choice.problem, "Choose another method in the server's settings.")
+        client_key: SigningKey | None = None
+        if choice.method is AuthMethod.PRIVATE_KEY:
+            pem = await self._store.secret(self._settings.key, "private key of the client")
+            client_key = read_key(pem, self._settings.algorithm)
+        bound = await self._store.key(held.tokens.issuer) if held.tokens.token_type == DPOP else None
+        audience = held.tokens.issuer if self._settings.audience == "issuer" else held.token_endpoint
+        return TokenRequest(endpoint, form, client, choice.method, audience, client_key, bound)
+
+    async def _client(self, held: Held) -> Client:
+        """The client that the tokens were given to."""
+        id, issuer = held.tokens.client_id, held.tokens.issuer
+        known = [one for one in await self._store.clients() if (one.client_id, one.issuer) == (id, issuer)]
+        if self._settings.client_id == id:
+            secret = await self._store.secret(self._settings.client_secret, "client secret")
+            return Client(id, issuer, ClientSource.BY_HAND, secret=secret)
+        return known[0] if known else Client(id, issuer, ClientSource.DOCUMENT, method="none")
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncIterator[LoginHttp]:
+        http = self._make_http()
+        try:
+            yield http
+        finally:
+            await http.close()

@@ -1,0 +1,269 @@
+"""What goes with every request to a server that wants to know who asks, and what a refusal leads to.
+
+Tokens are renewed before they run out, and once when the server refuses them. Whatever needs a person is
+asked for through `LogIn`, which may refuse: then the request fails with NeedsLogin, and says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.config.auth import SecretRef
+from inspector.oauth.bearing import DPOP, header_of, is_nonce_demand, read_refusal, token_headers
+from inspector.oauth.lifetime import Lifetime, RefreshRefused
+from inspector.oauth.occasions import Occasion
+from inspector.oauth.signing import SigningKey
+from inspector.oauth.stage import Refused, Target
+from inspector.oauth.store import Held, LoginStore
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.scopes import ScopeChoice
+from inspector.protocol.auth.stepup import Attempt, Judgement, Move, StepUps, judge
+from inspector.protocol.auth.tokens import Renewal, decide_renewal
+from inspector.protocol.httprules import Headers
+from inspector.protocol.members import some
+from inspector.protocol.revisions import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class LoginNeed:
+    """A login that a refused request leads to. `reason` is a sentence."""
+
+    occasion: Occasion
+    reason: str
+    refused: Refused
+    scopes: ScopeChoice | None = None
+
+
+# Gives tokens, or raises NeedsLogin when nobody may be asked now.
+LogIn = Callable[[LoginNeed], Awaitable[Held]]
+
+
+class Authorizer:
+    """The credentials of one server (`transport.base.Authorization`)."""
+
+    def __init__(
+        self,
+        target: Target,
+        store: LoginStore,
+        lifetime: Lifetime,
+        nonces: Nonces,
+        log_in: LogIn,
+        revision: Callable[[], Revision],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._target = target
+        self._origin = _origin(target.url)
+        self.store = store
+        self.lifetime = lifetime
+        self.nonces = nonces
+        self._log_in = log_in
+        self.revision = revision
+        self._on_change = on_change
+        self.step_ups = StepUps()
+        self._lock = asyncio.Lock()
+        self._is_loaded = False
+        self._held: Held | None = None
+        self._keys: dict[str, SigningKey] = {}
+        self._is_new = False  # the tokens are of this run, and no request with them was accepted yet
+
+    def begin(self, operation: str) -> TokenBearing:
+        """One request of the transport, with all its repetitions."""
+        return TokenBearing(self, operation)
+
+    def adopt(self, held: Held | None) -> None:
+        """Use these tokens from now on: of a login that somebody else made, or none after a sign-out."""
+        self._held, self._is_loaded, self._is_new = held, True, held is not None
+
+    async def held(self) -> Held | None:
+        if not self._is_loaded:
+            self._held = await self.store.held()
+            self._is_loaded = True
+        return self._held
+
+    # -------------------------------------------------------------- before a request
+
+    async def usable(self) -> Held | None:
+        """Tokens that will last for a request; None for none, and then the server will say what it wants."""
+        held = await self.held()
+        if held is None:
+            return None
+        renewal = decide_renewal(held.tokens, self.lifetime.now()).renewal
+        if renewal is Renewal.NOT_NEEDED:
+            return held
+        if renewal is Renewal.LOG_IN:
+            return None
+        async with self._lock:
+            current = await self.held()
+            if current is not None and current is not held:
+                return current
+            try:
+                self._held = await self.lifetime.refresh(held, self.revision())
+            except RefreshRefused:
+                self._held = None
+            self._on_change()
+            return self._held
+
+    async def headers(self, held: Held, method: str, url: str) -> Headers:
+        return token_headers(
+            held.tokens, await self._key(held), method, url, self.lifetime.now(), self.nonces
+        )
+
+    def is_ours(self, url: str) -> bool:
+        """Tokens go to the server's own origin, and nowhere else."""
+        return _origin(url) == self._origin
+
+    async def _key(self, held: Held) -> SigningKey | None:
+        issuer = held.tokens.issuer
+        if held.tokens.token_type != DPOP:
+            return None
+        if issuer not in self._keys:
+            self._keys[issuer] = await self.store.key(issuer)
+        return self._keys[issuer]
+
+    # -------------------------------------------------------------- after a refusal
+
+    def accepted(self, held: Held) -> None:
+        if held is self._held:
+            self._is_new = False
+
+    def is_new(self, held: Held) -> bool:
+        return held is self._held and self._is_new
+
+    async def renew(self, used: Held | None, need: LoginNeed, *, by_refresh: bool) -> None:
+        """Get other tokens than those that were refused. Raises NeedsLogin, UserError."""
+        async with self._lock:
+            current = await self.held()
+            if current is not None and current is not used and need.occasion is not Occasion.STEP_UP:
+                return  # another request was quicker
+            if by_refresh and used is not None and await self._refreshed(used, need.refused):
+                return
+            self._held = await self._log_in(need)
+            self._is_new = True
+
+    async def _refreshed(self, used: Held, refused: Refused) -> bool:
+        revision = self.revision()
+        if not await self.lifetime.names_issuer(used.tokens.issuer, refused, revision):
+            return False  # it has moved to another authorization server
+        try:
+            self._held = await self.lifetime.refresh(used, revision, is_refused=True)
+        except RefreshRefused:
+            return False
+        self._is_new = True
+        self._on_change()
+        return True
+
+
+class TokenBearing:
+    """One request (`transport.base.AuthorizedRequest`): what goes with it, and whether to send it again."""
+
+    def __init__(self, owner: Authorizer, operation: str) -> None:
+        self._owner = owner
+        self._operation = operation
+        self._used: Held | None = None
+        self._renewals = 0
+        self._step_ups = 0
+        self._has_nonce = False
+
+    async def headers(self, method: str, url: str) -> Headers:
+        if not self._owner.is_ours(url):
+            return ()
+        self._used = await self._owner.usable()
+        return () if self._used is None else await self._owner.headers(self._used, method, url)
+
+    def answered(self, status: int, url: str, headers: Headers) -> None:
+        """An answer came; it may hold a nonce, whatever its status."""
+        self._owner.nonces.note(url, header_of(headers, "dpop-nonce") or None)
+        if self._used is not None and status not in (401, 403):
+            self._owner.accepted(self._used)
+
+    async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Send it again? Raises NeedsLogin when a person must do something first."""
+        if is_nonce_demand(status, headers) and not self._has_nonce and self._used is not None:
+            self._has_nonce = True
+            return True
+        refused = Refused(status, headers, body, with_token=self._used is not None)
+        if self._used is None:
+            return await self._first_time(refused)
+        verdict = self._judge(self._used, refused)
+        if verdict.move is Move.GIVE_UP:
+            return self._give_up(verdict, refused)
+        occasion = Occasion.STEP_UP if verdict.move is Move.STEP_UP else Occasion.RENEW
+        need = LoginNeed(occasion, verdict.reason, refused, verdict.scopes)
+        if verdict.move is Move.STEP_UP:
+            self._owner.step_ups.note(self._operation, read_refusal(status, headers).scopes)
+            self._step_ups += 1
+        self._renewals += 1
+        await self._owner.renew(self._used, need, by_refresh=verdict.move is Move.REFRESH)
+        return True
+
+    async def _first_time(self, refused: Refused) -> bool:
+        wants_login = refused.status == 401 or bool(read_refusal(refused.status, refused.headers).scopes)
+        if not wants_login or self._renewals:
+            return False
+        self._renewals += 1
+        reason = f"The server wants a login (HTTP {refused.status})."
+        await self._owner.renew(None, LoginNeed(Occasion.CALL, reason, refused), by_refresh=False)
+        return True
+
+    def _judge(self, used: Held, refused: Refused) -> Judgement:
+        attempt = Attempt(
+            self._operation,
+            used.tokens,
+            is_first_use=self._owner.is_new(used),
+            renewals=self._renewals,
+            step_ups=self._step_ups,
+        )
+        return judge(
+            read_refusal(refused.status, refused.headers),
+            attempt,
+            self._owner.step_ups,
+            self._owner.revision(),
+            used.server_scopes,
+        )
+
+    def _give_up(self, verdict: Judgement, refused: Refused) -> bool:
+        refusal = read_refusal(refused.status, refused.headers)
+        wanted = f" It asks for {some(refusal.scopes)}." if refusal.scopes else ""
+        summary = f"The server refuses {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
+        if refused.status == 401:
+            raise NeedsLogin(summary, "Log in again.", refused.status, refused.headers)
+        raise HttpRefused(summary, "Ask its operator for access.", refused.status, refused.body)
+
+
+class BearerToken:
+    """A token that a person has: sent as it is. What the server makes of it is the person's to see."""
+
+    def __init__(self, target_url: str, store: LoginStore, token: SecretRef) -> None:
+        self._origin = _origin(target_url)
+        self._store = store
+        self._ref = token
+
+    def begin(self, operation: str) -> BearerToken:
+        return self
+
+    async def headers(self, method: str, url: str) -> Headers:
+        if _origin(url) != self._origin:
+            return ()
+        return (("Authorization", f"Bearer {await self._store.secret(self._ref, 'bearer token')}"),)
+
+    def answered(self, status: int, url: str, headers: Headers) -> None:
+        pass
+
+    async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
+        if status == 401:
+            raise NeedsLogin(
+                "The server refuses the bearer token (HTTP 401).",
+                "Enter another one in the server's settings.",
+                status,
+                headers,
+            )
+        return False
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
