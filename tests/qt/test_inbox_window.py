@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
@@ -196,17 +195,6 @@ def test_nothing_of_the_inbox_is_made_before_somebody_asks_or_looks(lens: Lens) 
     lens.do("view.inbox")
     assert lens.workspace.inbox.isVisible()
     assert "Nobody asks anything" in words_on(lens.workspace.inbox)
-
-
-def test_start_of_the_window_loads_nothing_of_the_inbox() -> None:
-    program = (
-        "import sys; import inspector.app.behind, inspector.app.main, inspector.qt.window.workspace\n"
-        "names = ('panels.inbox', 'models.inbox', 'models.cards', 'window.inboxes', 'widgets.toasts')\n"
-        "starts = tuple('inspector.qt.' + name for name in names)\n"
-        "print([name for name in sys.modules if name.startswith(starts)])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 # ------------------------------------------------------------------ toasts
