@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -9,6 +11,9 @@ from inspector.base.jsonvalue import JSON, JSONProblem, parse
 from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
 from inspector.config.entries import Entry, StdioEntry
 from inspector.traffic.credentials import Credentials
+
+# What may stand before the secret in `Authorization`.
+_SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
 
 
 def use_secret(credentials: Credentials, name: str, value: str) -> None:
@@ -27,9 +32,19 @@ def use_entry(credentials: Credentials, entry: Entry) -> None:
         given += _in_url(entry.url)
         given += _in_url(entry.network.proxy)
     for name, value in given:
-        credentials.add(value, name)
-        # Bearer, Basic and the like stand before the secret itself.
-        credentials.add(value.rpartition(" ")[2], name)
+        scheme, _, word = value.partition(" ")
+        is_schemed = scheme.lower() in _SCHEMES
+        credentials.add(word if is_schemed else value, name)
+        if scheme.lower() == "basic":
+            credentials.add(_password(word), "password")
+
+
+def _password(basic: str) -> str:
+    """Which Basic wraps, together with the user's name."""
+    try:
+        return base64.b64decode(basic, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:

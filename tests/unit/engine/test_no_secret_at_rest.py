@@ -1,0 +1,375 @@
+"""A secret goes through every path that there is; nothing that the app wrote holds it, but the sealed vault.
+
+A path is a function in `PATHS` that takes the app and a secret of its own, and does with it what a person
+would. To add one, write it and put it into the list.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.app.crash import report_task_errors
+from inspector.base.errors import UserError
+from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
+from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.names import make_name
+from inspector.config.secrets.store import SecretStore
+from inspector.engine.answerrules import AnswerRules
+from inspector.engine.byhand import ToolCall
+from inspector.engine.calls import Calls
+from inspector.engine.captures import Captures
+from inspector.engine.cards import Question
+from inspector.engine.engine import Engine
+from inspector.engine.exports import ExportFormat
+from inspector.engine.secrets import Secrets
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.http import LoginHttp
+from inspector.oauth.lifetime import Lifetime
+from inspector.oauth.recording import LoginRecorder
+from inspector.oauth.stage import Target
+from inspector.protocol.asking import SAMPLING
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.revisions import R4
+from inspector.traffic.export.masking import Masking
+from inspector.traffic.records import RecordKind
+from inspector.transport.network import Network
+from tests.helpers.atrest import places_of
+from tests.helpers.httpfaults import FaultServer, replies_with
+from tests.helpers.keychains import MemoryKeychain
+from tests.helpers.secretsstage import CHEAP
+from tests.unit.engine.endpoint_talk import COMPLETION, says
+from tests.unit.oauth.login_stage import Answer, Desk, Seen, World
+from tests.unit.protocol.asked_things import sampling
+
+VAULT = "vault.json"
+
+
+class App:
+    """The engine over files of its own, as the window has it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.secrets = Secrets(
+            lambda: SecretStore(root / "data" / "secrets", Keychain(MemoryKeychain), CHEAP)
+        )
+        self.told: list[str] = []
+        log = Engine().log
+        self.engine = Engine(
+            Catalogue(root / "config" / "servers.json"),
+            log=log,
+            captures=Captures(log, root / "data" / "captures"),
+            calls=Calls(
+                root / "state" / "history",
+                root / "data" / "calls",
+                root / "config" / "preferences.json",
+                self.secrets,
+            ),
+            secrets=self.secrets,
+            answers=AnswerRules(root / "config" / "answers.json", self.secrets.get),
+        )
+        self.engine.problem_found.connect(self.told.append)
+        self.engine.server_changed.connect(lambda view: self.told.append(f"{view.name} {view.address}"))
+
+    async def call_over_http(self, entry: HttpEntry, echo: str, *, keep: bool = False) -> None:
+        """Connect to a server that says a secret again in what it answers; `keep` it in the catalogue."""
+        async with FaultServer() as server:
+            entry = replace(entry, url=f"{server.url()}{entry.url}", era="2025-11-25")
+            _declare_tools(server)
+            server.order("tools/call", replies_with(lambda call: call.answer(f"you are {echo}")))
+            self.engine.save(entry) if keep else self.engine.add(entry)
+            await self.engine.connect(entry.name)
+            outcome = await self.engine.by_hand.call(
+                entry.name, ToolCall("echo", {"api_key": echo}), keep=True
+            )
+            assert outcome.kind is OutcomeKind.RESULT, outcome
+            await self.engine.disconnect(entry.name)
+
+
+def _declare_tools(server: FaultServer) -> None:
+    info = {"name": "f", "version": "1"}
+    result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+    server.order("initialize", replies_with(lambda call: call.answer(result=result)))
+
+
+Path_ = Callable[[App, str], Awaitable[None]]
+
+
+async def bearer_header(app: App, secret: str) -> None:
+    entry = HttpEntry(name="bearer", url="", headers={"Authorization": f"Bearer {secret}"})
+    await app.call_over_http(entry, secret)
+
+
+async def bearer_of_a_kept_server(app: App, secret: str) -> None:
+    """The catalogue names it, and has it not."""
+    name = make_name("bearer", "kept")
+    await app.secrets.put(name, secret)
+    auth = BearerSettings(token=SecretRef(name))
+    await app.call_over_http(HttpEntry(name="kept", url="", auth=auth), secret, keep=True)
+    assert (app.root / "config" / "servers.json").exists()
+
+
+async def basic_header(app: App, secret: str) -> None:
+    packed = base64.b64encode(f"me:{secret}".encode()).decode()
+    entry = HttpEntry(name="basic", url="", headers={"Authorization": f"Basic {packed}"})
+    await app.call_over_http(entry, f"{packed}, which is me:{secret}")
+
+
+async def api_key_header(app: App, secret: str) -> None:
+    await app.call_over_http(HttpEntry(name="key", url="", headers={"X-Api-Key": secret}), secret)
+
+
+async def cookie_header(app: App, secret: str) -> None:
+    entry = HttpEntry(name="cookie", url="", headers={"Cookie": f"sid={secret}"})
+    await app.call_over_http(entry, "nobody")
+
+
+async def key_in_the_address(app: App, secret: str) -> None:
+    from urllib.parse import quote
+
+    entry = HttpEntry(name="address", url=f"?api_key={quote(secret, safe='')}")
+    await app.call_over_http(entry, secret)
+
+
+async def variable_of_a_program(app: App, secret: str) -> None:
+    """It complains about its token, and ends."""
+    words = "import os, sys; sys.stderr.write('bad token ' + os.environ['API_TOKEN'] + chr(10))"
+    entry = StdioEntry(
+        name="program", command=sys.executable, args=("-I", "-S", "-c", words), env={"API_TOKEN": secret}
+    )
+    app.engine.add(entry)
+    with pytest.raises(UserError):
+        await app.engine.connect("program")
+    assert any(secret.encode() in row.raw for row in app.engine.log.find("program", RecordKind.STDERR))
+
+
+async def argument_of_a_program(app: App, secret: str) -> None:
+    args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))", "--token", secret)
+    app.engine.add(StdioEntry(name="arguments", command=sys.executable, args=args))
+    with pytest.raises(UserError):
+        await app.engine.connect("arguments")
+
+
+async def argument_of_a_call(app: App, secret: str) -> None:
+    """The message is what was sent, and a capture has it as it is; what is kept of the call has not."""
+    await app.engine.calls.set_variable("api_token", secret)
+    variables = await app.engine.calls.variables()
+    assert variables.values["api_token"] == secret
+    async with FaultServer() as server:
+        _declare_tools(server)
+        app.engine.add(HttpEntry(name="called", url=server.url(), era="2025-11-25"))
+        await app.engine.connect("called")
+        call = ToolCall("echo", {"text": "as ${api_token}", "api_key": secret}, variables=variables)
+        outcome = await app.engine.by_hand.call("called", call, keep=True)
+        assert outcome.kind is OutcomeKind.RESULT, outcome
+        assert secret in server.called("tools/call")[0].body.decode().replace("\\/", "/")
+        await app.engine.disconnect("called")
+
+
+async def key_of_an_endpoint(app: App, secret: str) -> None:
+    async with FaultServer() as server:
+        server.order("answer", says(COMPLETION))
+        await app.secrets.put("answers/endpoint/m", secret)
+        endpoint = Endpoint(server.url(path="/v1"), "gpt-9", "answers/endpoint/m", 20)
+        rule = AnswerRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        await app.engine.answers.save([rule])
+        assert await app.engine.answers.reply("demo", Question("", SAMPLING, sampling()), R4) is not None
+        assert server.calls[0].headers["authorization"] == f"Bearer {secret}"
+
+
+class _World(World):
+    """Whatever it gives out has the secret in it."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self.secret = secret
+
+    def build(self) -> None:
+        super().build()
+        self.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
+
+    def register(self, seen: Seen) -> Answer:
+        answer = super().register(seen)
+        answer.body |= {
+            "client_secret": f"client-{self.secret}",
+            "token_endpoint_auth_method": "client_secret_basic",
+        }
+        return answer
+
+    def authorize(self, seen: Seen) -> Answer:
+        answer = super().authorize(seen)
+        answer.headers["Location"] = answer.headers["Location"].replace(
+            "code=code-", f"code=code-{self.quoted}-"
+        )
+        return answer
+
+    def token(self, seen: Seen) -> Answer:
+        answer = super().token(seen)
+        for kind in ("access", "refresh"):
+            answer.body[f"{kind}_token"] = f"{kind}-{self.secret}-{len(self.tokens)}"
+        answer.body["id_token"] = f"id-{self.secret}"
+        self.tokens[-1] = answer.body["access_token"]
+        return answer
+
+    def mcp(self, seen: Seen) -> Answer:
+        answer = super().mcp(seen)
+        if isinstance(answer.body, dict):  # it says whom it knows
+            answer.body["result"] = {**answer.body["result"], "you": seen.headers["authorization"]}
+        return answer
+
+    @property
+    def quoted(self) -> str:
+        from urllib.parse import quote
+
+        return quote(self.secret, safe="")
+
+
+def _desk(app: App) -> Desk:
+    desk = Desk()
+    desk.secrets, desk.log = app.secrets, app.engine.log
+    return desk
+
+
+async def login(app: App, secret: str) -> None:
+    """Client secret, code, tokens, callback, a call with the token, a refresh."""
+    desk = _desk(app)
+    async with _World(secret) as world:
+        async with desk.login(world) as login:
+            await login.run()
+            assert login.view.failure == ""
+        sent = b"".join(one.body for one in world.asked("/token"))
+        assert b"code-" in sent
+        store, allowance = desk.store(world), allowance_for(world.url)
+        recorder = LoginRecorder(desk.log, "notes", desk.clock)
+        held = await store.held()
+        assert held is not None
+        lifetime = Lifetime(
+            Target("notes", world.url),
+            store,
+            desk.clock,
+            recorder,
+            Nonces(),
+            allowance,
+            lambda: LoginHttp(Network(), allowance, desk.clock, recorder),
+        )
+        renewed = await lifetime.refresh(held, R4, is_refused=True)
+        assert renewed.tokens.access_token != held.tokens.access_token
+
+
+async def client_of_the_person(app: App, secret: str) -> None:
+    """A client that was registered by hand, with its secret in the store."""
+    name = make_name("oauth-client", "notes")
+    await app.secrets.put(name, secret)
+    async with World() as world:
+        world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
+        settings = OAuthSettings(
+            issuer=world.origin, client_id="mine", client_secret=SecretRef(name), method="client_secret_post"
+        )
+        async with _desk(app).login(world, settings=settings) as login:
+            await login.run()
+            assert login.view.failure == ""
+        assert world.asked("/token")[0].form["client_secret"] == secret
+
+
+async def error_that_nobody_caught(app: App, secret: str) -> None:
+    """It is reported into a file, with whatever its message says."""
+    app.engine.log.credentials.add(secret, "token")
+
+    async def fail() -> None:
+        raise RuntimeError(f"cannot use {secret} at https://a.example/?token={secret}x")
+
+    try:
+        await fail()
+    except RuntimeError:
+        logging.getLogger("inspector").exception("a task failed with Bearer %s", secret)
+
+
+PATHS: list[Path_] = [
+    bearer_header,
+    bearer_of_a_kept_server,
+    basic_header,
+    api_key_header,
+    cookie_header,
+    key_in_the_address,
+    variable_of_a_program,
+    argument_of_a_program,
+    argument_of_a_call,
+    key_of_an_endpoint,
+    login,
+    client_of_the_person,
+    error_that_nobody_caught,
+]
+
+
+def secret_of(path: Path_) -> str:
+    return f"M4rk3r/{path.__name__[:6]}+Zq9{len(path.__name__)}"
+
+
+@pytest.fixture
+async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[App]:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    logger = logging.getLogger("inspector")
+    before = list(logger.handlers), list(logging.getLogger("asyncio").handlers)
+    app = App(tmp_path)
+    report_task_errors(app.told.append, app.engine.log.credentials)
+    yield app
+    await app.engine.close()
+    logger.handlers, logging.getLogger("asyncio").handlers = before
+
+
+async def _write_all(app: App) -> None:
+    """Everything that makes files of traffic."""
+    log, captures = app.engine.log, app.engine.captures
+    rows = range(len(log))
+    found = await captures.find_secrets(log, rows)
+    (app.root / "out").mkdir()
+    for format in ExportFormat:
+        target = app.root / "out" / f"traffic{format.suffix}"
+        await captures.export(log, rows, format, Masking(found), target)
+    await captures.save_running(app.root / "out" / "copy.mcpcap")
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.__name__)
+async def test_no_secret_at_rest(path: Path_, app: App, capfd: pytest.CaptureFixture[str]) -> None:
+    secret = secret_of(path)
+    await app.engine.captures.begin()
+    await path(app, secret)
+    await _write_all(app)
+    found = places_of(secret, app.root, but=(VAULT,))  # while it is recorded, with the journal beside it
+    await app.engine.close()
+    found += places_of(secret, app.root, but=(VAULT,))
+    assert found == []
+    assert not any(secret in words for words in app.told), app.told
+    assert secret not in "".join(capfd.readouterr())
+    assert list(app.root.rglob("*.mcpcap"))
+    if path is error_that_nobody_caught:
+        assert list((app.root / "temporary").glob("mcp-lens-*.txt"))
+    if path in (login, key_of_an_endpoint, argument_of_a_call, client_of_the_person):
+        vault = (app.root / "data" / "secrets" / VAULT).read_bytes()
+        assert secret.encode() not in vault  # it is sealed
+
+
+def test_a_secret_that_is_there_is_found(tmp_path: Path) -> None:
+    """Else the test above would say nothing."""
+    secret = "M4rk3r/there+Zq9"
+    for number, text in enumerate(
+        (
+            secret,
+            "M4rk3r%2Fthere%2BZq9",
+            *(base64.b64encode(b"x" * n + secret.encode() + b"y").decode() for n in range(3)),
+        )
+    ):
+        (tmp_path / f"{number}.txt").write_text(f"before {text} after")
+    assert len(places_of(secret, tmp_path)) == 5
