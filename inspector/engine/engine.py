@@ -30,6 +30,7 @@ from inspector.engine.server import Server
 from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
 from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
+from inspector.oauth.occasions import Occasion
 from inspector.protocol.declared import Declared
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.listen import Filter
@@ -101,6 +102,8 @@ class Engine:
         self.server_changed.connect(self._on_server_changed)
         self._servers: dict[str, Server] = {}
         self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
+        if self._is_attended:
+            self.logins.opens_browser = frozenset({Occasion.CONNECT})
         self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")

@@ -62,13 +62,14 @@ class _LoadedLater:
 class Logins:
     """Everything here is called on the engine's loop.
 
-    `opens_browser` are the occasions at which a login may begin by itself: the window allows it when a
-    person presses Connect. `open_url` brings an address to the browser; without it none begins by itself.
+    `opens_browser` are the occasions at which a login with a browser may begin by itself: with a window,
+    when a person presses Connect. `open_url` is for those without a window: it brings an address to a browser.
 
     Signals:
         changed: A login stands differently; carries its LoginView.
         wanted: A server wants a login; carries a LoginWanted.
         tokens_changed: A server's tokens are new, renewed or gone; carries its name.
+        page_wanted: The browser is to be sent somewhere; carries the server's name and the address.
     """
 
     def __init__(
@@ -82,7 +83,8 @@ class Logins:
         self.changed: Signal[LoginView] = Signal()
         self.wanted: Signal[LoginWanted] = Signal()
         self.tokens_changed: Signal[str] = Signal()
-        self.opens_browser: frozenset[Occasion] = frozenset({Occasion.CONNECT})
+        self.page_wanted: Signal[str, str] = Signal()
+        self.opens_browser: frozenset[Occasion] = frozenset()
         self.open_url: Opener | None = None
         self._secrets = secrets
         self._log = log
@@ -211,7 +213,7 @@ class Logins:
 
     async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
         """Log in, when that is how connecting goes on; False when it is not ours to do. Raises UserError."""
-        may_open = self.open_url is not None and Occasion.CONNECT in self.opens_browser
+        may_open = Occasion.CONNECT in self.opens_browser
         if not may_open or not self.has_login(server) or not self._account(server).needs_browser:
             return False
         from inspector.oauth.stage import Refused
@@ -230,10 +232,11 @@ class Logins:
         """For a request that was refused. Raises NeedsLogin when the browser may not be opened for it."""
         account = self._account(server)
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
-        may_open = self.open_url is not None and need.occasion in self.opens_browser
-        if account.needs_browser and (is_connecting or not may_open):
-            scopes = need.scopes.scopes if need.scopes is not None else ()
-            self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
+        may_open = need.occasion in self.opens_browser and not is_connecting
+        if account.needs_browser and not may_open:
+            if not is_connecting:  # else the server's view says it, and connecting may go on with a login
+                scopes = need.scopes.scopes if need.scopes is not None else ()
+                self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
             raise NeedsLogin(need.reason, "Log in.", need.refused.status, need.refused.headers)
         return await self._log_in(server, need.refused, need.scopes)
 
@@ -332,6 +335,7 @@ class Logins:
         return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5
 
     async def _open(self, server: str, url: str) -> None:
+        self.page_wanted.emit(server, url)
         if self.open_url is not None:
             await self.open_url(url)
 

@@ -15,7 +15,7 @@ from inspector.base.errors import HttpRefused, NeedsLogin
 from inspector.config.auth import SecretRef
 from inspector.oauth.bearing import DPOP, header_of, is_nonce_demand, read_refusal, token_headers
 from inspector.oauth.lifetime import Lifetime, RefreshRefused
-from inspector.oauth.occasions import Occasion
+from inspector.oauth.occasions import Occasion as Occasion
 from inspector.oauth.signing import SigningKey
 from inspector.oauth.stage import Refused, Target
 from inspector.oauth.store import Held, LoginStore
