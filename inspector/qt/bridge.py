@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from inspector.engine.cards import Card
     from inspector.engine.engine import Engine
     from inspector.engine.inbox import Inbox
+    from inspector.engine.logins import Logins
     from inspector.engine.outputcheck import OutputCheck
     from inspector.engine.prettytext import PrettyText
     from inspector.engine.repeating import RepeatPlan, RepeatReport
@@ -74,6 +75,9 @@ class Bridge(QObject):
         problem_found: Something is wrong that belongs to no server; carries a sentence.
         recording_changed: The recording stands differently; carries a RecordingState.
         secrets_changed: How secrets are kept stands differently; carries a SecretsState.
+        login_changed: A login stands differently; carries its LoginView.
+        login_wanted: A server wants a login that nobody began; carries a LoginWanted.
+        tokens_changed: The tokens of a server are new, renewed or gone; carries its name.
         card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
         tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
             mapping of their ids to the TaskView of each, None for one that is gone.
@@ -87,6 +91,9 @@ class Bridge(QObject):
     problem_found = Signal(str)
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
+    login_changed = Signal(object)
+    login_wanted = Signal(object)
+    tokens_changed = Signal(str)
     card_changed = Signal(object)
     tasks_changed = Signal(str, object)
     traffic_grew = Signal(int)
@@ -99,6 +106,7 @@ class Bridge(QObject):
     def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.log = log
+        self.open_page: Callable[[str], None] = _no_browser  # opens an address, or raises UserError
         self._early: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._changed: deque[tuple[str, str]] = deque()
@@ -294,6 +302,10 @@ class Bridge(QObject):
         """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
         return await self._call(ask(self._engine.secrets))
 
+    async def ask_logins(self, ask: Callable[[Logins], Coroutine[Any, Any, T]]) -> T:
+        """Logins: `await bridge.ask_logins(lambda logins: logins.next(server))`. Raises UserError."""
+        return await self._call(ask(self._engine.logins))
+
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
         """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
         return await self._call(ask(self._engine.answers))
@@ -415,6 +427,11 @@ class Bridge(QObject):
         engine.tasks.removed.connect(lambda server, id: self._on_task_changed(server, id, None))
         engine.inbox.changed.connect(lambda card: self._post(partial(self.card_changed.emit, card)))
         engine.inbox.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        logins = engine.logins
+        logins.changed.connect(lambda view: self._post(partial(self.login_changed.emit, view)))
+        logins.wanted.connect(lambda wanted: self._post(partial(self.login_wanted.emit, wanted)))
+        logins.tokens_changed.connect(lambda name: self._post(partial(self.tokens_changed.emit, name)))
+        logins.open_url = self._open_url
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
@@ -423,6 +440,28 @@ class Bridge(QObject):
         engine.secrets.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
+
+    async def _open_url(self, url: str) -> None:
+        """It goes on in the browser: asked on the engine's loop, done by the window. Raises UserError."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        opened: asyncio.Future[None] = loop.create_future()
+
+        def settle(problem: UserError | None) -> None:
+            if not opened.done():
+                opened.set_result(None) if problem is None else opened.set_exception(problem)
+
+        def open_it() -> None:
+            try:
+                self.open_page(url)
+            except UserError as exc:
+                loop.call_soon_threadsafe(settle, exc)
+            else:
+                loop.call_soon_threadsafe(settle, None)
+
+        self._post(open_it)
+        await opened
 
     def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
         """A task that moves quickly is told of as it stands in the end."""
@@ -501,6 +540,10 @@ class Bridge(QObject):
         self._is_painted.set()
         painting_ms = (time.monotonic() - self._held_at) * 1000
         self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _LONGEST_TICK_MS))
+
+
+def _no_browser(url: str) -> None:
+    raise UserError("There is no browser here.", "Log in from the window.")
 
 
 def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QObject, QUrl, Signal
 
 from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus, ServerView
@@ -54,6 +54,13 @@ class Desk:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self.refusal: UserError | None = None
+        self.held: TokenInfo | None = None
+
+    async def login(self) -> LoginView | None:
+        return None
+
+    async def token(self) -> TokenInfo | None:
+        return self.held
 
     async def begin(self, overrides: Overrides, *, runs: bool) -> None:
         self._note("begin", overrides, runs)
@@ -91,8 +98,9 @@ class Desk:
     async def refresh(self) -> None:
         self._note("refresh")
 
-    async def sign_out(self) -> None:
+    async def sign_out(self) -> str:
         self._note("sign_out")
+        return "The tokens were revoked."
 
     async def forget(self) -> None:
         self._note("forget")
@@ -105,6 +113,12 @@ class Desk:
 
 class _Bridge(QObject):
     """Does a panel's work at once."""
+
+    login_changed = Signal(object)
+    tokens_changed = Signal(str)
+
+    def start_when_attached(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        self.start(name, work)
 
     def start(self, name: str, work: Coroutine[Any, Any, object], owner: object = None) -> None:
         asyncio.run(_whole(work))
@@ -120,11 +134,16 @@ class AuthStage:
     def __init__(self, theme: Theme | None = None) -> None:
         self.desk = Desk()
         self.opened: list[str] = []
-        self._bridge = _Bridge()
+        self.bridge = _Bridge()
         self.panel = AuthPanel(
-            cast(Bridge, self._bridge), self.desk, Opener(self._open), theme or Theme(ICONS)
+            cast(Bridge, self.bridge), "notes", self.desk, Opener(self._open), theme or Theme(ICONS)
         )
         self.panel.set_view(server_view())
+
+    def give_token(self, token: TokenInfo | None) -> None:
+        """The tokens are others now."""
+        self.desk.held = token
+        self.bridge.tokens_changed.emit("notes")
 
     def _open(self, url: QUrl) -> bool:
         self.opened.append(url.toString())

@@ -143,6 +143,7 @@ def test_values_have_their_origin_and_secrets_are_shown_one_by_one(stage: AuthSt
 
 def test_nothing_on_the_panel_shows_a_secret_unasked(stage: AuthStage) -> None:
     view = login(17, StepState.DONE, is_over=True, result=token(), waiting=waiting())
+    stage.give_token(token())
     stage.panel.show_login(view)
     for step in view.steps:
         stage.panel.steps.choose(step.id)
@@ -482,7 +483,7 @@ def test_a_login_is_copied_and_exported_without_secrets(stage: AuthStage, tmp_pa
 
 
 def test_a_token_is_shown_with_its_claims_and_its_buttons_ask(stage: AuthStage) -> None:
-    stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
+    stage.give_token(token())
     stage.panel.show_view("Token")
     words = words_on(stage.panel.token)
     assert "Its signature was not verified." in words
@@ -493,8 +494,24 @@ def test_a_token_is_shown_with_its_claims_and_its_buttons_ask(stage: AuthStage) 
     assert stage.desk.asked == [("refresh",), ("sign_out",), ("forget",)]
 
 
+def test_signing_out_tells_how_it_went_and_leaves_no_token(stage: AuthStage) -> None:
+    stage.give_token(token())
+    stage.panel.show_view("Token")
+    stage.panel.token.sign_out_action.trigger()
+    stage.give_token(None)
+    assert stage.panel.alert.text("asked") == "The tokens were revoked."
+    assert "No token" in words_on(stage.panel.token)
+
+
+def test_logins_of_other_servers_are_not_shown_here(stage: AuthStage) -> None:
+    stage.bridge.login_changed.emit(login(2, server="other"))
+    assert "No login yet" in words_on(stage.panel)
+    stage.bridge.login_changed.emit(login(2))
+    assert stage.panel.card.isVisible()
+
+
 def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -> None:
-    stage.panel.show_token(token(refresh_token="", access_token="opaque"))
+    stage.give_token(token(refresh_token="", access_token="opaque"))
     stage.panel.show_view("Token")
     assert not stage.panel.token.refresh_action.isEnabled()
     assert "Opaque" in words_on(stage.panel.token)

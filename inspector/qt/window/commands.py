@@ -46,6 +46,7 @@ class Commands(QObject):
             "server.connect": is_enabled and not is_up,
             "server.disconnect": is_up,
             "server.reconnect": is_enabled,
+            "server.login": view is not None and view.transport != "stdio",
             "server.enable": view is not None,
             "server.remove": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
@@ -131,6 +132,7 @@ class Commands(QObject):
             "server.connect": self._connect,
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting anew ends the old connection first
+            "server.login": lambda: window.show_tab("auth"),
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
             "server.remove": self._remove,
@@ -176,6 +178,7 @@ class Commands(QObject):
             "view.tasks": lambda: window.show_tab("tasks"),
             "view.inbox": lambda: window.show_tab("inbox"),
             "view.client": lambda: window.show_tab("client"),
+            "view.auth": lambda: window.show_tab("auth"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,

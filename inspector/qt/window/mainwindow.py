@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspector.engine.cards import Card
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.window.inboxes import Inboxes
+    from inspector.qt.window.loginnews import LoginNews
     from inspector.qt.window.secretsstatus import SecretsStatus
     from inspector.qt.window.workspace import Workspace
 
@@ -116,6 +117,13 @@ class MainWindow(QMainWindow):
         from inspector.qt.window.inboxes import Inboxes
 
         return Inboxes(self, self._bridge, self._theme)
+
+    @cached_property
+    def login_news(self) -> LoginNews:
+        """Made for the first login."""
+        from inspector.qt.window.loginnews import LoginNews
+
+        return LoginNews(self)
 
     def show_tab(self, name: str) -> None:
         """Of the server in front, or of the one that was before the Inbox of all servers."""
@@ -267,6 +275,9 @@ class MainWindow(QMainWindow):
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
+        self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
+        self._bridge.open_page = lambda url: self.login_news.open_page(url)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))

@@ -24,13 +24,14 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
     from inspector.engine.cards import Card
+    from inspector.qt.panels.auth.panel import AuthPanel
     from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tasks.panel import TasksPanel
 
-TABS = ("overview", "tools", "resources", "prompts", "tasks", "inbox", "client", "raw", "console")
+TABS = ("overview", "tools", "resources", "prompts", "tasks", "inbox", "client", "auth", "raw", "console")
 
 
 class Workspace(QWidget):
@@ -68,9 +69,12 @@ class Workspace(QWidget):
         self._prompts: PromptsPanel | None = None
         self._tasks: TasksPanel | None = None
         self._client: ClientPanel | None = None
+        self._auth: AuthPanel | None = None
         self._inbox: InboxPanel | None = None
         self._make_inbox = make_inbox
-        self._places = {name: QWidget() for name in ("resources", "prompts", "tasks", "inbox", "client")}
+        self._places = {
+            name: QWidget() for name in ("resources", "prompts", "tasks", "inbox", "client", "auth")
+        }
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
         self._dot = StateDot(theme, *MARKS[view.status], view.status.value)
@@ -78,6 +82,7 @@ class Workspace(QWidget):
         self._address = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
         self._revision = Badge(theme)
         self._unverified = Badge(theme, tone="warn")
+        self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
         self.tabs = QTabWidget()
@@ -95,6 +100,7 @@ class Workspace(QWidget):
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
         self._unverified.set_text("" if view.is_verified else "TLS not checked")
         is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
+        self._login_button.setVisible(view.status is ServerStatus.NEEDS_LOGIN)
         self._connect_button.setVisible(not is_up)
         self._disconnect_button.setVisible(is_up)
         self.overview.set_view(view)
@@ -107,10 +113,16 @@ class Workspace(QWidget):
             self._tasks.set_view(view)
         if self._client is not None:
             self._client.set_view(view)
+        if self._auth is not None:
+            self._auth.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
         self.tabs.setCurrentIndex(TABS.index(name))
+
+    def is_at(self, name: str) -> bool:
+        """Does the person look at this tab?"""
+        return self.isVisible() and TABS[self.tabs.currentIndex()] == name
 
     @property
     def resources(self) -> ResourcesPanel:
@@ -162,6 +174,20 @@ class Workspace(QWidget):
         return self._client
 
     @property
+    def auth(self) -> AuthPanel:
+        if self._auth is None:
+            from inspector.qt.opener import Opener
+            from inspector.qt.panels.auth.desk import EngineDesk
+            from inspector.qt.panels.auth.panel import AuthPanel
+
+            desk = EngineDesk(self._bridge, self.view.name)
+            self._auth = AuthPanel(self._bridge, self.view.name, desk, Opener(), self._theme)
+            self._auth.row_requested.connect(self.row_requested)
+            self._put("auth", self._auth)
+            self._auth.set_view(self.view)
+        return self._auth
+
+    @property
     def inbox(self) -> InboxPanel:
         if self._inbox is None:
             self._inbox = self._make_inbox(self.view.name)
@@ -173,6 +199,9 @@ class Workspace(QWidget):
         """What this server asks now."""
         self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
         self.tools.call_view.show_cards(cards)
+
+    def made_auth(self) -> AuthPanel | None:
+        return self._auth
 
     def made_resources(self) -> ResourcesPanel | None:
         """The panel, if somebody looked at it already."""
@@ -205,6 +234,7 @@ class Workspace(QWidget):
         strip.addWidget(self._revision)
         strip.addWidget(self._unverified)
         strip.addWidget(self._address, 1)
+        strip.addWidget(self._login_button)
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
         panels = (self.overview, self.tools, *self._places.values(), self.raw, self.console)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from inspector.oauth.http import LoginRequest
-from inspector.oauth.steps import Overrides, StepId
+from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
+
+if TYPE_CHECKING:
+    from inspector.engine.logins import Logins
+    from inspector.qt.bridge import Bridge
+
+T = TypeVar("T")
 
 
 class LoginDesk(Protocol):
     """All of these raise UserError. How the login stands then comes as a LoginView of its own."""
+
+    async def login(self) -> LoginView | None: ...
+
+    async def token(self) -> TokenInfo | None: ...
 
     async def begin(self, overrides: Overrides, *, runs: bool) -> None: ...
 
@@ -35,6 +46,75 @@ class LoginDesk(Protocol):
 
     async def refresh(self) -> None: ...
 
-    async def sign_out(self) -> None: ...
+    async def sign_out(self) -> str:
+        """Says how it went."""
+        ...
 
     async def forget(self) -> None: ...
+
+
+class EngineDesk:
+    """The logins that the engine has."""
+
+    def __init__(self, bridge: Bridge, server: str) -> None:
+        self._bridge = bridge
+        self._server = server
+
+    async def login(self) -> LoginView | None:
+        return await self._soon(lambda logins: logins.view(self._server))
+
+    async def token(self) -> TokenInfo | None:
+        return await self._ask(lambda logins: logins.tokens(self._server))
+
+    async def begin(self, overrides: Overrides, *, runs: bool) -> None:
+        await self._ask(lambda logins: logins.start(self._server, overrides))
+        if runs:
+            await self.run()
+
+    async def next(self) -> None:
+        await self._ask(lambda logins: logins.next(self._server))
+
+    async def run(self) -> None:
+        await self._ask(lambda logins: logins.run(self._server))
+
+    async def run_to(self, step: StepId) -> None:
+        await self._ask(lambda logins: logins.run_to(self._server, step))
+
+    async def retry(self) -> None:
+        await self._ask(lambda logins: logins.retry(self._server))
+
+    async def back(self, step: StepId) -> None:
+        await self._ask(lambda logins: logins.back(self._server, step))
+
+    async def edit(self, request: LoginRequest | None) -> None:
+        await self._soon(lambda logins: logins.edit(self._server, request))
+
+    async def cancel(self) -> None:
+        await self._soon(lambda logins: logins.cancel(self._server))
+
+    async def paste(self, address: str) -> None:
+        await self._soon(lambda logins: logins.paste(self._server, address))
+
+    async def allow_hosts(self, is_allowed: bool) -> None:
+        await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed))
+
+    async def give_client(self, client_id: str, secret: str) -> None:
+        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret))
+
+    async def refresh(self) -> None:
+        await self._ask(lambda logins: logins.refresh(self._server))
+
+    async def sign_out(self) -> str:
+        return await self._ask(lambda logins: logins.sign_out(self._server))
+
+    async def forget(self) -> None:
+        await self._ask(lambda logins: logins.forget_tokens(self._server))
+
+    async def _ask(self, ask: Callable[[Logins], Coroutine[Any, Any, T]]) -> T:
+        return await self._bridge.ask_logins(ask)
+
+    async def _soon(self, ask: Callable[[Logins], T]) -> T:
+        async def run(logins: Logins) -> T:
+            return ask(logins)
+
+        return await self._bridge.ask_logins(run)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayou
 from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.oauth.report import login_text, login_trace
-from inspector.oauth.steps import LoginView, StepId, TokenInfo
+from inspector.oauth.steps import LoginView, StepId
 from inspector.qt.bridge import Bridge
 from inspector.qt.opener import Opener
 from inspector.qt.panels.auth.card import StepCard
@@ -58,14 +58,21 @@ class AuthPanel(QWidget):
     row_requested = Signal(int)
 
     def __init__(
-        self, bridge: Bridge, desk: LoginDesk, opener: Opener, theme: Theme, parent: QWidget | None = None
+        self,
+        bridge: Bridge,
+        server: str,
+        desk: LoginDesk,
+        opener: Opener,
+        theme: Theme,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
+        self._server = server
         self._desk = desk
         self._opener = opener
         self._theme = theme
-        self._login: LoginView | None = None
+        self.login: LoginView | None = None  # the newest of this server
         self.steps = StepList(theme)
         self.card = StepCard(theme)
         self.http = RawHttp(theme)
@@ -95,6 +102,17 @@ class AuthPanel(QWidget):
         column.addWidget(self._gate)
         self._connect()
         self.show_login(None)
+        bridge.start_when_attached(f"login of {server}", self._load())
+
+    async def _load(self) -> None:
+        """What there was before anybody looked."""
+        try:
+            login, token = await self._desk.login(), await self._desk.token()
+        except UserError:
+            return  # it has no login
+        if login is not None and self.login is None:
+            self.show_login(login)
+        self.token.show_token(token)
 
     # -------------------------------------------------------------- what is shown
 
@@ -107,8 +125,8 @@ class AuthPanel(QWidget):
 
     def show_login(self, login: LoginView | None) -> None:
         """How the login stands now."""
-        begins = login is not None and (self._login is None or login.flow_id != self._login.flow_id)
-        self._login = login
+        begins = login is not None and (self.login is None or login.flow_id != self.login.flow_id)
+        self.login = login
         self._steps_page.setCurrentIndex(0 if login is None else 1)
         for action in (self.copy_action, self.export_action):
             action.setEnabled(login is not None)
@@ -121,8 +139,6 @@ class AuthPanel(QWidget):
         if login is not None:
             self._show_rules(login)
             self.steps.show_view(login)
-            if login.result is not None:
-                self.token.show_token(login.result)
         if begins:
             self.alert.close_all()
             if self.views.index() == VIEWS.index("Options"):
@@ -130,10 +146,6 @@ class AuthPanel(QWidget):
         self._show_failure(login)
         self._show_controls()
         self._show_step()
-
-    def show_token(self, token: TokenInfo | None) -> None:
-        """What is stored of an earlier login."""
-        self.token.show_token(token)
 
     def show_view(self, name: str) -> None:
         self.views.choose(VIEWS.index(name))
@@ -146,6 +158,17 @@ class AuthPanel(QWidget):
     def log_in(self) -> None:
         """What the button of the server's header does."""
         self.controls.log_in.trigger()
+
+    def _on_login_changed(self, login: LoginView) -> None:
+        if login.server == self._server:
+            self.show_login(login)
+
+    def _on_tokens_changed(self, server: str) -> None:
+        if server == self._server:
+            self._bridge.start(f"tokens of {server}", self._load_token(), self)
+
+    async def _load_token(self) -> None:
+        self.token.show_token(await self._desk.token())
 
     # -------------------------------------------------------------- what the person wants
 
@@ -165,15 +188,29 @@ class AuthPanel(QWidget):
         if step is not None:
             self._ask(what, getattr(self._desk, what)(step))
 
-    def _ask(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def _ask(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
         self.alert.close_about("asked")
         self._bridge.start(f"login: {name}", self._asked(work), self)
 
-    async def _asked(self, work: Coroutine[Any, Any, None]) -> None:
+    def _ask_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+        self.token.set_busy(True)
+        self._ask(name, self._about_token(work))
+
+    async def _about_token(self, work: Coroutine[Any, Any, str | None]) -> str | None:
         try:
-            await work
+            return await work
+        finally:
+            self.token.set_busy(False)
+
+    async def _asked(self, work: Coroutine[Any, Any, str | None]) -> None:
+        """What it gives are words about how it went."""
+        try:
+            words = await work
         except UserError as exc:
             self._complain(exc)
+            return
+        if words:
+            self.alert.say("asked", words, tone="ok")
 
     def _complain(self, exc: UserError) -> None:
         self.alert.say("asked", exc.summary, exc.next_step, tone="error")
@@ -185,12 +222,12 @@ class AuthPanel(QWidget):
             self._complain(exc)
 
     def _copy(self) -> None:
-        if self._login is not None:
-            QGuiApplication.clipboard().setText(login_text(self._login))
+        if self.login is not None:
+            QGuiApplication.clipboard().setText(login_text(self.login))
 
     def _export(self) -> None:
-        if self._login is not None:
-            save_bytes(self, "Export trace", "login.json", login_trace(self._login))
+        if self.login is not None:
+            save_bytes(self, "Export trace", "login.json", login_trace(self.login))
 
     # --------------------------------------------------------------
 
@@ -213,7 +250,7 @@ class AuthPanel(QWidget):
             self.alert.close_about("failure")
 
     def _show_step(self) -> None:
-        login, chosen = self._login, self.steps.chosen()
+        login, chosen = self.login, self.steps.chosen()
         self.controls.show_view(login, chosen)
         self.diagram.show_step(chosen)
         step = next((each for each in login.steps if each.id is chosen), None) if login is not None else None
@@ -232,7 +269,7 @@ class AuthPanel(QWidget):
 
     def _show_controls(self) -> None:
         """Where no login is shown, its place has the buttons that begin one."""
-        self.controls.setVisible(self._login is not None or self._stack.currentIndex() != 0)
+        self.controls.setVisible(self.login is not None or self._stack.currentIndex() != 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -248,6 +285,8 @@ class AuthPanel(QWidget):
     # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
+        self._bridge.login_changed.connect(self._on_login_changed)
+        self._bridge.tokens_changed.connect(self._on_tokens_changed)
         self.controls.begun.connect(self._on_begun)
         self.controls.moved.connect(self._on_moved)
         self.controls.went.connect(self._on_went)
@@ -263,9 +302,9 @@ class AuthPanel(QWidget):
         self.question.client_given.connect(
             lambda id, secret: self._ask("client", self._desk.give_client(id, secret))
         )
-        self.token.refresh_requested.connect(lambda: self._ask("refresh", self._desk.refresh()))
-        self.token.sign_out_requested.connect(lambda: self._ask("sign out", self._desk.sign_out()))
-        self.token.forget_requested.connect(lambda: self._ask("forget", self._desk.forget()))
+        self.token.refresh_requested.connect(lambda: self._ask_token("refresh", self._desk.refresh()))
+        self.token.sign_out_requested.connect(lambda: self._ask_token("sign out", self._desk.sign_out()))
+        self.token.forget_requested.connect(lambda: self._ask_token("forget", self._desk.forget()))
         self.views.chosen.connect(self._on_view_chosen)
         self.sides.chosen.connect(self._show_sides)
         self.copy_action.triggered.connect(self._copy)

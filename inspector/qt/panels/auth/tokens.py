@@ -47,6 +47,7 @@ class TokenView(QWidget):
         self._theme = theme
         self._now = now
         self._token: TokenInfo | None = None
+        self._is_busy = False
         self.facts = KeyValueList(theme)
         self.alert = Alert(theme)
         self.refresh_action = self._action("Refresh now", "Ask for a new token with the refresh token")
@@ -73,7 +74,7 @@ class TokenView(QWidget):
         if token == self._token:
             return
         self._token = token
-        self.refresh_action.setEnabled(bool(token.refresh_token))
+        self._show_readiness()
         if token.is_kept:
             self.alert.close_all()
         else:
@@ -84,6 +85,11 @@ class TokenView(QWidget):
         self._show_secrets(token)
         self._gate.open()
 
+    def set_busy(self, is_busy: bool) -> None:
+        """One thing at a time: a token that is being given back must not be renewed."""
+        self._is_busy = is_busy
+        self._show_readiness()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._timer.start()
@@ -93,6 +99,12 @@ class TokenView(QWidget):
         super().hideEvent(event)
 
     # --------------------------------------------------------------
+
+    def _show_readiness(self) -> None:
+        has_refresh = self._token is not None and bool(self._token.refresh_token)
+        self.refresh_action.setEnabled(has_refresh and not self._is_busy)
+        self.sign_out_action.setEnabled(not self._is_busy)
+        self.forget_action.setEnabled(not self._is_busy)
 
     def _show_facts(self) -> None:
         if self._token is not None:
