@@ -69,7 +69,8 @@ class Views(QStackedWidget):
         return QSize(640, 320)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(240, 160)
+        """A few rows."""
+        return QSize(120, 5 * self._theme.row_height())
 
     def show_row(self, number: int) -> None:
         """A row was chosen in the table: the timeline goes along."""
