@@ -63,7 +63,7 @@ class Logins:
     """Everything here is called on the engine's loop.
 
     `opens_browser` are the occasions at which a login with a browser may begin by itself: with a window,
-    when a person presses Connect. `open_url` is for those without a window: it brings an address to a browser.
+    when a person presses Connect. `open_url` is for those without one: it brings an address to a browser.
 
     Signals:
         changed: A login stands differently; carries its LoginView.
@@ -118,8 +118,15 @@ class Logins:
     # -------------------------------------------------------------- a login that a person walks through
 
     async def start(self, server: str, overrides: Overrides | None = None) -> LoginView:
-        """Begin a login; its first step is ready to be looked at. Raises UserError."""
-        login = await self._begin(server, overrides)
+        """Begin a login; its first step is ready to be looked at. Raises UserError.
+
+        When the server has asked for more scopes, it is a login for them and for those of before.
+        """
+        need = self._account(server).step_up
+        if need is None:
+            login = await self._begin(server, overrides)
+        else:
+            login = await self._begin(server, overrides, refused=need.refused, scopes=need.scopes)
         await login.begin()
         return login.view
 
@@ -181,8 +188,7 @@ class Logins:
         """Give the tokens back and forget them. Says in a sentence how that went."""
         account = self._account(server)
         words = await account.lifetime.sign_out()
-        account.authorizer.adopt(None)
-        self.tokens_changed.emit(server)
+        self._let_go(server, account)
         return words
 
     async def forget_tokens(self, server: str) -> None:
@@ -191,7 +197,11 @@ class Logins:
         held = await account.authorizer.held()
         if held is not None:
             await account.tools.store.drop_tokens(held.tokens.issuer)
+        self._let_go(server, account)
+
+    def _let_go(self, server: str, account: Account) -> None:
         account.authorizer.adopt(None)
+        account.step_up = None
         self.tokens_changed.emit(server)
 
     async def forget(self, server: str) -> None:
@@ -218,7 +228,11 @@ class Logins:
             return False
         from inspector.oauth.stage import Refused
 
-        await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+        try:
+            await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+        except NeedsLogin as exc:
+            self._server_of(server).session.explain_login(exc)
+            raise
         return True
 
     def stop(self, server: str) -> None:
@@ -234,10 +248,13 @@ class Logins:
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
         may_open = need.occasion in self.opens_browser and not is_connecting
         if account.needs_browser and not may_open:
+            if need.occasion is Occasion.STEP_UP:
+                account.step_up = need
             if not is_connecting:  # else the server's view says it, and connecting may go on with a login
                 scopes = need.scopes.scopes if need.scopes is not None else ()
                 self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
-            raise NeedsLogin(need.reason, "Log in.", need.refused.status, need.refused.headers)
+            next_step = "Log in." if is_connecting else "Log in, and do it again."
+            raise NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
         return await self._log_in(server, need.refused, need.scopes)
 
     async def _log_in(self, server: str, refused: Refused, scopes: ScopeChoice | None) -> Held:
@@ -287,7 +304,7 @@ class Logins:
         if account is None or account.login is not login:
             return
         if login.held is not None and login.held is not account.adopted:
-            account.adopted = login.held
+            account.adopted, account.step_up = login.held, None
             account.authorizer.adopt(login.held)
             self.tokens_changed.emit(server)
         self.changed.emit(view)

@@ -41,10 +41,6 @@ class Scenario:
     name: str
     is_required: bool
 
-    @property
-    def needs_login(self) -> bool:
-        return self.name.startswith("auth/")
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
