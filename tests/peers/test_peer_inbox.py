@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -48,21 +49,22 @@ class Person:
 
     async def cards(self, count: int = 1) -> tuple[Card, ...]:
         while len(self.inbox.cards()) < count:
-            self._changed.clear()
-            await self._changed.wait()
+            await self.changed()
         return self.inbox.cards()
 
     async def ended(self, count: int = 1) -> Card:
         """The latest of so many that ended."""
         while len(self.inbox.past()) < count or self.inbox.cards():
-            self._changed.clear()
-            await self._changed.wait()
+            await self.changed()
         return self.inbox.past()[-1]
+
+    async def changed(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     async def awaits_page(self) -> Card:
         while not (self.inbox.cards() and self.inbox.cards()[0].awaits_page):
-            self._changed.clear()
-            await self._changed.wait()
+            await self.changed()
         return self.inbox.cards()[0]
 
     def answer(self, card: Card, *results: JSONObject) -> None:
@@ -243,6 +245,21 @@ async def test_a_server_that_dies_takes_its_cards_along(era: str) -> None:
         os.kill(pid, signal.SIGKILL)
         assert (await call).is_lost
         assert (await person.ended()).end is CardEnd.SERVER_GONE
+
+
+async def test_an_answer_to_a_server_that_died_over_http_is_said_not_to_be_sent() -> None:
+    with contextlib.ExitStack() as running:
+        url = running.enter_context(listening(command("everything", http=True), r"listening on (\S+)"))
+        async with at_the_window(HttpEntry(name="sdk", url=url, era="legacy-first")) as person:
+            call = person.call("elicit_form")
+            (card,) = await person.cards()
+            await asyncio.to_thread(running.close)
+            assert (await call).kind is OutcomeKind.FAILED
+            person.answer(card, NAMED)
+            while (ended := await person.ended()).end is CardEnd.ANSWERED:
+                await person.changed()
+            assert ended.end is CardEnd.NOT_SENT
+            assert ended.note.startswith("The answer could not be sent: Nothing listens at 127.0.0.1")
 
 
 async def test_two_servers_of_both_eras_ask_at_once(http_url: str) -> None:
