@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -82,16 +81,13 @@ async def test_an_answer_too_deep_to_be_read_is_told_as_such(connected: Lab) -> 
     await connected.still_works()
 
 
-async def test_a_line_of_100_megabytes_arrives_whole_and_soon(connected: Lab) -> None:
-    started = time.monotonic()
+async def test_a_line_of_100_megabytes_arrives_whole(connected: Lab) -> None:
     outcome = await connected.call("long-line", megabytes=100)
-    took = time.monotonic() - started
     assert outcome.kind is OutcomeKind.RESULT
     assert len(outcome.answer) > 100 * 2**20
     (row,) = arrived(connected)
     assert row.raw is outcome.answer
     assert row.problem == ""
-    assert took < 5
     await connected.still_works()
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-import time
+import signal
 from pathlib import Path
 
 import psutil
@@ -14,6 +14,7 @@ import pytest
 
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.traffic.records import RecordKind
+from inspector.transport import process
 from tests.helpers.servers import Lab, fault_entry, gone, is_alive
 
 
@@ -24,12 +25,6 @@ async def grandchildren(lab: Lab, count: int) -> list[int]:
     assert len(pids) == count
     assert all(is_alive(pid) for pid in pids)
     return pids
-
-
-async def seconds_to_disconnect(lab: Lab) -> float:
-    started = time.monotonic()
-    await lab.engine.disconnect("srv")
-    return time.monotonic() - started
 
 
 # ------------------------------------------------------------------ what it is given
@@ -64,33 +59,38 @@ async def test_a_server_runs_in_the_configured_folder(lab: Lab, tmp_path: Path) 
     assert json.loads(await lab.text("about"))["cwd"] == str(tmp_path)
 
 
-# ------------------------------------------------------------------ how long stopping takes
+# ------------------------------------------------------------------ how it is stopped
 
 
-async def test_a_good_server_is_stopped_at_once(lab: Lab) -> None:
+async def test_a_good_server_ends_by_itself_when_its_input_does(lab: Lab) -> None:
     await lab.connect()
-    assert await seconds_to_disconnect(lab) < 0.5
+    await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
-async def test_a_server_that_stays_is_asked_to_go_after_half_a_second(lab: Lab) -> None:
+async def test_a_server_that_stays_is_asked_to_go(lab: Lab) -> None:
     await lab.connect("stays")
-    assert 0.4 < await seconds_to_disconnect(lab) < 1.5
+    await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGTERM.")
 
 
-async def test_a_server_that_will_not_go_is_killed_after_three_seconds(lab: Lab) -> None:
+async def test_a_server_that_will_not_go_is_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term")
-    assert 2.8 < await seconds_to_disconnect(lab) < 4.5
+    await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGKILL.")
 
 
-async def test_stopping_one_server_does_not_hold_up_another(lab: Lab) -> None:
+async def test_stopping_one_server_does_not_hold_up_another(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "GRACE_AFTER_STDIN", 600.0)
     await lab.connect("stays")
+    pid = lab.view().pid
+    assert pid is not None
     stopping = asyncio.get_running_loop().create_task(lab.engine.disconnect("srv"))
-    started = time.monotonic()
     await lab.still_works()
-    assert not stopping.done() or time.monotonic() - started > 0.4
+    assert not stopping.done()
+    os.kill(pid, signal.SIGKILL)
     await stopping
 
 
@@ -115,11 +115,9 @@ async def test_what_a_server_started_ends_with_one_that_had_to_be_killed(lab: La
 async def test_what_a_server_started_ends_when_it_dies_by_itself(lab: Lab) -> None:
     await lab.connect("grandchild", "grandchild=holds")
     pids = await grandchildren(lab, 2)
-    started = time.monotonic()
-    outcome = await lab.call("dies")
+    outcome = await lab.call("dies")  # told at once, though a grandchild holds its output open
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server exited with code 9."
-    assert time.monotonic() - started < 3  # though a grandchild holds its output open
     await lab.until(ServerStatus.FAILED)
     await gone(*pids)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import process_time
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -304,19 +303,15 @@ def test_words_of_a_server_are_never_markup(qtbot: QtBot) -> None:
         assert "\u202e" not in widget.toolTip() + widget.accessibleName()
 
 
-def test_two_hundred_fields_are_built_within_a_tenth_of_a_second(qtbot: QtBot) -> None:
+def test_of_two_hundred_fields_only_the_first_have_widgets(qtbot: QtBot) -> None:
     kinds: list[JSON] = [
         {"type": "string", "description": "Words."}, {"type": "integer", "default": 1}, {"type": "boolean"},
         {"enum": ["a", "b"]}, {"type": "array", "items": {"type": "string"}},
     ]  # fmt: skip
     schema: JSON = {"properties": {f"p{index}": kinds[index % 5] for index in range(200)}}
-    theme, times = Theme(ICONS), []
-    for _ in range(3):
-        begun = process_time()
-        form = SchemaForm(theme, build_form(schema))
-        times.append(process_time() - begun)
-        qtbot.addWidget(form)
-    assert min(times) < 0.1
+    form = SchemaForm(Theme(ICONS), build_form(schema))
+    qtbot.addWidget(form)
+    assert 0 < len(form.findChildren(FieldRow)) <= ROWS_AT_ONCE
 
 
 def test_rows_that_are_not_made_yet_hold_their_values(qtbot: QtBot) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.flavours import Flavour, flavour_of
 from inspector.engine.toolhints import ToolHints
 from inspector.protocol.types import Tool
+from tests.helpers.steps import steps_of
 
 
 @pytest.mark.parametrize(
@@ -63,10 +62,11 @@ def test_any_text_has_a_flavour(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["[", "`", "- x\n", "**a", "|---", "a,", '"', "![", "1. x\n", "~~~ "])
-def test_a_long_text_of_any_kind_is_looked_at_quickly(piece: str) -> None:
-    started = time.perf_counter()
-    flavour_of(piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - started < 1.5
+def test_a_long_text_of_any_kind_is_looked_at_in_few_passes(piece: str) -> None:
+    """A look at all the rest for each character would take an hour."""
+    text = piece * (1_000_000 // len(piece))
+    assert flavour_of(text) in ("plain", "json", "markdown", "csv")
+    assert steps_of(lambda: flavour_of(text)) < len(text) / 2
 
 
 # ------------------------------------------------------------------ hints

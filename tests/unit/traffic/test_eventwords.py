@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +32,5 @@ def test_a_comment_is_no_event(comment: str) -> None:
 
 @pytest.mark.parametrize("unit", ["  id: x  retry: 1  data: ", "  (1 bytes of data)", "  retry: "])
 def test_a_name_that_looks_like_all_the_rest_costs_one_pass(unit: str) -> None:
-    text = event_text(unit * 20_000, None, None, None, 1)
-    began = time.process_time()
-    assert read_event(text) is not None
-    assert time.process_time() - began < 1
+    """One that looks back at all of it, again and again, does not come to an end here."""
+    assert read_event(event_text(unit * 200_000, None, None, None, 1)) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -213,9 +212,7 @@ async def test_sending_to_a_process_that_closed_its_input_says_so(shell: Start) 
 
 async def test_a_good_server_ends_when_its_input_does(start: Start) -> None:
     wire = await start(*PYTHON, FAULTSERVER)
-    started = time.monotonic()
     await wire.transport.close()
-    assert time.monotonic() - started < 0.5
     assert (await wire.until(ProcessExited)).status == "exited with code 0"
 
 

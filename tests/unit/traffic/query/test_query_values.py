@@ -145,9 +145,8 @@ def test_anything_in_front_makes_no_difference_to_what_is_found(rest: str, text:
 
 
 def test_anything_in_front_costs_nothing() -> None:
-    began = time.process_time()
-    assert not searches(regular_expression(".*foo"), "x" * 64 * 1024)
-    assert time.process_time() - began < 0.5
+    """To look from each place to the end would take an hour here."""
+    assert not searches(regular_expression(".*foo"), "x" * 4 * 1024 * 1024)
 
 
 _few = st.text(alphabet="ab*.", max_size=6)
