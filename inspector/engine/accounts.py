@@ -14,7 +14,7 @@ from inspector.oauth.flow import Login
 from inspector.oauth.http import LoginHttp
 from inspector.oauth.lifetime import Lifetime
 from inspector.oauth.loopback import LoopbackListener
-from inspector.oauth.provider import Authorizer, LogIn
+from inspector.oauth.provider import Authorizer, LogIn, LoginNeed
 from inspector.oauth.recording import LoginRecorder
 from inspector.oauth.stage import Opener, Target, Tools
 from inspector.oauth.store import Held, LoginStore, SecretKeeper
@@ -35,6 +35,7 @@ class Account:
     authorizer: Authorizer
     login: Login | None = None
     adopted: Held | None = None  # the tokens of the login that are in use
+    step_up: LoginNeed | None = None  # more scopes were asked for, and nobody has logged in for them yet
 
     @property
     def needs_browser(self) -> bool:

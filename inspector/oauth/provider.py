@@ -193,11 +193,11 @@ class TokenBearing:
             return self._give_up(verdict, refused)
         occasion = Occasion.STEP_UP if verdict.move is Move.STEP_UP else Occasion.RENEW
         need = LoginNeed(occasion, verdict.reason, refused, verdict.scopes)
-        if verdict.move is Move.STEP_UP:
-            self._owner.step_ups.note(self._operation, read_refusal(status, headers).scopes)
-            self._step_ups += 1
         self._renewals += 1
         await self._owner.renew(self._used, need, by_refresh=verdict.move is Move.REFRESH)
+        if verdict.move is Move.STEP_UP:  # not before: one that nobody made does not count
+            self._owner.step_ups.note(self._operation, read_refusal(status, headers).scopes)
+            self._step_ups += 1
         return True
 
     async def _first_time(self, refused: Refused) -> bool:
