@@ -65,3 +65,8 @@ class TaskView:
     @property
     def is_terminal(self) -> bool:
         return self.task.status.is_terminal
+
+    @property
+    def is_running(self) -> bool:
+        """Has it not ended, as far as we know?"""
+        return not self.is_terminal and self.standing is not Standing.UNKNOWN

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.cards import CardEnd
-from tests.qt.inbox_stage import InboxStage, asking, form
+from tests.qt.inbox_stage import FORM, InboxStage, asking, form
 from tests.qt.lens_driver import Lens, words_on
 
 ALL_FIELDS: dict[str, JSON] = {
@@ -155,3 +155,69 @@ def test_form_of_the_stateless_era_is_answered_alike(lens: Lens) -> None:
     stage.form().editor.set_arguments({"name": "Ada"})
     stage.press("Accept")
     assert stage.said(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
+
+
+def test_field_that_smells_of_a_secret_is_warned_of_beside_it(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
+    stage.wait_for(1)
+    user, password = stage.form().editor.form.rows()
+    assert "Careful: this seems to be a secret." in words_on(password)
+    assert "Careful" in password.slot.editor.widget.accessibleDescription()
+    assert "Careful" not in words_on(user)
+    stage.press("Decline")
+
+
+def test_message_form_and_warnings_begin_on_one_edge(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("Sign in", password={"type": "string"})])
+    stage.wait_for(1)
+    section = stage.form()
+    row = section.editor.form.rows()[0]
+    edges = {
+        each.mapTo(section, QPoint()).x() for each in (section.message.label, section.editor.switch, row)
+    }
+    assert len(edges) == 1
+    stage.press("Decline")
+
+
+def with_keys() -> QWidget:
+    """What has the keyboard."""
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    return focused
+
+
+def test_return_on_the_list_goes_into_the_form(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[form()])
+    stage.wait_for(1)
+    stage.panel.list.setFocus()
+    QTest.keyClick(stage.panel.list, Qt.Key.Key_Return)
+    QTest.keyClicks(with_keys(), "Ada")
+    QTest.keyClick(with_keys(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+
+
+def test_return_on_a_form_without_fields_says_nothing_yet(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    empty: JSONObject = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+    call = stage.call(ask=[{"method": FORM, "params": empty}])
+    stage.wait_for(1)
+    stage.panel.list.setFocus()
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Return, Qt.Key.Key_Space):
+        QTest.keyClick(with_keys(), key)
+    lens.settle()
+    assert stage.panel.count == 1
+    stage.press("Accept")
+    assert stage.said(call) == [{"action": "accept", "content": {}}]
+
+
+def test_withdrawn_form_that_nobody_touched_speaks_of_no_loss(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form(name={"type": "string", "default": "Ada"})])
+    stage.wait_for(1)
+    stage.call(tool="withdraw")
+    stage.wait_for(0)
+    assert "What you wrote" not in stage.words()
+    assert stage.view.head.note.text("note") == "Reason: Somebody else answered."

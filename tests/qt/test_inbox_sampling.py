@@ -11,11 +11,13 @@ from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.answerrules import AnswerRule, RuleKind
 from inspector.demo.everything.media import png
 from inspector.engine.cards import CardEnd
+from inspector.qt.models.inboxwords import end_words
 from inspector.qt.panels.inbox.answerblocks import TextRow, ToolUseRow
 from inspector.qt.panels.inbox.answereditor import BY_HAND
 from inspector.qt.panels.inbox.promptview import AT_ONCE
 from inspector.qt.widgets.contentview import Form
 from inspector.qt.widgets.sharebar import ShareBar
+from inspector.traffic.records import RecordKind
 from tests.qt.inbox_stage import InboxStage, asking, sampling
 from tests.qt.lens_driver import Lens, words_on
 
@@ -263,7 +265,31 @@ def test_edited_prompt_is_what_a_rule_gets_and_its_answer_is_a_draft(lens: Lens)
     stage.press("Send answer")
     assert stage.said(call)[0]["content"] == {"type": "text", "text": "6"}
     stage.wait_for(0)
-    assert stage.earlier()[0].end is CardEnd.ANSWERED
+    card = stage.earlier()[0]
+    assert card.end is CardEnd.ANSWERED
+    assert end_words(card).startswith("answered, drafted by the rule “Echo” after")
+    assert "drafted by the rule “Echo”" in stage.words()
+    notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
+    assert "Drafted by the rule “Echo”, and sent by the person." in notes
+
+
+def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    echo = AnswerRule(id="1", name="Echo", kind=RuleKind.ECHO)
+    lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))
+    call = stage.call(ask=[sampling("Hello")])
+    stage.wait_for(1)
+    section = stage.sampling()
+    section.drafting.ask(echo)
+    lens.until(lambda: section.editor.model.text() != BY_HAND)
+    row = section.editor.rows[0]
+    assert isinstance(row, TextRow)
+    row.box.set_text("")
+    row.box.set_text("My own")
+    stage.press("Send answer")
+    assert stage.said(call)[0]["content"]["text"] == "My own"
+    stage.wait_for(0)
+    assert "drafted" not in end_words(stage.earlier()[0])
 
 
 def test_answer_of_a_rule_is_marked(lens: Lens) -> None:
@@ -274,7 +300,8 @@ def test_answer_of_a_rule_is_marked(lens: Lens) -> None:
     assert stage.said(call)[0]["content"]["text"] == "Hello"
     lens.until(lambda: stage.earlier())
     stage.panel.show_card(stage.earlier()[0].id)
-    assert "answered by the rule “Parrot”" in stage.words()
+    assert "answered by the rule “Parrot” after" in stage.words()
+    assert "\nby the rule “Parrot”" in stage.words()
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])

@@ -332,6 +332,25 @@ def test_toast_goes_by_itself_but_not_while_somebody_is_about_to_use_it(lens: Le
     assert not toasts.shown
 
 
+def test_toast_goes_from_under_a_pointer_that_rests(
+    lens: Lens, toasts: Toasts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(toasts, 1)
+    place = toasts.shown[0].mapToGlobal(QPoint(20, 20))
+    toasts.take_all_back()
+    QCursor.setPos(place)
+    put(toasts, 2)
+    toasts.shown[0].timer.timeout.emit()
+    assert not toasts.shown, "nobody pointed at it: it came to where the pointer was"
+    put(toasts, 3)
+    QCursor.setPos(place + QPoint(3, 3))
+    toasts.shown[0].timer.timeout.emit()
+    assert toasts.shown
+    monkeypatch.setattr("inspector.qt.widgets.toasts._RESTS_MS", 0)
+    toasts.shown[0].timer.timeout.emit()
+    assert not toasts.shown, "whoever pointed at it has gone"
+
+
 def test_toast_text_of_a_server_is_shown_as_it_is(lens: Lens, toasts: Toasts) -> None:
     toasts.put(1, "<b>bold</b>" * 50, "<img src='x'>", "a\nb", "tool " + "y" * 5_000, act="Answer")
     said = words_on(toasts)

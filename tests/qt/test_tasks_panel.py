@@ -18,6 +18,7 @@ from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.tasks import Task, TaskStatus
 from inspector.qt.models.tasks import HEADS, Column, TasksModel, about, cell
 from inspector.qt.panels.tasks.panel import TasksPanel
+from inspector.qt.window.workspace import TABS
 from tests.qt.lens_driver import Lens, scripted, words_on
 from tests.qt.test_hostile_text import HIDDEN, HOSTILE, MARKUP
 
@@ -91,7 +92,7 @@ def test_a_task_is_shown_from_its_beginning_to_its_outcome(lens: Lens, design: s
 def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "stay")
-    lens.until(lambda: text(panel, Column.NEWS) == "Step 2" if panel.model.rowCount() else False)
+    lens.until(lambda: panel.model.rowCount() and text(panel, Column.NEWS).startswith("Step"))
     panel.detail.cancel.trigger()
     until(lens, panel, TaskStatus.CANCELLED)
     lens.until(lambda: not panel.detail.cancel.isEnabled())
@@ -194,9 +195,44 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
     view.running.leave.trigger()
     lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
     assert "its task goes on" in words_on(view.result)
-    lens.do("view.tasks")
+    call(lens, "count", polls=1)
+    lens.press("Show task", view.result)
     panel = lens.workspace.tasks
-    lens.until(lambda: panel.model.count_running() == 1)
+    lens.until(lambda: panel.model.rowCount() == 2 and panel.detail.view is not None)
+    lens.until(lambda: panel.detail.view is not None and panel.detail.view.tool == "stay")
+    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks 1")
+    panel.detail.cancel.trigger()
+    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks")
+
+
+@BOTH
+def test_a_task_that_asks_leads_to_its_card_and_the_card_to_its_task(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "ask")
+    until(lens, panel, TaskStatus.INPUT_REQUIRED)
+    lens.until(lambda: "Asks you: the Inbox has the question" in text(panel, Column.NEWS))
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 2)
+    panel.show_task(panel.model.view(0).id)
+    assert "Answer" not in words_on(panel.detail)
+    asking = panel.model.view(1)
+    panel.show_task(asking.id)
+    lens.press("Answer", panel.detail)
+    inbox = lens.workspace.inbox
+    lens.until(lambda: inbox.isVisible() and inbox.card_view is not None)
+    panel.show_task(panel.model.view(0).id)
+    assert inbox.card_view is not None
+    lens.press("Show task", inbox.card_view)
+    lens.until(lambda: panel.isVisible())
+    assert panel.detail.view is not None
+    assert panel.detail.view.id == asking.id
+
+
+def test_a_task_that_is_not_known_here_can_be_added(lens: Lens) -> None:
+    open_tasks(lens, "core")
+    lens.workspace.show_task("of somebody else")
+    panel = lens.workspace.tasks
+    lens.until(lambda: panel.id_line.text() == "of somebody else")
 
 
 # ------------------------------------------------------------------ the table

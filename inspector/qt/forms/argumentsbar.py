@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from inspector.base.units import plural
 from inspector.qt.forms.look import ERROR, Look, set_label_text, small_label
 from inspector.qt.forms.textbutton import TextButton
-from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_4
+from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3
 from inspector.qt.widgets.segments import Segments
 
 
@@ -47,7 +47,7 @@ class ArgumentsBar(QWidget):
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self._make_menu())
         row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_2)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         row.setSpacing(SPACE_2)
         row.addWidget(self.switch)
         row.addWidget(self._message, 1)

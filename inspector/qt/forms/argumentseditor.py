@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
@@ -28,6 +29,7 @@ from inspector.schema.values import FieldError, FormError
 NEXT_PROBLEM_KEY = "F8"
 _FORM, _JSON = 0, 1
 _FITTED_HEIGHT = 220
+_LEAST_HEIGHT = 20  # it scrolls: what stands below it must not make the window grow
 
 
 class ArgumentsEditor(QWidget):
@@ -82,12 +84,15 @@ class ArgumentsEditor(QWidget):
         self._connect()
         self.form = self._new_form(ObjectField())
 
-    def set_schema(self, schema: JSON) -> None:
-        """Start over with the form for a schema; without a form for it, in the JSON view."""
+    def set_schema(self, schema: JSON, warnings: Mapping[str, str] | None = None) -> None:
+        """Start over with the form for a schema; without a form for it, in the JSON view.
+
+        `warnings` are sentences by the names of members, said beside their fields.
+        """
         self._filling.cancel()
         self._checking.set_schema(schema)
         self._verdict, self._asks_for_missing = Verdict(), False
-        self.form = self._new_form(build_form(schema))
+        self.form = self._new_form(build_form(schema), warnings)
         self._written = None
         self.json_view.set_field(self.form.field)
         self.json_view.set_value({})
@@ -220,6 +225,16 @@ class ArgumentsEditor(QWidget):
 
     # -------------------------------------------------------------- the views
 
+    def set_focus(self) -> None:
+        """Take the keyboard where the person would begin to write."""
+        rows = self.form.rows()
+        if self.is_json_shown():
+            self.json_view.box.setFocus()
+        elif rows:
+            rows[0].slot.editor.set_focus()
+        else:
+            self.form.setFocus()
+
     def is_json_shown(self) -> bool:
         return self._views.index() == _JSON
 
@@ -268,8 +283,8 @@ class ArgumentsEditor(QWidget):
         self.switch.choose(view)
         self.bar.say(message)
 
-    def _new_form(self, field: ObjectField) -> SchemaForm:
-        form = SchemaForm(self._theme, field, submit_keys=self._submit_keys)
+    def _new_form(self, field: ObjectField, warnings: Mapping[str, str] | None = None) -> SchemaForm:
+        form = SchemaForm(self._theme, field, submit_keys=self._submit_keys, warnings=warnings)
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
@@ -313,5 +328,6 @@ class ArgumentsEditor(QWidget):
 def _scrolling() -> QScrollArea:
     area = QScrollArea()
     area.setWidgetResizable(True)
+    area.setMinimumHeight(_LEAST_HEIGHT)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return area

@@ -71,6 +71,10 @@ class Kit(Protocol):
     def look(self) -> Look: ...
 
     @property
+    def warnings(self) -> Mapping[str, str]:
+        """What the person is to know before they write: sentences by the names of the outermost members."""
+
+    @property
     def depth(self) -> int:
         """How many levels of lists and objects stand around what is made."""
 

@@ -16,7 +16,7 @@ from inspector.qt.forms.statemenu import state_words
 from inspector.qt.forms.textbutton import TextButton
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_1
-from inspector.qt.widgets.labels import plain_tooltip
+from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
 from inspector.schema.check import MISSING
 from inspector.schema.fields import (
     BooleanField,
@@ -58,6 +58,8 @@ class FieldRow(ValueRow):
         self._head_line.addWidget(self._head)
         self.default_button = self._make_default_button()
         self.state_button = self._make_state_button()
+        if warning := kit.warnings.get(member.name):
+            self._warn(warning)
         if help_text := _help_text(member.field):
             self.column.addWidget(small_label(kit.look, help_text))
         self.show_state()
@@ -96,6 +98,11 @@ class FieldRow(ValueRow):
         self.state_button.updateGeometry()
         if self.default_button is not None:
             self.default_button.setVisible(draft is ABSENT)
+
+    def _warn(self, words: str) -> None:
+        label = PlainLabel(self._kit.look.theme, words, tone="warn", wrap=True)
+        self.column.addWidget(label)
+        self.slot.editor.widget.setAccessibleDescription(label.text())
 
     def _menu_corner(self) -> QPoint:
         return self.state_button.mapToGlobal(self.state_button.rect().bottomRight())

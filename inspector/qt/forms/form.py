@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -17,7 +17,7 @@ from inspector.qt.forms.members import Members
 from inspector.qt.forms.slot import Slot
 from inspector.qt.forms.unioneditor import UnionEditor
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
-from inspector.qt.theme import SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField
 from inspector.schema.standins import Resolve, resolve_draft
@@ -33,7 +33,8 @@ class SchemaForm(QWidget):
 
     What `set_value` was given comes back from `value` exactly, key order included, until it is edited; keys
     that the form has no row for are kept. The form does not scroll by itself. Without `submit_keys` it leaves
-    Ctrl+Return to the window: two shortcuts of the same keys would silence each other.
+    Ctrl+Return to the window: two shortcuts of the same keys would silence each other. `warnings` are said
+    beside the fields that they are about: sentences by the names of members.
 
     Signals:
         value_changed: The person changed something; not emitted by `set_value`.
@@ -44,16 +45,22 @@ class SchemaForm(QWidget):
     submitted = Signal()
 
     def __init__(
-        self, theme: Theme, field: ObjectField, parent: QWidget | None = None, *, submit_keys: bool = True
+        self,
+        theme: Theme,
+        field: ObjectField,
+        parent: QWidget | None = None,
+        *,
+        submit_keys: bool = True,
+        warnings: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(parent)
         self._field = field
-        self._kit = FormKit(theme)
+        self._kit = FormKit(theme, warnings=warnings)
         self._resolve: Resolve | None = None
         self._findings: Sequence[FieldError] = ()
         self._errors: list[FieldError] | None = None  # until something is edited
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        self._column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_4)
         self._column.setSpacing(SPACE_4)
         for note in self._notes():
             self._column.addWidget(small_label(self._kit.look, note))

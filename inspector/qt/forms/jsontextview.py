@@ -15,7 +15,7 @@ from inspector.qt.forms.jsoncompletion import suggestions
 from inspector.qt.forms.jsonedit import JsonEdit, Mark
 from inspector.qt.forms.jsonplaces import locate
 from inspector.qt.forms.look import ERROR, Look, mark_error, set_label_text, small_label
-from inspector.qt.theme import SPACE_1, SPACE_4
+from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4
 from inspector.qt.widgets.findbar import FindBar
 from inspector.qt.widgets.suggestions import Suggestion
 from inspector.schema.fields import ObjectField
@@ -54,7 +54,7 @@ class JsonTextView(QWidget):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._check)
         column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_1, SPACE_4, SPACE_4)
+        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_4)
         column.setSpacing(SPACE_1)
         column.addWidget(self.find_bar)
         column.addWidget(self.box, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inspector.qt.forms.choiceeditors import (
     BooleanEditor,
@@ -45,9 +45,12 @@ _ROWS_AT_ONCE = 40
 class FormKit:
     """Makes the editors of one form, at one depth of it."""
 
-    def __init__(self, theme: Theme, outer: FormKit | None = None) -> None:
+    def __init__(
+        self, theme: Theme, outer: FormKit | None = None, warnings: Mapping[str, str] | None = None
+    ) -> None:
         self.look: Look = outer.look if outer is not None else Look.of(theme)
         self.depth: int = outer.depth + 1 if outer is not None else 0
+        self.warnings: Mapping[str, str] = warnings or {}
         self._theme = theme
         self._budget: _Budget = outer._budget if outer is not None else _Budget()
 

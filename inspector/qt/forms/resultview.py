@@ -46,11 +46,13 @@ class ResultView(QWidget):
         shown: An outcome is on screen; carries it.
         checked: Its structured content was compared with the output schema; carries the OutputCheck.
         uri_requested: The person wants to see what a link leads to; carries its URI.
+        task_requested: They want to see the task that the call became; carries its id.
     """
 
     shown = Signal(object)
     checked = Signal(object)
     uri_requested = Signal(str)
+    task_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -74,6 +76,8 @@ class ResultView(QWidget):
         self.save_action = QAction("Save the whole answer…", self)
         theme.dress(self.save_action, "save")
         self._save_button = icon_button(self.save_action)
+        self.task_action = QAction("Show task", self)
+        self._task_id = ""  # of a call that was left running
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
@@ -104,7 +108,8 @@ class ResultView(QWidget):
             self.message.show_empty("stop", "Cancelled", sentence)
             self._pages.setCurrentWidget(self.message)
         elif outcome.kind is OutcomeKind.LEFT:
-            self.message.show_empty("tasks", "Left running", f"{outcome.summary} {outcome.next_step}")
+            self._task_id = outcome.task_id
+            self.message.show_empty("tasks", "Left running", outcome.summary, [self.task_action])
             self._pages.setCurrentWidget(self.message)
         else:
             result = await self._read(outcome)
@@ -238,6 +243,7 @@ class ResultView(QWidget):
 
     def _connect(self) -> None:
         self.save_action.triggered.connect(self._save)
+        self.task_action.triggered.connect(lambda: self.task_requested.emit(self._task_id))
         self.tabs.currentChanged.connect(self._read_tab)
         for view in (self.structured, self.whole):
             view.save_requested.connect(self._save)

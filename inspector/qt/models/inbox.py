@@ -9,7 +9,14 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 
 from inspector.base.plaintext import one_line
 from inspector.engine.cards import Card
-from inspector.qt.models.inboxwords import age_words, end_words, excerpt_of, waits_words, what_words
+from inspector.qt.models.inboxwords import (
+    age_words,
+    end_words,
+    excerpt_of,
+    note_words,
+    waits_words,
+    what_words,
+)
 from inspector.qt.models.logrows import Index
 from inspector.qt.models.tips import plain_tip
 
@@ -82,6 +89,8 @@ class InboxModel(QAbstractListModel):
         known = next((at for at, each in enumerate(self._earlier) if each.id == card.id), None)
         if known is not None:
             self._earlier[known] = card
+            index = self.index(len(self._open) + known + 1)
+            self.dataChanged.emit(index, index)
             return
         if place is not None:
             self.beginRemoveRows(_NOWHERE, place, place)
@@ -120,7 +129,7 @@ class InboxModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return what_words(card)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(card.note) if card.note else None
+                return plain_tip(note_words(card)) if card.note else None
             case Qt.ItemDataRole.AccessibleTextRole:
                 return self._spoken(card)
         if role == CardRole:

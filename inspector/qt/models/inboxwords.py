@@ -20,6 +20,7 @@ _WISHES = {
     ROOTS: "asks for the roots",
 }
 _ACTIONS = {ACCEPT: "accepted", DECLINE: "declined", CANCEL: "cancelled"}
+_DRAFTED = "drafted"
 _SECOND = 1_000_000_000
 
 
@@ -93,6 +94,12 @@ def waits_words(card: Card) -> str:
     return one_line(card.method)
 
 
+def asking_task(card: Card) -> str:
+    """The server's task that asks; a question may be a task of ours, too, which is nobody else's."""
+    is_ours = any("task" in question.params for question in card.questions)
+    return "" if is_ours else card.task_id
+
+
 def round_words(card: Card) -> str:
     """Round 2 of at most 10; "" for a request of the server's own."""
     if not card.round:
@@ -132,8 +139,10 @@ def reply_words(reply: Reply) -> str:
 
 
 def rule_words(reply: Reply) -> str:
-    """By the rule “Echo”; "" when a person answered."""
-    return f"by the rule “{one_line(shorten(reply.rule, 60))}”" if reply.rule else ""
+    """by the rule “Echo”, drafted by the rule “A model”; "" when a person answered all alone."""
+    name = reply.rule or reply.drafted_by
+    words = f"by the rule “{one_line(shorten(name, 60))}”" if name else ""
+    return f"{_DRAFTED} {words}" if words and not reply.rule else words
 
 
 def end_words(card: Card) -> str:
@@ -145,10 +154,29 @@ def end_words(card: Card) -> str:
         replies = [each.reply for each in for_person(card) or card.questions if each.reply is not None]
         said = dict.fromkeys(filter(None, map(reply_words, replies)))
         rules = dict.fromkeys(filter(None, map(rule_words, replies)))
-        words = " ".join([", ".join(said) or words, *rules])
+        words = ", ".join(said) or words
+        for rule in rules:
+            words += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
     # What is refused unasked never waited.
     waited = waited_words(card) if card.end is not CardEnd.REFUSED else ""
     return f"{words} after {waited}" if waited else words
+
+
+def is_yes(card: Card) -> bool:
+    """Did it end with what the server wanted?"""
+    replies = [each.reply for each in for_person(card) or card.questions]
+    yes = ("answered", "answered by itself", _ACTIONS[ACCEPT])
+    given = [reply_words(reply) for reply in replies if reply is not None]
+    return card.end is CardEnd.ANSWERED and all(words in yes for words in given)
+
+
+def note_words(card: Card) -> str:
+    """Why it ended, or what is to be known while it waits: a sentence."""
+    note = card.note.strip()
+    if not note:
+        return ""
+    words = note if note[-1] in ".!?…" else f"{note}."
+    return f"Reason: {words}" if card.end is CardEnd.WITHDRAWN else words
 
 
 def waited_words(card: Card) -> str:

@@ -20,6 +20,7 @@ from inspector.qt.theme import Theme, Tone
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
 _LONGEST = 300
+_SECOND = 1_000_000_000
 _FEW = 20  # rows that are taken out one by one
 
 
@@ -124,7 +125,7 @@ class TasksModel(QAbstractTableModel):
         return -1 if place is None else self._row(place)
 
     def count_running(self) -> int:
-        return sum(not view.is_terminal and view.standing is not Standing.UNKNOWN for view in self._views)
+        return sum(view.is_running for view in self._views)
 
     def tick(self) -> None:
         if self._views:
@@ -207,11 +208,17 @@ def news_words(view: TaskView) -> str:
         return "Waits for the connection"
     if view.note:
         return view.note
-    if view.open_questions:
+    if asks(view):
         return "Asks you: the Inbox has the question"
     latest = "" if view.is_terminal else view.progress_message
     words = [progress_words(view), latest or view.task.message]
     return "  ".join(word for word in words if word)
+
+
+def asks(view: TaskView) -> bool:
+    """Does it wait for an answer of ours? Only the later design names its questions in the state."""
+    is_asking = bool(view.open_questions) or view.task.status is TaskStatus.INPUT_REQUIRED
+    return is_asking and view.standing is Standing.FOLLOWED
 
 
 def progress_words(view: TaskView) -> str:
@@ -250,7 +257,8 @@ def poll_words(view: TaskView, now: int) -> str:
         return "now"
     if view.next_poll_ns is None:
         return ""
-    return f"in {about(max(view.next_poll_ns - now, 0) + 499_999_999)}"  # it is never "in 0 s"
+    left = max(view.next_poll_ns - now, 1)
+    return f"in {about(-(-left // _SECOND) * _SECOND)}"  # whole seconds, upwards: it is never "in 0 s"
 
 
 def about(nanoseconds: int) -> str:

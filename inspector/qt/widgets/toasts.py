@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QCursor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout, QWidget
 
@@ -16,6 +16,7 @@ _WIDTH = 352
 _MOST = 3
 _SHOWN_MS = 10_000
 _HELD_MS = 2_000  # how often is looked whether the person has left it
+_RESTS_MS = 30_000  # a pointer that did not move for so long is nobody's any more
 _SHADOW = 5
 _RADIUS = 7
 
@@ -24,7 +25,8 @@ class Toasts(QWidget):
     """A stack of them, the newest below. More than three wait for a place, and are counted.
 
     It never takes the keyboard: who types goes on typing. One that nobody does anything about goes away after
-    a while, but not while somebody points at the stack or has gone to its buttons with the Tab key.
+    a while, but not while somebody points at the stack or has gone to its buttons with the Tab key. A pointer
+    that lay there before, or lies there for long, points at nothing.
 
     Signals:
         taken: The person pressed the first button of one; carries its key.
@@ -39,6 +41,9 @@ class Toasts(QWidget):
         self._theme = theme
         self._window = window
         self._toasts: dict[int, Toast] = {}
+        self._pointer = QPoint()  # where it was when it was looked for last
+        self._resting = QElapsedTimer()
+        self._resting.start()
         self.more_action = QAction("More", self)
         self.more_action.triggered.connect(self.all_requested)
         self._more = _Ground(theme)
@@ -61,13 +66,6 @@ class Toasts(QWidget):
     def all_keys(self) -> tuple[int, ...]:
         """Also of those that wait for a place."""
         return tuple(self._toasts)
-
-    @property
-    def is_held(self) -> bool:
-        """Is somebody about to use one?"""
-        focused = QApplication.focusWidget()
-        is_pointed_at = self.rect().contains(self.mapFromGlobal(QCursor.pos()))
-        return is_pointed_at or (focused is not None and self.isAncestorOf(focused))
 
     def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
         """Show one, or how it stands now. `note` stands beside the title, `about` below the words.
@@ -104,8 +102,21 @@ class Toasts(QWidget):
         self.take_back(key)
         self.taken.emit(key)
 
+    def _is_held(self, toast: Toast) -> bool:
+        """Is somebody about to use one?"""
+        focused = QApplication.focusWidget()
+        return self._is_pointed_at(toast) or (focused is not None and self.isAncestorOf(focused))
+
+    def _is_pointed_at(self, toast: Toast) -> bool:
+        pointer = QCursor.pos()
+        if pointer != self._pointer:
+            self._pointer = pointer
+            self._resting.restart()
+        is_over = self.rect().contains(self.mapFromGlobal(pointer))
+        return is_over and pointer != toast.came_to and self._resting.elapsed() < _RESTS_MS
+
     def _on_time_up(self, toast: Toast) -> None:
-        if self.is_held:
+        if self._is_held(toast):
             toast.timer.start(_HELD_MS)
         else:
             self.take_back(toast.key)
@@ -169,6 +180,7 @@ class Toast(_Ground):
         super().__init__(theme)
         self.key = key
         self.timer = QTimer(self, singleShot=True)
+        self.came_to = QPoint()  # where the pointer was then
         self._title = Heading(theme)
         self._note = Muted(theme)
         self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
@@ -190,6 +202,7 @@ class Toast(_Ground):
         """It has a place now, and its time runs."""
         if not self.timer.isActive():
             self.timer.start(_SHOWN_MS)
+            self.came_to = QCursor.pos()
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -21,6 +21,7 @@ from inspector.qt.widgets.toasts import Toasts
 
 if TYPE_CHECKING:
     from inspector.qt.window.mainwindow import MainWindow
+    from inspector.qt.window.workspace import Workspace
 
 _SHOW = "traffic.inbox"
 
@@ -56,6 +57,7 @@ class Inboxes(QObject):
         panel = InboxPanel(self._bridge, self._theme, self._opener, server, self._desk)
         panel.operation_requested.connect(lambda _, row: self._window.opening.show_in_traffic(row))
         panel.uri_requested.connect(self._on_uri_requested)
+        panel.task_requested.connect(self._on_task_requested)
         panel.installEventFilter(self)
         panel.destroyed.connect(lambda: self._panels.remove(panel))
         self._panels.append(panel)
@@ -128,13 +130,24 @@ class Inboxes(QObject):
         self.go_to(latest.server, latest.id)
 
     def _on_uri_requested(self, server: str, uri: str) -> None:
-        self._window.servers.choose(server)
-        workspace = self._window.workspace()
-        if workspace is not None and workspace.view.name == server:
+        if (workspace := self._workspace_of(server)) is not None:
             workspace.open_uri(uri)
         else:
             words = f"The server “{one_line(server)}” is not here any more, so its resource cannot be read."
             self._bridge.problem_found.emit(words)
+
+    def _on_task_requested(self, server: str, id: str) -> None:
+        if (workspace := self._workspace_of(server)) is not None:
+            workspace.show_task(id)
+        else:
+            words = f"The server “{one_line(server)}” is not here any more, nor are its tasks."
+            self._bridge.problem_found.emit(words)
+
+    def _workspace_of(self, server: str) -> Workspace | None:
+        """That of a server, in front now; None when the server is not here any more."""
+        self._window.servers.choose(server)
+        workspace = self._window.workspace()
+        return workspace if workspace is not None and workspace.view.name == server else None
 
     def _on_traffic_asked(self) -> None:
         found = self._asked_in_traffic()

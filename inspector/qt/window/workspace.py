@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -24,6 +24,7 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
     from inspector.engine.cards import Card
+    from inspector.engine.taskviews import TaskView
     from inspector.qt.panels.auth.panel import AuthPanel
     from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
@@ -71,6 +72,8 @@ class Workspace(QWidget):
         self._client: ClientPanel | None = None
         self._auth: AuthPanel | None = None
         self._inbox: InboxPanel | None = None
+        self._cards: tuple[Card, ...] = ()
+        self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
         self._places = {
             name: QWidget() for name in ("resources", "prompts", "tasks", "inbox", "client", "auth")
@@ -89,7 +92,9 @@ class Workspace(QWidget):
         self._lay_out()
         self.tabs.currentChanged.connect(self._on_tab_changed)
         self.tools.call_view.result.uri_requested.connect(self.open_uri)
+        self.tools.call_view.result.task_requested.connect(self.show_task)
         self.tools.call_view.answer_requested.connect(self.answer_requested)
+        bridge.tasks_changed.connect(self._on_tasks_changed)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -119,6 +124,11 @@ class Workspace(QWidget):
 
     def show_tab(self, name: str) -> None:
         self.tabs.setCurrentIndex(TABS.index(name))
+        # The keyboard goes to what there is to choose from, not to the button that happens to be first.
+        if name == "inbox":
+            self.inbox.list.setFocus()
+        elif name == "tasks":
+            self.tasks.table.setFocus()
 
     def is_at(self, name: str) -> bool:
         """Does the person look at this tab?"""
@@ -158,6 +168,8 @@ class Workspace(QWidget):
             panel = TasksPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._tasks = panel
             panel.row_requested.connect(self.row_requested)
+            panel.answer_requested.connect(self.answer_requested)
+            panel.detail.show_cards(self._cards)
             panel.detail.result.uri_requested.connect(self.open_uri)
             self._put("tasks", panel)
             panel.set_view(self.view)
@@ -199,6 +211,22 @@ class Workspace(QWidget):
         """What this server asks now."""
         self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
         self.tools.call_view.show_cards(cards)
+        self._cards = cards
+        if self._tasks is not None:
+            self._tasks.detail.show_cards(cards)
+
+    def show_task(self, id: str) -> None:
+        self.show_tab("tasks")
+        self.tasks.show_task(id)
+
+    def _on_tasks_changed(self, server: str, views: Mapping[str, TaskView | None]) -> None:
+        if server != self.view.name:
+            return
+        for id, view in views.items():
+            is_running = view is not None and view.is_running
+            (self._running_tasks.add if is_running else self._running_tasks.discard)(id)
+        count = len(self._running_tasks)
+        self.tabs.setTabText(TABS.index("tasks"), f"Tasks {count:,}" if count else "Tasks")
 
     def made_auth(self) -> AuthPanel | None:
         return self._auth

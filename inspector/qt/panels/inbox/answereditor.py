@@ -98,6 +98,13 @@ class AnswerEditor(QWidget):
         """Does it say nothing at all, as at first?"""
         return not self.is_json_shown() and all(row.is_empty for row in self.rows)
 
+    def set_focus(self) -> None:
+        """Take the keyboard where the person would begin to write."""
+        if self.is_json_shown() or not self.rows:
+            self.json_view.box.setFocus()
+        else:
+            self.rows[0].set_focus()
+
     def problems(self) -> list[str]:
         """What does not fit the schemas of the tools that are used, one sentence each."""
         return [] if self.is_json_shown() else [words for row in self.rows for words in row.problems()]

@@ -16,7 +16,7 @@ from inspector.engine.cards import Card, Question, Reply
 from inspector.engine.contents import Content
 from inspector.protocol.asking import FormAsked, RootsAsked, SamplingAsked, UrlAsked, read_question
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.inboxwords import for_person, kind_words
+from inspector.qt.models.inboxwords import asking_task, for_person, kind_words
 from inspector.qt.opener import Opener
 from inspector.qt.panels.inbox.cardfooter import CardFooter
 from inspector.qt.panels.inbox.cardhead import CardHead
@@ -46,11 +46,13 @@ class CardView(QWidget):
     Signals:
         operation_requested: The call that waits is to be shown; carries the server and the row.
         uri_requested: A resource is to be read; carries the server and the URI.
+        task_requested: The task that asks is to be shown; carries the server and the task's id.
         answered: The person has sent the last answer that was missing.
     """
 
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
+    task_requested = Signal(str, str)
     answered = Signal()
 
     def __init__(
@@ -101,7 +103,8 @@ class CardView(QWidget):
             missing = [*missing[:_MOST_NAMES], f"and {len(missing) - _MOST_NAMES:,} more"]
         self.footer.show_answers(waits and not self.is_single, missing)
         self.footer.show_page(card.is_open and card.awaits_page)
-        self.footer.show_not_sent(self._was_open and not card.is_open and bool(card.unanswered))
+        has_lost = self._was_open and not card.is_open
+        self.footer.show_not_sent(has_lost and any(self._has_typed(each) for each in card.unanswered))
 
     def tick(self) -> None:
         """Time has passed."""
@@ -119,6 +122,15 @@ class CardView(QWidget):
             has_keys = focused is not None and section.isAncestorOf(focused)
             if section.is_asked and (self.is_single or has_keys):
                 section.submit()
+
+    def enter(self) -> None:
+        """Put the keyboard where the person would begin: into the first question that wants an answer."""
+        self._pages.setCurrentWidget(self._scroll)
+        asked = (section for section in self.sections.values() if section.is_asked)
+        section = next(asked, None)
+        if section is None or not section.enter():
+            # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key is to say yes yet.
+            self._scroll.setFocus()
 
     def send(self) -> None:
         """Send all answers: the one that is held goes to the others."""
@@ -220,11 +232,17 @@ class CardView(QWidget):
         if row is not None:
             self.operation_requested.emit(self._card.server, row)
 
+    def _on_task_requested(self) -> None:
+        self.task_requested.emit(self._card.server, asking_task(self._card))
+
     # -------------------------------------------------------------- questions, a few at a time
 
     def _show_question(self, question: Question) -> None:
         held = self._held[1] if self._held is not None and self._held[0] == question.key else None
         self.sections[question.key].show_question(self._card, question, held)
+
+    def _has_typed(self, question: Question) -> bool:
+        return question.key in self.sections and self.sections[question.key].has_typed
 
     def _add_sections(self, count: int) -> None:
         """The next ones. A form takes a while to make, and a server may ask a thousand things at once."""
@@ -276,6 +294,7 @@ class CardView(QWidget):
 
     def _connect(self) -> None:
         self.head.call_requested.connect(self._on_call_requested)
+        self.head.task_requested.connect(self._on_task_requested)
         self._back_action.triggered.connect(lambda: self._pages.setCurrentWidget(self._scroll))
         self.rounds.content_requested.connect(self._show_content)
         self.rounds.uri_requested.connect(self._on_uri_requested)

@@ -10,8 +10,17 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.units import full_time
 from inspector.engine.cards import Card, CardEnd
-from inspector.qt.models.inboxwords import age_words, end_words, round_words, waits_words, wish_words
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.models.inboxwords import (
+    age_words,
+    asking_task,
+    end_words,
+    is_yes,
+    note_words,
+    round_words,
+    waits_words,
+    wish_words,
+)
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.badge import Badge
@@ -21,9 +30,11 @@ from inspector.qt.widgets.labels import Heading, Muted, plain_tooltip
 class CardHead(QWidget):
     """Signals:
     call_requested: The person wants to see the call that waits.
+    task_requested: They want to see the task that asks.
     """
 
     call_requested = Signal()
+    task_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,6 +48,10 @@ class CardHead(QWidget):
         self.call_action = QAction("Show call", self)
         self.call_action.triggered.connect(self.call_requested)
         self._call_button = ActionButton(self.call_action, "quiet")
+        self.task_action = QAction("Show task", self)
+        self.task_action.setToolTip("Show the task that asks, among those of the server")
+        self.task_action.triggered.connect(self.task_requested)
+        self._task_button = ActionButton(self.task_action, "quiet")
         self._lay_out()
         theme.changed.connect(self.update)
 
@@ -45,6 +60,7 @@ class CardHead(QWidget):
         self.title.setText(wish_words(card))
         self.round_badge.set_text(round_words(card))
         self._call_button.setVisible(card.operation is not None or card.row is not None)
+        self._task_button.setVisible(bool(asking_task(card)))
         is_call = card.operation is not None
         self.call_action.setText("Show call" if is_call else "Show in traffic")
         self.call_action.setToolTip(
@@ -68,9 +84,9 @@ class CardHead(QWidget):
         if card.is_open:
             self.state.set_text("waiting for the page" if card.awaits_page else "", "wait")
         else:
-            self.state.set_text(end_words(card), "ok" if card.end is CardEnd.ANSWERED else "warn")
-        if card.note:
-            self.note.say("note", card.note, tone="wait" if card.is_open else "warn")
+            self.state.set_text(end_words(card), _tone(card))
+        if note := note_words(card):
+            self.note.say("note", note, tone="wait" if card.is_open else "warn")
         else:
             self.note.close_all()
 
@@ -89,6 +105,7 @@ class CardHead(QWidget):
         second.setSpacing(SPACE_2)
         second.addWidget(self.facts)
         second.addWidget(self._call_button)
+        second.addWidget(self._task_button)
         second.addStretch(1)
         words = QVBoxLayout()
         words.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
@@ -100,3 +117,9 @@ class CardHead(QWidget):
         column.setSpacing(0)
         column.addLayout(words)
         column.addWidget(self.note)
+
+
+def _tone(card: Card) -> Tone:
+    if card.end is not CardEnd.ANSWERED:
+        return "warn"
+    return "ok" if is_yes(card) else "muted"

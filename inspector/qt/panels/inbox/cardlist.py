@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from inspector.base.plaintext import one_line
 from inspector.base.units import time_of_day
 from inspector.engine.cards import Card, CardEnd
 from inspector.qt.models.inbox import AgeRole, CardRole, InboxModel
-from inspector.qt.models.inboxwords import end_words, excerpt_of, state_words, waits_words, what_words
+from inspector.qt.models.inboxwords import (
+    end_words,
+    excerpt_of,
+    note_words,
+    state_words,
+    waits_words,
+    what_words,
+)
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.rawedit import is_submit
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStyle
@@ -25,9 +33,11 @@ _LINES = 3
 class CardList(QListView):
     """Signals:
     chosen: The person went to another card; carries the Card.
+    entered: Return was pressed: the keyboard is to go into the card.
     """
 
     chosen = Signal(object)
+    entered = Signal()
 
     def __init__(self, theme: Theme, model: InboxModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,6 +70,12 @@ class CardList(QListView):
         is_there = self._hold(card_id)
         self._is_holding = False
         return is_there
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not is_submit(event):
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
 
     def _hold(self, card_id: int) -> bool:
         row = self._model.row_of(card_id)
@@ -134,7 +150,7 @@ class _CardDelegate(QStyledItemDelegate):
 
     def _about(self, card: Card) -> str:
         if not card.is_open and card.note:
-            return one_line(card.note)
+            return one_line(note_words(card))
         return next((words for words in map(excerpt_of, card.questions) if words), "")
 
     def _stands(self, card: Card) -> str:
@@ -147,6 +163,8 @@ class _CardDelegate(QStyledItemDelegate):
         shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
+        # As the words go: the ellipsis of Arabic ones would stand at their beginning else.
+        painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)
         painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 

@@ -19,12 +19,13 @@ class CardDesk(QObject):
     """One for all Inbox panels of a window: a card has one view, and the panel in front has it.
 
     Signals:
-        operation_requested, uri_requested: As of a CardView.
+        operation_requested, uri_requested, task_requested: As of a CardView.
         answered: The person has answered a card; carries its id.
     """
 
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
+    task_requested = Signal(str, str)
     answered = Signal(int)
 
     def __init__(self, bridge: Bridge, theme: Theme, opener: Opener, parent: QObject | None = None) -> None:
@@ -43,6 +44,7 @@ class CardDesk(QObject):
             view = CardView(self._bridge, self._theme, self._opener, card, self._shelf)
             view.operation_requested.connect(self.operation_requested)
             view.uri_requested.connect(self.uri_requested)
+            view.task_requested.connect(self.task_requested)
             view.answered.connect(lambda: self.answered.emit(card.id))
         self._views[card.id] = view  # as the last one
         self._forget_some()

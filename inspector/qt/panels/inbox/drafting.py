@@ -28,10 +28,10 @@ class Drafting(QWidget):
     """A button with the rules that could answer, also those that are off.
 
     Signals:
-        drafted: A rule has answered; carries the result.
+        drafted: A rule has answered; carries the result, and the rule's name.
     """
 
-    drafted = Signal(object)
+    drafted = Signal(object, str)
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Drafting(QWidget):
             words = f"“{rule.title}” would refuse: {reply.message} ({reply.code})."
             self._alert.say("draft", words, "Decline does the same.")
         else:
-            self.drafted.emit(result)
+            self.drafted.emit(result, rule.title)
 
     def _show_state(self, words: str) -> None:
         self._words.setText(words)

@@ -22,6 +22,8 @@ from inspector.schema.values import FormError
 DECLINE_TIP = "Say no: the server is told that you decided against it"
 CANCEL_TIP = "Say neither yes nor no: the server is told that you went away without deciding"
 _MOST_SECRETS = 3
+_BESIDE = "Careful: this seems to be a secret."
+_INSIDE = "Careful: something in here seems to be a secret."
 _NO_FIELDS = "There is nothing to fill in: to accept is to say yes."
 
 
@@ -43,9 +45,9 @@ class FormSection(Section):
         no_fields.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         self._fill(self.answer, (self.secrets, self.editor, no_fields), margin=0)
         (no_fields if asked.properties else self.editor).hide()
-        self._warn_of_secrets()
-        self.editor.set_schema(asked.schema)
-        self.editor.set_arguments(prefilled(self.editor.form.field))
+        self.editor.set_schema(asked.schema, self._warn_of_secrets())
+        self._start = prefilled(self.editor.form.field)
+        self.editor.set_arguments(self._start)
         self.editor.json_view.box.setAccessibleName("Answer as JSON")
         self.accept_action = self._action("Accept", self.accept, "Send what is filled in (Ctrl+Return)")
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
@@ -70,8 +72,20 @@ class FormSection(Section):
         else:
             self._send(content)
 
+    @property
+    def has_typed(self) -> bool:
+        try:
+            return self.editor.arguments(anyway=True) != self._start
+        except FormError:
+            return True
+
     def submit(self) -> None:
         self.accept()
+
+    def enter(self) -> bool:
+        if self._asked.properties:
+            self.editor.set_focus()
+        return bool(self._asked.properties)
 
     def _complain(self, count: int, error: FormError) -> None:
         try:
@@ -97,11 +111,12 @@ class FormSection(Section):
     def _cancel(self) -> None:
         self._decide(Reply(cancelled()))
 
-    def _warn_of_secrets(self) -> None:
+    def _warn_of_secrets(self) -> dict[str, str]:
+        """Say it above the form; gives what is to be said beside each field."""
         fields = secret_fields(self._asked.schema)
         reason = secret_in_message(self._asked.message)
         if not fields and not reason:
-            return
+            return {}
         self.secrets.say(
             "secret",
             "This form seems to ask for a secret. What you type goes to the server, and into the recording.",
@@ -114,3 +129,4 @@ class FormSection(Section):
             self.secrets.say("more", f"And {plural(len(fields) - _MOST_SECRETS, 'more field')} like these.")
         if reason:
             self.secrets.say("message", reason)
+        return {field.path[0]: _BESIDE if len(field.path) == 1 else _INSIDE for field in reversed(fields)}

@@ -19,11 +19,12 @@ from inspector.qt.widgets.labels import Muted, PlainLabel
 from inspector.qt.widgets.messages import MessageCard
 
 _MOST_SHOWN = 4_000
+_NOT_TOLD = "The call was not made again: this revision has no way to tell the server no."
 _TONES: dict[str, Tone] = {"accepted": "ok", "answered": "ok", "answered by itself": "ok"}
 
 
 class GivenView(QWidget):
-    """Read only.
+    """Read only. `is_in_result`: it was asked in a result, where no error can be told to the server.
 
     Signals:
         content_requested: Some content is to be seen by itself; carries it.
@@ -33,20 +34,28 @@ class GivenView(QWidget):
     content_requested = Signal(object)
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, question: Question, reply: Reply, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        question: Question,
+        reply: Reply,
+        *,
+        is_in_result: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         words = reply_words(reply)
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(Badge(theme, words, _TONES.get(words, "muted")))
-        head.addWidget(Badge(theme, f"answered {rule_words(reply)}" if reply.rule else "", "wait"))
+        head.addWidget(Badge(theme, rule_words(reply), "wait"))
         head.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         column.setSpacing(SPACE_1)
         column.addLayout(head)
-        for part in self._parts(question, reply):
+        for part in self._parts(question, reply, is_in_result):
             column.addWidget(part)
         theme.changed.connect(self.update)
 
@@ -54,7 +63,9 @@ class GivenView(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._theme.color("sunken"))
 
-    def _parts(self, question: Question, reply: Reply) -> list[QWidget]:
+    def _parts(self, question: Question, reply: Reply, is_in_result: bool) -> list[QWidget]:
+        if reply.result is None and is_in_result:
+            return [PlainLabel(self._theme, _NOT_TOLD, wrap=True)]
         if reply.result is None:
             return [PlainLabel(self._theme, f"{reply.message} ({reply.code})", wrap=True, selectable=True)]
         if question.method == SAMPLING:

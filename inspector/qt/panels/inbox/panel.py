@@ -35,11 +35,13 @@ class InboxPanel(QWidget):
         count_changed: Carries how many cards wait here.
         operation_requested: A call is to be shown in the traffic; carries the server and the row.
         uri_requested: A resource is to be read; carries the server and the URI.
+        task_requested: A task is to be shown; carries the server and the task's id.
     """
 
     count_changed = Signal(int)
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
+    task_requested = Signal(str, str)
 
     def __init__(
         self,
@@ -132,6 +134,10 @@ class InboxPanel(QWidget):
         self._follows = False
         self._go_to(card)
 
+    def _on_entered(self) -> None:
+        if self.card_view is not None:
+            self.card_view.enter()
+
     def _go_to(self, card: Card) -> None:
         if card.is_open:
             self._follows = False
@@ -201,9 +207,11 @@ class InboxPanel(QWidget):
     def _connect(self) -> None:
         self._bridge.card_changed.connect(self._on_card_changed)
         self.list.chosen.connect(self._on_chosen)
+        self.list.entered.connect(self._on_entered)
         self.desk.answered.connect(self._on_answered)
         self.desk.operation_requested.connect(self._on_operation_requested)
         self.desk.uri_requested.connect(self._on_uri_requested)
+        self.desk.task_requested.connect(self._on_task_requested)
         self._ticks.timeout.connect(self._on_tick)
 
     def _on_operation_requested(self, server: str, row: int) -> None:
@@ -213,6 +221,10 @@ class InboxPanel(QWidget):
     def _on_uri_requested(self, server: str, uri: str) -> None:
         if self.isVisible():
             self.uri_requested.emit(server, uri)
+
+    def _on_task_requested(self, server: str, id: str) -> None:
+        if self.isVisible():
+            self.task_requested.emit(server, id)
 
     def _lay_out(self) -> None:
         left = QWidget()

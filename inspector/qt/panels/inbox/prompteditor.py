@@ -117,7 +117,7 @@ class PromptEditor(QWidget):
         self._words.hide()
         self._words.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         row = QHBoxLayout()
-        row.setContentsMargins(SPACE_1, 0, SPACE_3, 0)
+        row.setContentsMargins(0, 0, SPACE_3, 0)  # the words of the first button stand on the edge
         row.setSpacing(SPACE_2)
         for button in self._buttons:
             row.addWidget(button)

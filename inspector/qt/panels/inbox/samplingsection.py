@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QTimer
 
+from inspector.base.jsonvalue import JSONObject
 from inspector.engine.answerrules import Asked
 from inspector.engine.cards import SAMPLING_REJECTED, Card, Question, Reply
 from inspector.protocol.asking import SamplingAsked
@@ -34,6 +35,7 @@ class SamplingSection(Section):
     ) -> None:
         super().__init__(theme, card, question)
         self._asked = asked
+        self._drafted_by = ""  # the rule that wrote the answer, which the person may have changed
         self.prompt = self._make_prompt(asked)
         self.prompt_editor = PromptEditor(theme, asked)
         self.editor = AnswerEditor(bridge, theme, asked.tools)
@@ -54,7 +56,7 @@ class SamplingSection(Section):
         self.editor.changed.connect(self._on_changed)
         self.editor.content_requested.connect(self.content_requested)
         self.prompt_editor.edited.connect(self._on_prompt_edited)
-        self.drafting.drafted.connect(self.editor.set_answer)
+        self.drafting.drafted.connect(self._on_drafted)
         self.show_question(card, question)
 
     def send(self, *, anyway: bool = False) -> None:
@@ -67,10 +69,18 @@ class SamplingSection(Section):
         except FormError as exc:
             self.bar.alert.say("wrong", f"This cannot be sent: {exc}", "Correct it first.")
             return
-        self._decide(Reply(answer))
+        self._decide(Reply(answer, drafted_by=self._drafted_by))
+
+    @property
+    def has_typed(self) -> bool:
+        return not self.editor.is_empty
 
     def submit(self) -> None:
         self.send()
+
+    def enter(self) -> bool:
+        self.editor.set_focus()
+        return True
 
     def check(self) -> None:
         """Say what is wrong with the answer as it is written."""
@@ -102,7 +112,13 @@ class SamplingSection(Section):
         question = replace(self._question, params=self.prompt_editor.params)
         return Asked(self._card.server, question, self._card.revision)
 
+    def _on_drafted(self, answer: JSONObject, rule: str) -> None:
+        self.editor.set_answer(answer)
+        self._drafted_by = rule
+
     def _on_changed(self) -> None:
+        if self.editor.is_empty:
+            self._drafted_by = ""
         self.bar.alert.close_about("wrong")
         self._pause.start()
 

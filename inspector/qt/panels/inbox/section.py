@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.engine.cards import Card, Question, Reply
 from inspector.qt.models.inboxwords import kind_words
@@ -28,14 +28,18 @@ class AnswerBar(QWidget):
         super().__init__(parent)
         self.alert = Alert(theme)
         self._row = QHBoxLayout()
-        self._row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         self._row.setSpacing(SPACE_2)
         self._row.addStretch(1)
+        self._words: PlainLabel | None = None
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._line.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._line.setSpacing(SPACE_2)
+        self._line.addLayout(self._row)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.alert)
-        column.addLayout(self._row)
+        column.addLayout(self._line)
 
     def add(self, action: QAction, kind: ButtonKind = "plain") -> ActionButton:
         button = ActionButton(action, kind)
@@ -44,9 +48,28 @@ class AnswerBar(QWidget):
         return button
 
     def add_words(self, label: PlainLabel) -> None:
-        """After the buttons."""
-        self._row.takeAt(self._row.count() - 1)
-        self._row.addWidget(label, 1)
+        """After the buttons; above them where there is no room for all of the words."""
+        self._words = label
+        self._line.addWidget(label, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_words()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._place_words()
+        return super().event(event)
+
+    def _place_words(self) -> None:
+        if self._words is None:
+            return
+        wanted = self._words.fontMetrics().horizontalAdvance(self._words.text()) + SPACE_2
+        room = self.width() - 2 * SPACE_3 - self._row.sizeHint().width()
+        beside, above = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.BottomToTop
+        direction = beside if wanted <= room else above
+        if direction is not self._line.direction():
+            self._line.setDirection(direction)
 
 
 class Section(QWidget):
@@ -118,8 +141,17 @@ class Section(QWidget):
         """Is an answer wanted, and none is there?"""
         return self._card.is_open and self._given_reply is None
 
+    @property
+    def has_typed(self) -> bool:
+        """Has the person written something, which would be lost?"""
+        return False
+
     def submit(self) -> None:
         """Answer with what is there: what Ctrl+Return does."""
+
+    def enter(self) -> bool:
+        """Take the keyboard where the answer is written; False where nothing is."""
+        return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._is_one_of_many:
@@ -174,7 +206,8 @@ class Section(QWidget):
             self._given = None
         self._given_reply = reply
         if reply is not None:
-            self._given = GivenView(self._theme, self._question, reply)
+            is_in_result = self._card.round > 0
+            self._given = GivenView(self._theme, self._question, reply, is_in_result=is_in_result)
             self._given.content_requested.connect(self.content_requested)
             self._given.uri_requested.connect(self.uri_requested)
             self._column.insertWidget(self._column.indexOf(self._take_back), self._given)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.weblink import may_open, read_link
 from inspector.engine.cards import Card, Question, Reply
 from inspector.protocol.asking import UrlAsked
+from inspector.protocol.members import text_of
 from inspector.protocol.replies import cancelled, consented, declined
 from inspector.qt.opener import Opener
 from inspector.qt.panels.inbox.formsection import CANCEL_TIP, DECLINE_TIP
@@ -32,7 +36,9 @@ class UrlSection(Section):
         self.address = AddressLabel(theme, self._link)
         self.facts = KeyValueList(theme, self._facts())
         self.warnings = Alert(theme)
-        self._fill(self.asked, (self.warnings, self.message, self.facts, self.address))
+        words = QWidget()
+        self._fill(words, (self.message, self.facts, self.address))
+        self._fill(self.asked, (self.warnings, words), margin=0)
         if not asked.message.strip():
             self.message.hide()
         self._warn()
@@ -92,6 +98,11 @@ class UrlSection(Section):
         if link.port is not None:
             facts.append(Fact("Port", str(link.port), mono=True))
         return facts
+
+    def _show_remarks(self, remarks: Sequence[str]) -> None:
+        """Without the one that says what we say louder."""
+        reason = may_open(read_link(text_of(self._question.params, "url")))
+        super()._show_remarks(tuple(each for each in remarks if not reason or reason not in each))
 
     def _warn(self) -> None:
         if reason := may_open(self._link):

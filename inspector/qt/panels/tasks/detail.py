@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
@@ -21,6 +22,9 @@ from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
+if TYPE_CHECKING:
+    from inspector.engine.cards import Card
+
 _FETCHABLE = (Standing.FOLLOWED, Standing.STOPPED, Standing.ENDED)
 
 
@@ -29,14 +33,17 @@ class TaskDetail(QWidget):
 
     Signals:
         row_requested: The person wants to see the call in the traffic; carries its row.
+        answer_requested: They want to answer what the task asks; carries the card's id.
     """
 
     row_requested = Signal(int)
+    answer_requested = Signal(int)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._view: TaskView | None = None
+        self._cards: tuple[Card, ...] = ()
         self._shown: tuple[object, ...] = ()
         self.fetches_result = False  # has the revision a request for that?
         self.is_connected = False
@@ -52,14 +59,17 @@ class TaskDetail(QWidget):
         self.bar.setAccessibleName("Progress of the task")
         self.alert = Alert(theme)
         self.result = ResultView(bridge, theme)
+        self.answer = self._action("Answer", "Go to what it asks, in the Inbox")
         self.poll = self._action("Poll now", "Ask the server how it stands, without waiting")
         self.fetch = self._action("Get result", "Wait for its outcome; the server may ask you meanwhile")
         self.cancel = self._action("Cancel task", "Ask the server to end it")
         self.forget = self._action("Forget", "Take it off this list; the server is not told")
         self.show_call = self._action("Show call in traffic", "Go to the call that became this task")
+        self._answer_button = ActionButton(self.answer, "primary")
         self._fetch_button = ActionButton(self.fetch)
         self._call_button = ActionButton(self.show_call, "quiet")
         self.show_call.triggered.connect(self._on_show_call)
+        self.answer.triggered.connect(self._on_answer)
         self._lay_out()
 
     def _action(self, text: str, hint: str) -> QAction:
@@ -75,8 +85,9 @@ class TaskDetail(QWidget):
         head.addStretch(1)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_1)
-        for button in (ActionButton(self.poll), self._fetch_button, ActionButton(self.cancel)):
+        for button in (self._answer_button, ActionButton(self.poll), self._fetch_button):
             buttons.addWidget(button)
+        buttons.addWidget(ActionButton(self.cancel))
         buttons.addWidget(self._call_button)
         buttons.addWidget(ActionButton(self.forget, "quiet"))
         buttons.addStretch(1)
@@ -112,6 +123,11 @@ class TaskDetail(QWidget):
         self.tick()
         if (view.id, view.outcome, view.standing is Standing.UNKNOWN, view.is_terminal) != self._shown:
             self._show_outcome(view)
+
+    def show_cards(self, cards: tuple[Card, ...]) -> None:
+        """What the server asks now; some of it may be for the task that is shown."""
+        self._cards = cards
+        self.update_actions()
 
     def tick(self) -> None:
         """The times go on by themselves."""
@@ -153,6 +169,7 @@ class TaskDetail(QWidget):
 
     def _set_actions(self, view: TaskView) -> None:
         is_open = not view.is_terminal
+        self._answer_button.setVisible(self._card() is not None)
         self.poll.setEnabled(self.is_connected and is_open and not view.is_polling)
         self._fetch_button.setVisible(self.fetches_result)
         has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
@@ -177,6 +194,16 @@ class TaskDetail(QWidget):
             sentence = "It is shown here when the task has ended."
         title = "No outcome yet" if view.standing is not Standing.UNKNOWN else "No outcome"
         self.result.message.show_empty("tasks", title, sentence)
+
+    def _card(self) -> Card | None:
+        """The oldest question of the task that is shown."""
+        id = self._view.id if self._view is not None else ""
+        return next((card for card in self._cards if id and card.task_id == id), None)
+
+    def _on_answer(self) -> None:
+        card = self._card()
+        if card is not None:
+            self.answer_requested.emit(card.id)
 
     def _on_show_call(self) -> None:
         if self._view is not None and self._view.row is not None:

@@ -55,9 +55,11 @@ class TasksPanel(QWidget):
 
     Signals:
         row_requested: The person wants to see a call in the traffic; carries its row.
+        answer_requested: They want to answer what a task asks; carries the card's id.
     """
 
     row_requested = Signal(int)
+    answer_requested = Signal(int)
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -68,6 +70,8 @@ class TasksPanel(QWidget):
         self._actions = actions
         self._view: ServerView | None = None
         self._lists = False
+        self._is_loaded = False
+        self._wanted = ""  # the task that is to be shown once they are known
         self._theme = theme
         self.model = TasksModel(theme, self._mark)
         self.table = QTableView()
@@ -136,10 +140,14 @@ class TasksPanel(QWidget):
         self.detail.cancel.triggered.connect(lambda: self._ask_about(lambda book, *task: book.cancel(*task)))
         self.detail.forget.triggered.connect(lambda: self._ask_about(lambda book, *task: book.forget(*task)))
         self.detail.row_requested.connect(self.row_requested)
+        self.detail.answer_requested.connect(self.answer_requested)
 
     async def _load(self) -> None:
         self.model.set_all(await self._bridge.tasks(self._server))
+        self._is_loaded = True
         self._choose_first()
+        if self._wanted:
+            self.show_task(self._wanted)
         self._update()
 
     # -------------------------------------------------------------- what others ask
@@ -169,11 +177,14 @@ class TasksPanel(QWidget):
         self._ask(lambda book: book.refresh(self._server))
 
     def show_task(self, id: str) -> None:
-        """Bring one to the front."""
-        row = self.model.row_of(id)
-        if row >= 0:
-            self.table.selectRow(row)
-            self.table.scrollTo(self.model.index(row, 0))
+        """Bring one to the front; one that is not known here can be added with its id."""
+        is_there = self._choose(id)
+        self._wanted = "" if is_there or self._is_loaded else id
+        if is_there:
+            self.table.setFocus()
+        elif self._is_loaded:
+            self.id_line.setText(id)
+            self.id_line.setFocus()
 
     # -------------------------------------------------------------- what the person does
 
@@ -227,9 +238,16 @@ class TasksPanel(QWidget):
         if view is not None:
             self.detail.show_view(view)
         if not self.table.currentIndex().isValid():  # so much is gone that the model began anew
-            self.show_task(chosen)
+            self._choose(chosen)
         self._choose_first()
         self._update()
+
+    def _choose(self, id: str) -> bool:
+        row = self.model.row_of(id)
+        if row >= 0:
+            self.table.selectRow(row)
+            self.table.scrollTo(self.model.index(row, 0))
+        return row >= 0
 
     def _choose_first(self) -> None:
         if not self.table.currentIndex().isValid() and self.model.rowCount():
