@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from inspector.base.redact import Secrecy, secrecy
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.export.finding import Hit, header_hits, hits, is_distinctive
 from inspector.traffic.export.levels import WINDOW, levels
@@ -124,6 +125,8 @@ class AtRest:
 
     def _text(self, header: str, text: str) -> str:
         """The value of a header, or, without a name, a URL or a sentence."""
+        if text.isdigit() and secrecy(header) is Secrecy.NONE and not self._credentials.is_header(header):
+            return text  # a length, which is another in every exchange
         known = self._seen.get((header, text))
         if known is None:
             raw = encoded(text)

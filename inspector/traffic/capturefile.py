@@ -18,6 +18,10 @@ ASCII (everything else is escaped, so that a lone surrogate survives). Rows are 
     remark    row, value            JSON [is marked, comment]
     resent    row, value            JSON [row of the request that this one repeats]
 
+Secrets of logins and of HTTP exchanges are not in it, nor credentials that were in use: a placeholder such
+as `~secret-1-Authorization~` stands for each, the same number for the same secret. Of a row with one, `size`
+and `kept` count what is stored.
+
 Why columns and not a row a frame: Python's SQLite module gives up and takes back the interpreter's lock for
 each statement. While another thread computes, that allows 6,000 inserts a second; segments take 200,000 rows.
 
@@ -74,7 +78,7 @@ UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 
 
 def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
-    """A new capture, readable by its owner only: it holds whatever went over the wire. Raises OSError
+    """A new capture, readable by its owner only: it holds what went over the wire. Raises OSError
     (FileExistsError too) or sqlite3.Error."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = connect(path, "rw")
