@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.cards import CardEnd
@@ -221,3 +221,14 @@ def test_withdrawn_form_that_nobody_touched_speaks_of_no_loss(lens: Lens) -> Non
     stage.wait_for(0)
     assert "What you wrote" not in stage.words()
     assert stage.view.head.note.text("note") == "Reason: Somebody else answered."
+
+
+def test_keyboard_stays_in_the_card_when_its_button_goes(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form()])
+    stage.wait_for(1)
+    decline = next(each for each in stage.view.findChildren(QPushButton) if each.text() == "Decline")
+    decline.setFocus()
+    QTest.keyClick(decline, Qt.Key.Key_Space)
+    stage.wait_for(0)
+    assert stage.panel.isAncestorOf(with_keys())

@@ -301,3 +301,14 @@ def test_thousands_of_tasks_are_put_and_removed_in_place(lens: Lens) -> None:
     assert model.view(model.row_of("t5")).is_terminal
     model.remove("t6")
     assert (model.rowCount(), model.row_of("t6"), model.view(model.row_of("t7")).id) == (2_999, -1, "t7")
+
+
+def test_a_task_in_a_low_window_does_not_make_it_grow(lens: Lens) -> None:
+    lens.window.resize(1000, 700)
+    panel = open_tasks(lens, "core")
+    call(lens, "ask")
+    until(lens, panel, TaskStatus.INPUT_REQUIRED)
+    lens.until(lambda: "Answer" in words_on(panel.detail))
+    lens.settle()
+    assert lens.window.minimumSizeHint().height() <= 700
+    assert lens.window.height() == 700

@@ -11,7 +11,7 @@ from inspector.protocol.declared import Declared, remarks
 from inspector.protocol.revisions import Revision
 from inspector.qt.forms.jsontextview import JsonTextView
 from inspector.qt.forms.look import Look
-from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
@@ -112,12 +112,12 @@ class ExactDeclaration(QWidget):
         head.addWidget(ActionButton(self.discard))
         head.addWidget(ActionButton(self.declare, "primary"))
         inner = QVBoxLayout()
-        inner.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, 0)
+        inner.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, 0)
         inner.setSpacing(SPACE_2)
         inner.addLayout(head)
         inner.addWidget(self._when)
         below = QVBoxLayout()
-        below.setContentsMargins(SPACE_4, 0, SPACE_4, SPACE_4)
+        below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
         below.addWidget(self._remarks)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

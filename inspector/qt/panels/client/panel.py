@@ -19,7 +19,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.panels.client.exact import ExactDeclaration
 from inspector.qt.panels.client.roots import RootsList
 from inspector.qt.panels.client.switches import SwitchList
-from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.labels import Heading
@@ -144,7 +144,7 @@ class ClientPanel(QWidget):
     def _lay_out(self) -> None:
         page = QWidget()
         column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_4, SPACE_6)
+        column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_6)
         column.setSpacing(SPACE_2)
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)

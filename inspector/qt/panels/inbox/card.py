@@ -179,6 +179,8 @@ class CardView(QWidget):
         return f"{self._number(question)} ({kind_words(question)})"
 
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
+        if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
+            self._scroll.setFocus()  # the button that had the keyboard goes: it would wander out of the card
         self._tell(lambda inbox: inbox.reply(self._card.id, key, reply), is_last=is_last)
 
     def _tell(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:

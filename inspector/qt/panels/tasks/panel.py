@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QIcon, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLineEdit, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QScrollArea,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.errors import LensError, RpcError, UserError
 from inspector.base.plaintext import one_line
@@ -105,10 +115,20 @@ class TasksPanel(QWidget):
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self.table)
-        split.addWidget(self.detail)
+        split.addWidget(self._scrolling_detail())
         split.setSizes([170, 280])
         split.setStretchFactor(1, 1)
         return split
+
+    def _scrolling_detail(self) -> QScrollArea:
+        """In a low window one scrolls: the window does not grow for it."""
+        area = QScrollArea()
+        area.setWidget(self.detail)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return area
 
     def _lay_out(self) -> None:
         self.id_line.setMaximumWidth(320)
