@@ -19,7 +19,7 @@ from inspector.oauth.recording import LoginRecorder
 from inspector.oauth.stage import Opener, Target, Tools
 from inspector.oauth.store import Held, LoginStore, SecretKeeper
 from inspector.protocol.auth.dpop import Nonces
-from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.auth.guard import Allowance, allowance_for
 from inspector.protocol.revisions import Revision
 from inspector.session.connect import network_of
 from inspector.traffic.log import TrafficLog
@@ -65,7 +65,11 @@ def make_account(
     store = LoginStore(around.secrets, entry.name, entry.url)
     nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
     allowance = allowance_for(entry.url, private=settings.private, plain_http=settings.plain_http)
-    make_http = partial(LoginHttp, network_of(entry, around.settings), allowance, clock, recorder)
+    network = network_of(entry, around.settings)
+
+    def make_http(allowance: Allowance) -> LoginHttp:
+        return LoginHttp(network, allowance, clock, recorder)
+
     lifetime = Lifetime(target, store, clock, recorder, nonces, allowance, make_http)
     authorizer = Authorizer(target, store, lifetime, nonces, log_in, revision, on_tokens)
     tools = Tools(

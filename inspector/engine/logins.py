@@ -170,7 +170,7 @@ class Logins:
 
     async def tokens(self, server: str) -> TokenInfo | None:
         """What the server's requests go with; None for nothing."""
-        from inspector.oauth.flow import token_info
+        from inspector.oauth.shown import token_info
 
         return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
 

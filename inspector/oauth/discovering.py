@@ -6,6 +6,9 @@ and notes what a person should see. The rules are those of `protocol.auth`.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 from inspector.oauth.http import LoginReply, LoginRequest, get_document
 from inspector.oauth.probing import opening
 from inspector.oauth.stage import Refused, Stage, Stop
@@ -19,6 +22,7 @@ from inspector.protocol.auth.challenge import (
 )
 from inspector.protocol.auth.documents import Candidate, Outcome, Reply, read_document
 from inspector.protocol.auth.grants import trusted_issuer
+from inspector.protocol.auth.guard import UrlBlocked, check_url
 from inspector.protocol.auth.resourcemeta import (
     IssuerChoice,
     choose_issuer,
@@ -31,7 +35,9 @@ from inspector.protocol.auth.resourcemeta import (
     resource_places,
 )
 from inspector.protocol.auth.servermeta import (
+    CONTACTED,
     MetadataSource,
+    ServerMetadata,
     default_content,
     judge_cors,
     legacy_issuer,
@@ -127,12 +133,12 @@ async def read_challenge(stage: Stage) -> None:
 
 
 async def prepare_resource_lookup(stage: Stage) -> LoginRequest | None:
-    places = resource_places(stage.target.url, stage.facts.challenge, stage.tools.allowance, stage.revision)
+    places = resource_places(stage.target.url, stage.facts.challenge, stage.allowance, stage.revision)
     return _document_request(stage, places.candidates[0]) if places.candidates else None
 
 
 async def look_for_resource(stage: Stage) -> None:
-    places = resource_places(stage.target.url, stage.facts.challenge, stage.tools.allowance, stage.revision)
+    places = resource_places(stage.target.url, stage.facts.challenge, stage.allowance, stage.revision)
     stage.find(places.findings)
     stage.facts.places = places
     replies: list[Reply] = []
@@ -169,9 +175,14 @@ async def check_resource(stage: Stage) -> None:
         stage.notes.is_skipped = True
         stage.find(judge_scopes(stage.facts.challenge, None, stage.revision))
         return
-    reading = read_resource_metadata(content, stage.target.url, stage.revision, stage.tools.allowance)
+    reading = read_resource_metadata(content, stage.target.url, stage.revision, stage.allowance)
     stage.facts.resource = reading
     metadata = reading.metadata
+    if not metadata.issuers:
+        private = replace(stage.allowance, private=True)
+        stage.block(
+            *read_resource_metadata(content, stage.target.url, stage.revision, private).metadata.issuers
+        )
     stage.find(reading.findings)
     stage.find(judge_scopes(stage.facts.challenge, metadata, stage.revision))
     stage.use("resource", metadata.resource, "from the document")
@@ -274,7 +285,7 @@ async def check_server(stage: Stage) -> None:
         facts.server_content,
         issuer,
         stage.revision,
-        stage.tools.allowance,
+        stage.allowance,
         source=facts.server_source,
         allowed_hosts=allowed,
         tolerates_slash=stage.overrides.tolerates_slash,
@@ -282,6 +293,7 @@ async def check_server(stage: Stage) -> None:
     )
     has_secret = bool(stage.settings.client_secret or stage.overrides.client_secret)
     facts.server = reading.metadata
+    stage.block(*_private_endpoints(stage, reading.metadata))
     stage.find(reading.findings)
     stage.find(
         judge_offers(reading.metadata, stage.revision, needs_code=stage.needs_browser, has_secret=has_secret)
@@ -306,6 +318,18 @@ async def check_server(stage: Stage) -> None:
             issuer,
             reading.foreign_hosts,
         )
+
+
+def _private_endpoints(stage: Stage, metadata: ServerMetadata) -> list[str]:
+    """Those that only the person's consent lacks."""
+    private, urls = replace(stage.allowance, private=True), []
+    for name in CONTACTED:
+        url = metadata.content.get(name)
+        if name in metadata.endpoints or not isinstance(url, str):
+            continue
+        with suppress(UrlBlocked):
+            urls.append(check_url(url, private).url)
+    return urls
 
 
 def _host_in_words(is_issuers: bool, is_allowed: bool) -> str:

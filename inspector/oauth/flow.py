@@ -9,68 +9,36 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 from inspector.base.errors import RequestCancelled, UserError
 from inspector.base.signals import Signal
-from inspector.oauth import browsing, discovering, identifying, obtaining, trying
 from inspector.oauth.http import LoginRequest
+from inspector.oauth.shown import token_info, waiting_of, with_notes
 from inspector.oauth.stage import Facts, Notes, Refused, Stage, Stop, Target, Tools
 from inspector.oauth.steps import (
     STEPS,
     LoginView,
     Overrides,
+    Question,
     QuestionKind,
     Step,
     StepId,
     StepState,
-    TokenInfo,
-    Waiting,
 )
 from inspector.oauth.stepwords import DIFFERS, WHY
+from inspector.oauth.stepwork import WORK
 from inspector.oauth.store import Held
 from inspector.protocol.auth.findings import Finding, Severity
 from inspector.protocol.auth.identity import Client, ClientSource
 from inspector.protocol.auth.scopes import ScopeChoice
+from inspector.protocol.members import some
 from inspector.protocol.revisions import R5, Revision
 from inspector.transport.tasks import TaskScope
 
 _log = logging.getLogger(__name__)
-
-Prepare = Callable[[Stage], Awaitable[LoginRequest | None]]
-Run = Callable[[Stage], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What a step does; `prepare` tells what it will send first."""
-
-    run: Run
-    prepare: Prepare | None = None
-
-
-_WORK = {
-    StepId.PROBE: _Work(discovering.probe, discovering.prepare_probe),
-    StepId.CHALLENGE: _Work(discovering.read_challenge),
-    StepId.RESOURCE_LOOKUP: _Work(discovering.look_for_resource, discovering.prepare_resource_lookup),
-    StepId.RESOURCE_CHECK: _Work(discovering.check_resource),
-    StepId.SERVER_CHOICE: _Work(discovering.choose_server),
-    StepId.SERVER_LOOKUP: _Work(discovering.look_for_server, discovering.prepare_server_lookup),
-    StepId.SERVER_CHECK: _Work(discovering.check_server),
-    StepId.IDENTITY: _Work(identifying.identify, identifying.prepare_identity),
-    StepId.PREPARE: _Work(identifying.prepare_request),
-    StepId.EXCHANGE: _Work(obtaining.exchange, obtaining.prepare_exchange),
-    StepId.AUTHORIZE: _Work(browsing.authorize, browsing.prepare_authorize),
-    StepId.WAIT: _Work(browsing.wait),
-    StepId.CALLBACK: _Work(browsing.check_answer),
-    StepId.TOKEN_REQUEST: _Work(obtaining.ask_for_token, obtaining.prepare_token),
-    StepId.TOKEN_REPLY: _Work(obtaining.take_token),
-    StepId.CALL: _Work(trying.call, trying.prepare_call),
-    StepId.VERIFY: _Work(trying.verify),
-    StepId.LIFETIME: _Work(trying.look_ahead),
-}
 
 # What clients must refuse (2025-11-25 and later). A person who observes may still want to see what follows;
 # a login that runs by itself must not.
@@ -102,7 +70,9 @@ class Login:
         self.changed: Signal[LoginView] = Signal()
         overrides = overrides or Overrides()
         facts = Facts(overrides.revision or revision or R5, refused)
-        self._stage = Stage(target, tools, overrides, facts, scopes=scopes, on_change=self._announce)
+        self._stage = Stage(
+            target, tools, overrides, facts, scopes=scopes, check=self._check, on_change=self._announce
+        )
         self._flow_id = flow_id
         self._by_itself = by_itself
         self._order = STEPS[self._stage.grant]
@@ -130,7 +100,7 @@ class Login:
             failure=failure.summary if failure is not None else "",
             next_step=failure.next_step if failure is not None else "",
             question=stage.question,
-            waiting=self._waiting(),
+            waiting=waiting_of(stage),
             is_running=self._task is not None,
             is_over=self._is_over or self._place == len(self._order),
         )
@@ -200,12 +170,18 @@ class Login:
     # -------------------------------------------------------------- what only the person can say
 
     async def allow_hosts(self, is_allowed: bool) -> None:
-        """May the endpoints be on these other hosts? It is remembered for the issuer."""
+        """May these hosts be contacted? It is remembered: for the issuer, or for the server (PRIVATE)."""
         question = self._stage.question
-        if question is None or question.kind is not QuestionKind.HOSTS:
+        if question is None or question.kind is QuestionKind.CLIENT:
             raise UserError("Nothing of the kind was asked.")
         if not is_allowed:
+            self._stage.question = None
             self._fail(Stop("You do not trust the other hosts of the authorization server."))
+            return
+        if question.kind is QuestionKind.PRIVATE:
+            await self._stage.tools.store.allow_private()
+            await self._stage.allow_private()
+            await self.retry()
             return
         await self._stage.tools.store.allow_hosts(question.issuer, question.hosts)
         self._stage.question = None
@@ -274,7 +250,15 @@ class Login:
             await self._run_one()
             self._announce()
 
+    async def _consent(self) -> None:
+        """What the person said at an earlier login still holds."""
+        stage = self._stage
+        if not stage.allowance.private and await stage.tools.store.allows_private():
+            await stage.allow_private()
+
     async def _run_one(self) -> None:
+        if self._place == 0:
+            await self._consent()
         id, stage = self._order[self._place], self._stage
         self._before[id] = copy.copy(stage.facts)
         stage.step, stage.notes = id, Notes()
@@ -282,11 +266,12 @@ class Login:
         self._is_ready = False
         self._announce()
         try:
-            await _WORK[id].run(stage)
+            await WORK[id].run(stage)
             self._check(stage.notes.findings)
         except UserError as exc:
             self._settle(id, StepState.FAILED)
             self._fail(exc)
+            self._ask_about_private()
             return
         except asyncio.CancelledError:
             self._settle(id, StepState.FAILED)
@@ -307,6 +292,15 @@ class Login:
         self._place += 1
         await self._make_ready()
 
+    def _ask_about_private(self) -> None:
+        """The step may have failed only because nobody said that private addresses are fine."""
+        hosts = tuple(self._stage.blocked)
+        if hosts:
+            what = f"{some(hosts)} {'is' if len(hosts) == 1 else 'are'} in a private network."
+            text = f"{what} May this server lead there?"
+            self._stage.question = Question(QuestionKind.PRIVATE, text, "", hosts)
+            self._announce()
+
     def _check(self, findings: list[Finding]) -> None:
         """Raises Stop at what this mode does not pass."""
         for found in findings:
@@ -316,18 +310,7 @@ class Login:
                 raise Stop(f"{found.seen} {found.rule}".strip(), found.fix)
 
     def _settle(self, id: StepId, state: StepState) -> None:
-        self._steps[id] = replace(self._noted(id), state=state)
-
-    def _noted(self, id: StepId) -> Step:
-        notes = self._stage.notes
-        return replace(
-            self._steps[id],
-            inputs=tuple(notes.inputs),
-            exchanges=tuple(notes.exchanges),
-            decisions=tuple(notes.decisions),
-            tables=tuple(notes.tables),
-            findings=tuple(notes.findings),
-        )
+        self._steps[id] = replace(with_notes(self._steps[id], self._stage.notes), state=state)
 
     def _record(self, id: StepId) -> None:
         words = self._steps[id].decisions
@@ -339,7 +322,7 @@ class Login:
         if self._place == len(self._order) or self._failure is not None:
             return
         id = self._order[self._place]
-        prepare, preview = _WORK[id].prepare, None
+        prepare, preview = WORK[id].prepare, None
         self._stage.edited = None
         if prepare is not None and self._stage.question is None and not self._by_itself:
             self._before.setdefault(id, copy.copy(self._stage.facts))
@@ -376,35 +359,7 @@ class Login:
     def _shown(self, id: StepId) -> Step:
         step = self._steps[id]
         if step.state is StepState.RUNNING:
-            return replace(self._noted(id), state=StepState.RUNNING)
+            return with_notes(step, self._stage.notes)
         if step.state is StepState.READY and self._stage.edited is not None:
             return replace(step, preview=self._stage.edited)
         return step
-
-    def _waiting(self) -> Waiting | None:
-        listener, url = self._stage.listener, self._stage.facts.authorize
-        if listener is None or url is None or listener.wait.is_over:
-            return None
-        wait = listener.wait
-        return Waiting(wait.redirect_uri, url.url, wait.ends_at, tuple(wait.hits), wait.hit_count)
-
-
-def token_info(held: Held | None, is_kept: bool = True) -> TokenInfo | None:
-    """Tokens for showing."""
-    if held is None:
-        return None
-    tokens = held.tokens
-    return TokenInfo(
-        issuer=tokens.issuer,
-        client_id=tokens.client_id,
-        resource=tokens.resource,
-        token_type=tokens.token_type,
-        scopes=tokens.scopes,
-        requested=tokens.requested,
-        received_at=tokens.received_at,
-        expires_at=tokens.expires_at,
-        access_token=tokens.access_token,
-        refresh_token=tokens.refresh_token,
-        id_token=tokens.id_token,
-        is_kept=is_kept,
-    )

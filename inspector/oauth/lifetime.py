@@ -48,7 +48,7 @@ class Lifetime:
         recorder: LoginRecorder,
         nonces: Nonces,
         allowance: Allowance,
-        make_http: Callable[[], LoginHttp],
+        make_http: Callable[[Allowance], LoginHttp],
     ) -> None:
         self._target = target
         self._settings: OAuthSettings = target.settings
@@ -203,7 +203,10 @@ class Lifetime:
 
     @asynccontextmanager
     async def _http(self) -> AsyncIterator[LoginHttp]:
-        http = self._make_http()
+        allowance = self._allowance
+        if not allowance.private and await self._store.allows_private():
+            allowance = replace(allowance, private=True)
+        http = self._make_http(allowance)
         try:
             yield http
         finally:

@@ -184,6 +184,7 @@ async def take_token(stage: Stage) -> None:
         raise Stop(read.problem, _next_step(stage))
     assert facts.server is not None
     _show_tokens(stage, read.tokens)
+    stage.check(stage.notes.findings)  # before it is kept: strict takes nothing that is wrong
     revocation = facts.server.revocation_endpoint
     endpoint = facts.server.token_endpoint
     assert endpoint is not None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from inspector.base.clock import Clock
@@ -35,7 +35,7 @@ from inspector.protocol.auth.clientauth import AuthMethod
 from inspector.protocol.auth.documents import Reply
 from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.findings import Finding
-from inspector.protocol.auth.guard import Allowance
+from inspector.protocol.auth.guard import Allowance, BlockReason, UrlBlocked
 from inspector.protocol.auth.identity import Client
 from inspector.protocol.auth.resourcemeta import IssuerChoice, ResourcePlaces, ResourceReading
 from inspector.protocol.auth.resourceuri import ResourceChoice
@@ -70,7 +70,7 @@ class Target:
 class Tools:
     """What a login reaches the world with; a test gives others."""
 
-    make_http: Callable[[], LoginHttp]
+    make_http: Callable[[Allowance], LoginHttp]
     store: LoginStore
     clock: Clock
     recorder: LoginRecorder
@@ -157,12 +157,15 @@ class Stage:
         facts: Facts,
         *,
         scopes: ScopeChoice | None = None,
-        on_change: Callable[[], None] = lambda: None,
+        check: Callable[[list[Finding]], None],
+        on_change: Callable[[], None],
     ) -> None:
         self.target = target
         self.settings = target.settings
         self.tools = tools
-        self.http = tools.make_http()
+        self.allowance = tools.allowance
+        self.http = tools.make_http(self.allowance)
+        self.blocked: list[str] = []  # hosts in a private network that were not asked
         self.overrides = overrides
         self.facts = facts
         self.first_revision = facts.revision
@@ -172,6 +175,7 @@ class Stage:
         self.question: Question | None = None
         self.edited: LoginRequest | None = None
         self.listener: LoopbackListener | None = None
+        self.check = check  # raises Stop at a finding that this mode does not pass
         self.on_change = on_change
 
     @property
@@ -220,6 +224,8 @@ class Stage:
         try:
             reply = await self.http.send(request)
         except UserError as exc:
+            if isinstance(exc, UrlBlocked) and exc.reason is BlockReason.PRIVATE:
+                self.block(request.url)
             elapsed = self.tools.clock.monotonic_ns() - started
             seen = HttpSeen(request, request.url, elapsed_ns=elapsed, failure=exc.summary)
             self.notes.exchanges.append(seen)
@@ -241,6 +247,18 @@ class Stage:
         )
         self.on_change()
         return reply
+
+    def block(self, *urls: str) -> None:
+        """These lead into a private network: the person may allow that."""
+        hosts = [urlsplit(url).hostname or url for url in urls]
+        self.blocked += [host for host in hosts if host not in self.blocked]
+
+    async def allow_private(self) -> None:
+        """From now on they may."""
+        self.blocked = []
+        self.allowance = replace(self.allowance, private=True)
+        await self.http.close()
+        self.http = self.tools.make_http(self.allowance)
 
     async def look(self, request: LoginRequest) -> Reply:
         """The same for a place where a document may be: a failure is an answer too."""

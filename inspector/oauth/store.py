@@ -23,7 +23,8 @@ from inspector.protocol.auth.tokens import TokenSet
 from inspector.protocol.members import number_of, object_of, strings_of, text_of
 
 KIND = "oauth"
-_CLIENT, _TOKENS, _KEY, _HOSTS = "client", "tokens", "key", "hosts"
+_CLIENT, _TOKENS, _KEY, _HOSTS, _PRIVATE = "client", "tokens", "key", "hosts", "private"
+_ANY_ISSUER = "any"
 
 
 class SecretKeeper(Protocol):
@@ -119,6 +120,13 @@ class LoginStore:
         every = dict.fromkeys((*await self.allowed_hosts(issuer), *hosts))
         await self._put(self._name(issuer, _HOSTS), {"hosts": list(every)})
 
+    async def allows_private(self) -> bool:
+        """May this server name addresses in a private network?"""
+        return await self._secrets.get(self._name(_ANY_ISSUER, _PRIVATE)) is not None
+
+    async def allow_private(self) -> None:
+        await self._put_text(self._name(_ANY_ISSUER, _PRIVATE), "yes")
+
     async def secret(self, ref: SecretRef | None, what: str) -> str:
         """A secret that the configuration names; "" for none. Raises ConfigError when it is not there."""
         if ref is None:
@@ -133,7 +141,7 @@ class LoginStore:
 
     async def forget(self) -> None:
         """All of this server, of every issuer."""
-        for kind in (_TOKENS, _CLIENT, _KEY, _HOSTS):
+        for kind in (_TOKENS, _CLIENT, _KEY, _HOSTS, _PRIVATE):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
 

@@ -238,7 +238,7 @@ class Desk:
         recorder = LoginRecorder(self.log, SERVER, self.clock)
         allowance = allowance_for(world.url)
         return Tools(
-            lambda: LoginHttp(Network(), allowance, self.clock, recorder),
+            lambda allowance: LoginHttp(Network(), allowance, self.clock, recorder),
             self.store(world),
             self.clock,
             recorder,

@@ -12,9 +12,12 @@ from inspector.base.errors import UserError
 from inspector.config.auth import OAuthSettings
 from inspector.oauth.flow import Login
 from inspector.oauth.http import LoginRequest
+from inspector.oauth.signing import new_key
+from inspector.oauth.stage import Stage
 from inspector.oauth.steps import Overrides, QuestionKind, StepId, StepState
+from inspector.oauth.stepwork import WORK, Work
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
-from tests.unit.oauth.login_stage import Answer, Desk, World, browse
+from tests.unit.oauth.login_stage import Answer, Desk, Seen, World, browse
 
 
 def states(login: Login) -> dict[str, StepState]:
@@ -312,3 +315,73 @@ async def test_a_code_is_good_for_one_request(desk: Desk, world: World) -> None:
         await login.retry()
         assert states(login)["TOKEN_REPLY"] is StepState.FAILED
     assert len(world.asked("/token")) == 1
+
+
+async def test_an_issuer_in_a_private_network_is_asked_about_once(desk: Desk, world: World) -> None:
+    world.resource["authorization_servers"] = ["https://10.1.2.3/"]
+    async with desk.login(world) as login:
+        await login.run()
+        question = login.view.question
+        assert question is not None
+        assert question.kind is QuestionKind.PRIVATE
+        assert question.hosts == ("10.1.2.3",)
+        assert states(login)["RESOURCE_CHECK"] is StepState.FAILED
+        await login.allow_hosts(True)
+        assert states(login)["RESOURCE_CHECK"] is StepState.DONE
+    async with desk.login(world) as login:
+        await login.run_to(StepId.RESOURCE_CHECK)
+        assert states(login)["RESOURCE_CHECK"] is StepState.DONE
+
+
+async def test_this_machine_is_nothing_that_consent_could_open(desk: Desk, world: World) -> None:
+    world.resource["authorization_servers"] = ["https://169.254.169.254/"]
+    async with desk.login(world) as login:
+        await login.run()
+        assert states(login)["RESOURCE_CHECK"] is StepState.FAILED
+        assert login.view.question is None
+
+
+def _wrong_audience(_: Seen) -> Answer:
+    token = new_key().sign({"aud": "https://other.example", "exp": 1})
+    return Answer(body={"access_token": token, "token_type": "Bearer", "expires_in": 60})
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+async def test_strict_keeps_no_token_that_is_wrong(desk: Desk, world: World, is_strict: bool) -> None:
+    world.paths["/token"] = _wrong_audience
+    async with desk.login(world, Overrides(is_strict=is_strict)) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+        assert "TOK-010" in ids(login)
+        assert (login.held is None) is is_strict
+    held = await desk.store(world).held()
+    assert (held is None) is is_strict
+
+
+async def test_a_new_token_that_is_refused_is_found_and_explained(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+        world.tokens.clear()
+        await login.run()
+        assert states(login)["CALL"] is StepState.FAILED
+        assert "RS-001" in ids(login)
+
+
+async def test_every_request_of_a_login_is_in_the_traffic(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run()
+        rows = [seen.row for step in login.view.steps for seen in step.exchanges]
+    assert len(rows) == len(set(rows)) == len(world.seen) - len(world.asked("/authorize"))
+    assert all(row >= 0 for row in rows)
+
+
+async def test_a_bug_of_ours_ends_the_step_and_says_so(
+    desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(stage: Stage) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setitem(WORK, StepId.CHALLENGE, Work(broken))
+    async with desk.login(world) as login:
+        await login.run()
+        assert "mistake of ours" in login.view.next_step
+        assert not login.view.is_running

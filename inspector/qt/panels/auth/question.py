@@ -65,7 +65,7 @@ class QuestionBox(QWidget):
         self.issuer.setText(f"Authorization server: {one_line(question.issuer)}")
         self.issuer.setVisible(bool(question.issuer))
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
-        is_hosts = question.kind is QuestionKind.HOSTS
+        is_hosts = question.kind is not QuestionKind.CLIENT
         self.hosts.setVisible(is_hosts)
         self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
