@@ -126,6 +126,11 @@ class Session:
         async with self._life:
             await self._end(SessionState(Status.STOPPED))
 
+    def explain_login(self, error: NeedsLogin) -> None:
+        """A login was tried, and there is still none: the state says why, unless it is another by now."""
+        if self.state.status is Status.NEEDS_LOGIN:
+            self._set_state(SessionState(Status.NEEDS_LOGIN, error.summary, error.next_step))
+
     async def _lose(self, closed: Closed) -> None:
         """The wire ended by itself."""
         async with self._life:

@@ -17,6 +17,7 @@ from inspector.protocol.auth.findings import Finding, finding
 from inspector.protocol.auth.reported import ReportedError
 from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, step_up_scopes
 from inspector.protocol.auth.tokens import TokenSet
+from inspector.protocol.members import some
 from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
 
 MOST_STEP_UPS = 2  # per operation and set of scopes, in one session
@@ -73,7 +74,7 @@ class StepUps:
         return max(0, MOST_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
 
     def note(self, operation: str, wanted: tuple[str, ...]) -> None:
-        """A step-up begins."""
+        """A step-up was made."""
         self._counts[operation, frozenset(wanted)] += 1
         self._wanted[operation] = wanted
 
@@ -100,7 +101,7 @@ def judge(
     revision: Revision,
     server_scopes: tuple[str, ...] | None = None,
 ) -> Judgement:
-    """Decide what to do about a refusal. The history is read, not written: note a step-up when it begins."""
+    """Decide what to do about a refusal. The history is read, not written: note a step-up when it is made."""
     if refusal.status == 401:
         return _unauthorized(refusal, attempt, revision)
     if refusal.status == 403 and refusal.error == INSUFFICIENT_SCOPE:
@@ -152,7 +153,9 @@ def _too_few_scopes(
     scopes = step_up_scopes(
         attempt.tokens.requested, attempt.tokens.scopes, refusal.says("scope"), server_scopes
     )
-    return Judgement(Move.STEP_UP, scopes.reason, found, scopes)
+    missing = compare_scopes(wanted, attempt.tokens.scopes).missing
+    reason = f"The server asks for {some(missing or wanted)}, which the token does not have."
+    return Judgement(Move.STEP_UP, reason, found, scopes)
 
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:

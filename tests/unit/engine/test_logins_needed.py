@@ -1,0 +1,121 @@
+"""What becomes of a login that is needed: told when it fails, and made for what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+import pytest
+
+from inspector.base.errors import NeedsLogin
+from inspector.config.entries import HttpEntry
+from inspector.engine.engine import Engine
+from inspector.engine.logins import LoginWanted
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.oauth.occasions import Occasion
+from tests.unit.demo.login_client import LoginDemo
+
+NAME = "notes"
+FIRST = {"notes:read", "offline_access"}
+
+
+@pytest.fixture(scope="module")
+def shared_demo() -> Iterator[LoginDemo]:
+    with LoginDemo() as demo:
+        yield demo
+
+
+class Person:
+    """In front of the browser."""
+
+    def __init__(self, demo: LoginDemo) -> None:
+        self._demo = demo
+        self.answer = "allow"
+        self.pages: list[str] = []
+
+    async def open(self, url: str) -> None:
+        self.pages.append(url)
+        sent = self._demo.decide(self._demo.http.get(url), decision=self.answer)
+        async with httpx2.AsyncClient(trust_env=False) as browser:
+            await browser.get(sent.headers["location"])
+
+
+@pytest.fixture
+def demo(shared_demo: LoginDemo) -> LoginDemo:
+    shared_demo.forget()
+    return shared_demo
+
+
+@pytest.fixture
+def person(demo: LoginDemo) -> Person:
+    return Person(demo)
+
+
+@pytest.fixture
+async def engine(demo: LoginDemo, person: Person) -> AsyncIterator[Engine]:
+    engine = Engine()
+    engine.logins.open_url = person.open
+    engine.logins.opens_browser = frozenset({Occasion.CONNECT})
+    engine.add(HttpEntry(name=NAME, url=demo.url))
+    yield engine
+    await engine.close()
+
+
+async def write(engine: Engine) -> CallOutcome:
+    return await engine.call_tool(NAME, "write_note", {"text": "Tea at five"})
+
+
+def scopes_at(page: str) -> set[str]:
+    """What the browser was sent to ask for."""
+    return set(dict(parse_qsl(urlsplit(page).query))["scope"].split())
+
+
+async def test_login_that_the_person_refused_is_why_the_server_is_not_connected(
+    engine: Engine, person: Person
+) -> None:
+    person.answer = "deny"
+    with pytest.raises(NeedsLogin) as failed:
+        await engine.connect(NAME)
+    (view,) = engine.views()
+    assert view.status is ServerStatus.NEEDS_LOGIN
+    assert "refused" in view.reason, view.reason
+    assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
+
+
+async def test_call_that_needs_more_says_what_and_the_next_login_asks_for_it(
+    engine: Engine, person: Person
+) -> None:
+    wanted: list[LoginWanted] = []
+    engine.logins.wanted.connect(wanted.append)
+    await engine.connect(NAME)
+    outcome = await write(engine)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary == "The server asks for “notes:write”, which the token does not have."
+    assert outcome.next_step == "Log in, and do it again."
+    assert [one.occasion for one in wanted] == [Occasion.STEP_UP]
+    assert len(person.pages) == 1, "nobody pressed anything that leads to the browser"
+    await engine.logins.start(NAME)
+    view = await engine.logins.run(NAME)
+    assert view.failure == ""
+    assert scopes_at(person.pages[-1]) == {*FIRST, "notes:write"}
+    assert (await write(engine)).kind is OutcomeKind.RESULT
+
+
+async def test_asking_again_without_a_login_is_answered_the_same(engine: Engine) -> None:
+    await engine.connect(NAME)
+    first = await write(engine)
+    for _ in range(3):
+        again = await write(engine)
+        assert (again.summary, again.next_step) == (first.summary, first.next_step)
+
+
+async def test_after_a_sign_out_a_login_asks_for_no_more_than_the_first(
+    engine: Engine, person: Person
+) -> None:
+    await engine.connect(NAME)
+    await write(engine)
+    await engine.logins.sign_out(NAME)
+    await engine.logins.start(NAME)
+    await engine.logins.run(NAME)
+    assert [scopes_at(page) for page in person.pages] == [FIRST, FIRST]
