@@ -14,6 +14,7 @@ from inspector.base.errors import NeedsLogin
 from inspector.config.entries import HttpEntry
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
+from inspector.oauth.occasions import Occasion
 from inspector.oauth.steps import LoginView, StepId, StepState
 from inspector.traffic.records import RecordKind
 from tests.peers.netserver import listening
@@ -62,6 +63,7 @@ async def engine_for(url: str, person: Person) -> AsyncIterator[Engine]:
     engine = Engine()
     try:
         engine.logins.open_url = person.open
+        engine.logins.opens_browser = frozenset({Occasion.CONNECT})  # as the window has it
         engine.add(HttpEntry(name=NAME, url=url))
         yield engine
     finally:
