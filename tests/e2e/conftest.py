@@ -1,0 +1,5 @@
+"""The whole application for a test here too: a test with the fixture `lens` runs on the window's loop."""
+
+from tests.qt.conftest import _collected_between_tests, lens, make_lens, pytest_pyfunc_call
+
+__all__ = ["_collected_between_tests", "lens", "make_lens", "pytest_pyfunc_call"]
