@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.stage import Stage, Stop
 from inspector.protocol.auth import pkce
@@ -65,6 +67,7 @@ async def wait(stage: Stage) -> None:
         raise Stop("Nobody listens for the answer any more.", "Go back to “Open browser”.")
     listener.wait.hit_received.connect(lambda _: stage.on_change())
     stage.use("listener", listener.wait.redirect_uri, "this machine")
+    asyncio.get_running_loop().call_soon(stage.on_change)  # when it ends is known once it is awaited
     stage.facts.answer = await listener.wait.answer(stage.tools.wait_limit)
     stage.decide("The answer came.")
 

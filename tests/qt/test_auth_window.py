@@ -144,6 +144,7 @@ def test_the_answer_can_be_pasted_and_a_wrong_one_is_refused_in_words(
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.waiting.isVisible() and person.answers)
     assert panel.waiting.host.text() == "127.0.0.1"
+    lens.until(lambda: panel.waiting.time_left.text().endswith(" left"))
     panel.waiting.paste_field.setText(person.answers[0].replace("state=", "state=x"))
     panel.waiting.paste_action.trigger()
     lens.until(lambda: "not the answer" in panel.alert.text("asked"))

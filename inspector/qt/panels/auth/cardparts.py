@@ -64,12 +64,15 @@ def table_part(theme: Theme, table: Table) -> Part:
     part = Part(theme, table.title)
     grid = _grid(0)
     columns = len(table.columns)
+    fixed = [
+        _is_from_wire([row[place] for row in table.rows if place < len(row)]) for place in range(columns)
+    ]
     for place, name in enumerate(table.columns):
         grid.addWidget(PlainLabel(theme, name, tone="muted"), 0, place)
         grid.setColumnStretch(place, 1)
     for number, row in enumerate(table.rows[:_MOST_ROWS], 1):
         for place, cell in enumerate(row[:columns]):
-            label = PlainLabel(theme, cell, mono=_is_from_wire(cell), wrap=True, selectable=True)
+            label = PlainLabel(theme, cell, mono=fixed[place], wrap=True, selectable=True)
             grid.addWidget(label, number, place, _TOP)
             # A long text gets the room, not as much of it as a status code.
             longest = max(grid.columnStretch(place), min(len(cell), 60))
@@ -153,9 +156,10 @@ def _grid(stretched: int) -> QGridLayout:
     return grid
 
 
-def _is_from_wire(cell: str) -> bool:
-    """Addresses and codes are in the fixed font; sentences are not."""
-    return " " not in cell
+def _is_from_wire(cells: Sequence[str]) -> bool:
+    """Columns of addresses and codes are in the fixed font; those of sentences are not."""
+    said = [cell for cell in cells if cell]
+    return sum(" " not in cell for cell in said) * 2 > len(said)
 
 
 def _say_more(theme: Theme, part: Part, count: int) -> None:

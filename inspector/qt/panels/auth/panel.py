@@ -46,6 +46,7 @@ from inspector.qt.widgets.segments import Segments
 VIEWS = ("Steps", "Diagram", "Findings", "Token", "Options")
 # Narrower than this, the card and its HTTP do not stand beside one another.
 _WIDE = 860
+_LOWEST = 88
 
 
 class AuthPanel(QWidget):
@@ -96,6 +97,7 @@ class AuthPanel(QWidget):
         self._nothing = EmptyState(theme)
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LOWEST)  # its pages scroll; their hints would make a small window grow
         self._gate = Gate(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
