@@ -49,7 +49,8 @@ WHEN_USED = (
     *("inspector.qt.models.inboxnews", "inspector.qt.models.inboxwords"),
     *("inspector.qt.window.inboxes", "inspector.qt.widgets.toasts"),
     *("inspector.qt.panels.resources", "inspector.qt.panels.prompts", "inspector.qt.panels.tasks"),
-    "inspector.qt.panels.client",
+    *("inspector.qt.panels.client", "inspector.qt.panels.auth", "inspector.qt.window.loginnews"),
+    *("inspector.oauth.flow", "inspector.oauth.steps", "inspector.oauth.http"),
 )
 
 
