@@ -261,7 +261,7 @@ async def login(app: App, secret: str) -> None:
             recorder,
             Nonces(),
             allowance,
-            lambda: LoginHttp(Network(), allowance, desk.clock, recorder),
+            lambda allowed: LoginHttp(Network(), allowed, desk.clock, recorder),
         )
         renewed = await lifetime.refresh(held, R4, is_refused=True)
         assert renewed.tokens.access_token != held.tokens.access_token
