@@ -12,8 +12,9 @@ from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, NeedsLogin, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.base.signals import Signal
+from inspector.config.auth import Auth
 from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry
+from inspector.config.entries import Entry, HttpEntry
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
@@ -222,6 +223,17 @@ class Engine:
         entry = replace(server.entry, capabilities=capabilities, exact_capabilities=is_exact)
         self._keep(server, entry)
         server.set_declared(entry)
+
+    async def set_auth(self, name: str, auth: Auth | None) -> None:
+        """How a server is told who asks, from the next connecting on; tokens that it has stay. Raises
+        UserError."""
+        server = self._server(name)
+        if not isinstance(server.entry, HttpEntry):
+            raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
+        entry = replace(server.entry, auth=auth)
+        self._keep(server, entry)
+        await self.logins.drop(name)
+        server.set_authorization(entry, self.logins.authorization_for(entry))
 
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
         """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""

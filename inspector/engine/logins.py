@@ -204,15 +204,20 @@ class Logins:
         account.step_up = None
         self.tokens_changed.emit(server)
 
+    async def drop(self, server: str) -> None:
+        """The server is configured anew: a login of before is over; what was stored stays."""
+        account = self._accounts.pop(server, None)
+        self._entries.pop(server, None)
+        if account is not None and account.login is not None:
+            await account.login.close()
+
     async def forget(self, server: str) -> None:
         """The server is no more: neither is anything that logins left."""
         if not self.has_login(server):
             return
-        account = self._account(server)
-        if account.login is not None:
-            await account.login.close()
-        await account.tools.store.forget()
-        del self._accounts[server], self._entries[server]
+        store = self._account(server).tools.store
+        await self.drop(server)
+        await store.forget()
 
     async def close(self) -> None:
         for account in self._accounts.values():

@@ -123,6 +123,11 @@ class Server:
         self.session.use(self._make_routes())
         self.announce()
 
+    def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
+        """Say who asks as this entry of the server has it, from the next connecting on."""
+        self._authorization = authorization
+        self.set_declared(entry)
+
     async def set_roots(self, entry: Entry) -> None:
         """Answer with the roots of this entry from now on, and tell the server, where we said that we do."""
         self.set_declared(entry)

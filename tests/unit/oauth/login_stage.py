@@ -82,6 +82,17 @@ class World:
     def asked(self, path: str) -> list[Seen]:
         return [one for one in self.seen if one.path == path]
 
+    def told_of(self, path: str) -> asyncio.Event:
+        """Set when this path is asked the next time."""
+        event, works = asyncio.Event(), self.paths[path]
+
+        def handle(seen: Seen) -> Answer:
+            event.set()
+            return works(seen)
+
+        self.paths[path] = handle
+        return event
+
     # -------------------------------------------------------------- what it says
 
     def build(self) -> None:

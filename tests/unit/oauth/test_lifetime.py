@@ -1,0 +1,163 @@
+"""Tokens after a login: two runs of the app that share them, and a secret store that cannot keep them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+from inspector.config.auth import OAuthSettings, SecretRef
+from inspector.config.entries import HttpEntry
+from inspector.config.secrets.standing import Rung
+from inspector.engine.engine import Engine
+from inspector.engine.secrets import Secrets
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.occasions import Occasion
+from inspector.oauth.steps import StepId
+from inspector.oauth.store import LoginStore
+from tests.helpers.keychains import MemoryKeychain
+from tests.helpers.secretsstage import Machine
+from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+
+
+def engine_of(machine: Machine, world: World) -> Engine:
+    store = machine.store
+    engine = Engine(secrets=Secrets(lambda: store))
+    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.open_url = browse
+    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    return engine
+
+
+async def test_two_runs_of_the_app_renew_a_token_once(tmp_path: Path, world: World) -> None:
+    machine = Machine(tmp_path)
+    engines = [engine_of(machine, world) for _ in range(2)]
+    try:
+        for engine in engines:
+            await engine.connect(SERVER)
+        assert len(world.asked("/authorize")) == 1, "the second found the tokens of the first"
+        world.tokens.clear()
+        spent: list[str] = []
+        works = world.token
+
+        def token(seen: Seen) -> Answer:
+            """A server that rotates: a refresh token is good for one use."""
+            if seen.form["refresh_token"] in spent:
+                return Answer(400, {"error": "invalid_grant"})
+            spent.append(seen.form["refresh_token"])
+            return works(seen)
+
+        world.paths["/token"] = token
+        outcomes = await asyncio.gather(
+            *(engine.call_tool(SERVER, "read", {}) for engine in engines for _ in range(3))
+        )
+        assert {outcome.kind for outcome in outcomes} == {OutcomeKind.RESULT}
+        assert spent == ["refresh-1"]
+    finally:
+        for engine in engines:
+            await engine.close()
+
+
+_OTHER_PROCESS = """
+    import asyncio, sys
+    from dataclasses import replace
+    from pathlib import Path
+    from inspector.config.secrets.store import SecretStore
+    from inspector.engine.secrets import Secrets
+    from inspector.oauth.store import LoginStore
+
+    async def main():
+        secrets = Secrets(lambda: SecretStore(Path(sys.argv[1])))
+        store = LoginStore(secrets, sys.argv[2], sys.argv[3])
+        async with store.renewing(sys.argv[4]):
+            print("mine", flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+            held = await store.held()
+            await store.hold(replace(held, tokens=replace(held.tokens, access_token="of-the-other")))
+        await secrets.end()
+
+    asyncio.run(main())
+"""
+
+
+async def test_what_another_process_is_just_renewing_is_waited_for(tmp_path: Path, world: World) -> None:
+    machine = Machine(tmp_path)
+    machine.store.keep_in(Rung.PLAIN, unprotected=True)
+    engine = engine_of(machine, world)
+    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    try:
+        await engine.connect(SERVER)
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        try:
+            assert other.stdout is not None
+            assert await other.stdout.readline() == b"mine\n"
+            world.tokens[:] = ["of-the-other"]
+            looked = world.told_of("/.well-known/oauth-protected-resource/mcp")
+            calling = asyncio.create_task(engine.call_tool(SERVER, "read", {}))
+            await looked.wait()  # what comes before a refresh
+            await other.communicate(b"\n")
+        finally:
+            if other.returncode is None:
+                other.kill()
+                await other.wait()
+        assert (await calling).kind is OutcomeKind.RESULT
+        assert len(world.asked("/token")) == 1
+    finally:
+        await engine.close()
+
+
+async def test_what_another_issuer_gave_stays_under_its_own_name(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    names = [secret.name for secret in await desk.secrets.stored()]
+    assert all(name.startswith("oauth/http%3A%2F%2F127.0.0.1%3A") for name in names)
+    assert await desk.store(world).issuers() == (world.origin,)
+    assert await LoginStore(desk.secrets, "another", world.url).issuers() == ()
+
+
+async def test_a_record_that_cannot_be_read_counts_as_none(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    for secret in await desk.secrets.stored():
+        await desk.secrets.put(secret.name, '{"tokens": [], "client_id": 5')
+    store = desk.store(world)
+    assert await store.held() is None
+    assert await store.clients() == ()
+
+
+async def test_a_login_is_not_lost_because_the_keychain_is(tmp_path: Path, world: World) -> None:
+    class Broken(MemoryKeychain):
+        def set_password(self, service: str, username: str, password: str) -> None:
+            raise OSError("no")
+
+    engine = engine_of(Machine(tmp_path, Broken()), world)
+    try:
+        await engine.connect(SERVER)
+        view = engine.logins.view(SERVER)
+        assert view is not None
+        assert view.result is not None
+        assert not view.result.is_kept
+    finally:
+        await engine.close()
+
+
+async def test_a_server_that_is_configured_anew_keeps_its_tokens(desk: Desk, world: World) -> None:
+    engine = Engine(secrets=desk.secrets)
+    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    await engine.connect(SERVER)
+    await engine.set_auth(SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere")))
+    await engine.connect(SERVER)
+    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer access-1"
+    await engine.close()
+
+
+async def test_a_secret_that_is_named_and_not_there_is_told_by_its_name(desk: Desk, world: World) -> None:
+    settings = OAuthSettings(grant="client_credentials", client_id="x", client_secret=SecretRef("a/b"))
+    async with desk.login(world, settings=settings) as login:
+        await login.run()
+        assert "client secret" in login.view.failure
+        assert "a › b" in login.view.failure
