@@ -116,7 +116,7 @@ class TasksPanel(QWidget):
         split.setChildrenCollapsible(False)
         split.addWidget(self.table)
         split.addWidget(self._scrolling_detail())
-        split.setSizes([170, 280])
+        split.setSizes([100, 350])
         split.setStretchFactor(1, 1)
         return split
 
