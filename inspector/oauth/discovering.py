@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from inspector.base.jsonvalue import JSONObject
 from inspector.oauth.http import LoginReply, LoginRequest, get_document
 from inspector.oauth.probing import opening
 from inspector.oauth.stage import Refused, Stage, Stop
@@ -26,6 +27,7 @@ from inspector.protocol.auth.guard import UrlBlocked, check_url
 from inspector.protocol.auth.resourcemeta import (
     IssuerChoice,
     choose_issuer,
+    judge_copies,
     judge_migration,
     judge_reply,
     judge_scopes,
@@ -40,6 +42,7 @@ from inspector.protocol.auth.servermeta import (
     ServerMetadata,
     default_content,
     judge_cors,
+    judge_server_copies,
     legacy_issuer,
     legacy_place,
     no_server_metadata,
@@ -155,6 +158,16 @@ async def look_for_resource(stage: Stage) -> None:
     else:
         stage.find(judge_search(places, replies, stage.revision))
         stage.decide(f"The document at {replies[-1].url} is used.")
+        for copy in await _copies(stage, places.candidates[len(replies) :]):
+            stage.find(judge_copies(stage.facts.resource_content, copy, stage.revision))
+
+
+async def _copies(stage: Stage, others: tuple[Candidate, ...]) -> list[JSONObject]:
+    """What is served at the places that were not needed, for a person who wants to know."""
+    if not stage.overrides.compares_copies:
+        return []
+    documents = [read_document(await stage.look(_document_request(stage, one))) for one in others]
+    return [document.content for document in documents if document.content is not None]
 
 
 def _without_resource(stage: Stage, replies: list[Reply]) -> None:
@@ -258,6 +271,8 @@ async def look_for_server(stage: Stage) -> None:
     _show_candidates(stage, candidates, replies)
     if stage.facts.server_content is not None:
         stage.decide(f"The document at {replies[-1].url} is used.")
+        for copy in await _copies(stage, candidates[len(replies) :]):
+            stage.find(judge_server_copies(stage.facts.server_content, copy, stage.revision))
         return
     is_absent = all(read_document(reply).outcome is Outcome.NOTHING for reply in replies)
     if stage.facts.is_legacy and is_absent:

@@ -10,6 +10,7 @@ from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.steps import LoginGrant, Question, QuestionKind
 from inspector.protocol.auth import dpop, pkce
 from inspector.protocol.auth.clientauth import choose_method, registrable_method
+from inspector.protocol.auth.findings import finding
 from inspector.protocol.auth.identity import (
     Client,
     ClientSource,
@@ -178,6 +179,7 @@ async def _register(stage: Stage) -> Client:
     registration = _read(stage, await stage.send(_registration(stage)), asked)
     other = other_body(asked, registration) if registration.client is None and edited is None else None
     if other is not None:
+        stage.find(replace(found, stops=False) for found in registration.findings)
         registration = await _register_otherwise(stage, asked, other)
     stage.find(registration.findings)
     stage.show(
@@ -205,7 +207,11 @@ async def _register_otherwise(stage: Stage, asked: JSONObject, other: JSONObject
         stage.decide("It refused a native application: tried once more as a web application.")
     endpoint = _server(stage).registration_endpoint
     assert endpoint is not None
-    return _read(stage, await stage.send(post_json(endpoint.url, other)), other)
+    registration = _read(stage, await stage.send(post_json(endpoint.url, other)), other)
+    wanted, taken = strings_of(asked, "redirect_uris"), strings_of(other, "redirect_uris")
+    if registration.client is not None and wanted != taken:
+        stage.find([finding("REG-002", stage.revision, accepted=taken, refused=wanted)])
+    return registration
 
 
 def _read(stage: Stage, reply: LoginReply, asked: JSONObject) -> Registration:

@@ -246,3 +246,4 @@ class Overrides:
     is_strict: bool = False
     forgets_client: bool = False  # a stored client is not used again
     tolerates_slash: bool = False  # of an issuer without a path
+    compares_copies: bool = False  # look also where no client has to, for documents that differ

