@@ -285,6 +285,7 @@ class Conversation:
             case Asked(request):
                 self._take_request(request, row)
             case Withdrawn(id, reason):
+                self.recorder.withdrawn(id)
                 self.desk.withdraw(id, reason)
             case _:
                 pass  # orphaned answers are in the log; nobody waits for them

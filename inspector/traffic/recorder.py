@@ -120,6 +120,13 @@ class Recorder:
             self._log.give_up(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
             self._log.publish()
 
+    def withdrawn(self, id: RequestId) -> None:
+        """The server no longer waits for our answer to a request of its own."""
+        row = self._open[Direction.IN].give_up(id)
+        if row is not None:
+            self._log.give_up(row)
+            self._log.publish()
+
     def operation(self, row: int) -> int | None:
         """The first row of the operation that a row belongs to."""
         return self._log.operation(row)

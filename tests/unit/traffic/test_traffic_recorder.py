@@ -128,6 +128,12 @@ def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: T
     assert answer.problem == "answers a request that was given up (id 1)"
 
 
+def test_a_request_that_the_server_took_back_waits_no_longer(tape: Taped) -> None:
+    tape.receive(message(id=1, method="elicitation/create"), message(id=2, method="elicitation/create"))
+    tape.recorder.withdrawn(1)
+    assert [row.status for row in tape.rows] == [Status.GIVEN_UP, Status.PENDING]
+
+
 def test_giving_up_what_is_answered_changes_nothing(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=1, result={}))
