@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from inspector.oauth.stage import Opener, Refused
     from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
     from inspector.oauth.store import Held
+    from inspector.protocol.auth.findings import Finding
     from inspector.protocol.auth.scopes import ScopeChoice
 
 
@@ -174,14 +175,18 @@ class Logins:
 
         return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
 
+    def findings(self, server: str) -> tuple[Finding, ...]:
+        """What was found since the login: at refreshes, and at requests with a token."""
+        account = self._accounts.get(server)
+        return account.lifetime.findings if account is not None else ()
+
     async def refresh(self, server: str) -> TokenInfo | None:
         """Renew the tokens now. Raises UserError."""
         account = self._account(server)
         held = await account.authorizer.held()
         if held is None:
             raise UserError("There are no tokens to renew.", "Log in first.")
-        account.authorizer.adopt(await account.lifetime.refresh(held, self._revision(server)))
-        self.tokens_changed.emit(server)
+        await account.authorizer.refresh(held)
         return await self.tokens(server)
 
     async def sign_out(self, server: str) -> str:
@@ -196,7 +201,7 @@ class Logins:
         account = self._account(server)
         held = await account.authorizer.held()
         if held is not None:
-            await account.tools.store.drop_tokens(held.tokens.issuer)
+            await account.lifetime.forget(held.tokens.issuer)
         self._let_go(server, account)
 
     def _let_go(self, server: str, account: Account) -> None:

@@ -6,7 +6,7 @@ processes renews at a time, and looks first whether another one just did.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -23,6 +23,7 @@ from inspector.protocol.auth.challenge import choose_challenge, read_challenges
 from inspector.protocol.auth.clientauth import AuthMethod, choose_method
 from inspector.protocol.auth.documents import Outcome, Reply, read_document
 from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.findings import Finding
 from inspector.protocol.auth.grants import Form, Grant, refresh_form, revocation_form
 from inspector.protocol.auth.guard import Allowance
 from inspector.protocol.auth.identity import Client, ClientSource
@@ -31,6 +32,7 @@ from inspector.protocol.auth.tokens import Renewal, TokenAsked, decide_renewal, 
 from inspector.protocol.revisions import Revision
 
 DPOP = "DPoP"
+_MOST_FINDINGS = 100
 
 
 class RefreshRefused(UserError):
@@ -58,9 +60,17 @@ class Lifetime:
         self._nonces = nonces
         self._allowance = allowance
         self._make_http = make_http
+        self.findings: tuple[Finding, ...] = ()
 
     def now(self) -> float:
         return self._clock.wall_ns() / 1e9
+
+    def note(self, findings: Iterable[Finding]) -> None:
+        """What is wrong with a server's answers after the login, each once."""
+        for found in findings:
+            if found not in self.findings:
+                self.findings = (*self.findings, found)[-_MOST_FINDINGS:]
+                self._recorder.step(f"{found.id}: {found.seen}")
 
     # -------------------------------------------------------------- refresh
 
@@ -72,7 +82,7 @@ class Lifetime:
         async with self._store.renewing(held.tokens.issuer):
             current = await self._store.held_of(held.tokens.issuer)
             if current is None:
-                raise RefreshRefused("The tokens were signed out elsewhere.", "Log in again.")
+                raise RefreshRefused("The tokens were signed out meanwhile.", "Log in again.")
             if self._is_newer(current, held, is_refused):
                 self._recorder.step("Refresh: another MCP Lens has just renewed the tokens.")
                 return current
@@ -105,8 +115,7 @@ class Lifetime:
         read = read_token_reply(
             reply.status, reply.headers, reply.body, asked, now=self.now(), revision=revision
         )
-        for found in read.findings:
-            self._recorder.step(f"Refresh, {found.id}: {found.seen}")
+        self.note(read.findings)
         if read.tokens is None:
             if read.ends_login:
                 await self._store.drop_tokens(tokens.issuer)
@@ -147,14 +156,24 @@ class Lifetime:
     # -------------------------------------------------------------- sign out
 
     async def sign_out(self) -> str:
-        """Give the tokens back, and forget them in any case. Says in a sentence how it went."""
+        """Give the tokens back, and forget them in any case. Says in a sentence how it went.
+
+        Tokens that are just being renewed are waited for: those that come of it are given back.
+        """
         held = await self._store.held()
         if held is None:
             return "There was nothing to sign out of."
-        words = await self._revoke(held)
-        await self._store.drop_tokens(held.tokens.issuer)
+        issuer = held.tokens.issuer
+        async with self._store.renewing(issuer):
+            words = await self._revoke(await self._store.held_of(issuer) or held)
+            await self._store.drop_tokens(issuer)
         self._recorder.step(f"Sign out: {words}")
         return words
+
+    async def forget(self, issuer: str) -> None:
+        """Forget the tokens, those too that are just being renewed; nobody is told."""
+        async with self._store.renewing(issuer):
+            await self._store.drop_tokens(issuer)
 
     async def _revoke(self, held: Held) -> str:
         if not held.revocation_endpoint:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -67,6 +68,7 @@ class Authorizer:
         self._lock = asyncio.Lock()
         self._is_loaded = False
         self._held: Held | None = None
+        self._adoptions = 0
         self._keys: dict[str, SigningKey] = {}
         self._is_new = False  # the tokens are of this run, and no request with them was accepted yet
 
@@ -77,6 +79,7 @@ class Authorizer:
     def adopt(self, held: Held | None) -> None:
         """Use these tokens from now on: of a login that somebody else made, or none after a sign-out."""
         self._held, self._is_loaded, self._is_new = held, True, held is not None
+        self._adoptions += 1
 
     async def held(self) -> Held | None:
         if not self._is_loaded:
@@ -100,12 +103,24 @@ class Authorizer:
             current = await self.held()
             if current is not None and current is not held:
                 return current
-            try:
-                self._held = await self.lifetime.refresh(held, self.revision())
-            except RefreshRefused:
+            with suppress(RefreshRefused):
+                await self.refresh(held)
+            return self._held if self._held is not held else None
+
+    async def refresh(self, held: Held, *, is_refused: bool = False) -> None:
+        """New tokens for these. Whoever signs out or logs in meanwhile wins. Raises UserError."""
+        adoptions = self._adoptions
+        try:
+            renewed = await self.lifetime.refresh(held, self.revision(), is_refused=is_refused)
+        except RefreshRefused:
+            stored = await self.store.held_of(held.tokens.issuer)
+            if adoptions == self._adoptions and stored is None:
                 self._held = None
             self._on_change()
-            return self._held
+            raise
+        if adoptions == self._adoptions:
+            self._held = renewed
+        self._on_change()
 
     async def headers(self, held: Held, method: str, url: str) -> Headers:
         return token_headers(
@@ -145,15 +160,13 @@ class Authorizer:
             self._is_new = True
 
     async def _refreshed(self, used: Held, refused: Refused) -> bool:
-        revision = self.revision()
-        if not await self.lifetime.names_issuer(used.tokens.issuer, refused, revision):
+        if not await self.lifetime.names_issuer(used.tokens.issuer, refused, self.revision()):
             return False  # it has moved to another authorization server
         try:
-            self._held = await self.lifetime.refresh(used, revision, is_refused=True)
+            await self.refresh(used, is_refused=True)
         except RefreshRefused:
             return False
-        self._is_new = True
-        self._on_change()
+        self._is_new = self._held is not None
         return True
 
 
@@ -217,13 +230,15 @@ class TokenBearing:
             renewals=self._renewals,
             step_ups=self._step_ups,
         )
-        return judge(
+        verdict = judge(
             read_refusal(refused.status, refused.headers),
             attempt,
             self._owner.step_ups,
             self._owner.revision(),
             used.server_scopes,
         )
+        self._owner.lifetime.note(verdict.findings)
+        return verdict
 
     def _give_up(self, verdict: Judgement, refused: Refused) -> bool:
         refusal = read_refusal(refused.status, refused.headers)

@@ -8,12 +8,15 @@ import textwrap
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
+import pytest
+
 from inspector.config.auth import OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
 from inspector.config.secrets.standing import Rung
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
+from inspector.oauth.lifetime import RefreshRefused
 from inspector.oauth.occasions import Occasion
 from inspector.oauth.steps import StepId
 from inspector.oauth.store import LoginStore
@@ -161,3 +164,52 @@ async def test_a_secret_that_is_named_and_not_there_is_told_by_its_name(desk: De
         await login.run()
         assert "client secret" in login.view.failure
         assert "a › b" in login.view.failure
+
+
+@pytest.mark.parametrize("forget", ["sign_out", "forget_tokens"])
+@pytest.mark.parametrize("is_refresh_first", [True, False])
+async def test_whoever_signs_out_during_a_refresh_has_no_token_afterwards(
+    tmp_path: Path, world: World, forget: str, is_refresh_first: bool
+) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    logins = engine.logins
+    try:
+        await engine.connect(SERVER)
+        refreshing, leaving = logins.refresh(SERVER), getattr(logins, forget)(SERVER)
+        both = (refreshing, leaving) if is_refresh_first else (leaving, refreshing)
+        await asyncio.gather(*both, return_exceptions=True)
+        assert await logins.tokens(SERVER) is None
+        assert [one.name for one in await engine.secrets.stored() if "tokens" in one.name] == []
+        if forget == "sign_out":
+            newest = world.tokens[-1].replace("access", "refresh")
+            assert [one.form["token"] for one in world.asked("/revoke")] == [newest]
+    finally:
+        await engine.close()
+
+
+async def test_sign_out_waits_for_the_refresh_that_has_been_sent(tmp_path: Path, world: World) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    logins = engine.logins
+    try:
+        await engine.connect(SERVER)
+        sent = world.told_of("/token")
+        refreshing = asyncio.create_task(logins.refresh(SERVER))
+        await sent.wait()
+        await logins.sign_out(SERVER)
+        await asyncio.wait([refreshing])
+        assert [one.form["token"] for one in world.asked("/revoke")] == ["refresh-2"]
+        assert await logins.tokens(SERVER) is None
+    finally:
+        await engine.close()
+
+
+async def test_refresh_that_ends_the_login_leaves_no_token(tmp_path: Path, world: World) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    try:
+        await engine.connect(SERVER)
+        world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+        with pytest.raises(RefreshRefused):
+            await engine.logins.refresh(SERVER)
+        assert await engine.logins.tokens(SERVER) is None
+    finally:
+        await engine.close()
