@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from inspector.protocol.auth.scopes import ScopeChoice
 
 
+_ONCE_MORE = "Connect again, or walk through the login in the Auth tab."
+
+
 @dataclass(frozen=True, slots=True)
 class LoginWanted:
     """A server wants a login that nobody began: the window offers it. `reason` is a sentence."""
@@ -238,11 +241,13 @@ class Logins:
             return False
         from inspector.oauth.stage import Refused
 
-        try:
-            await self._log_in(server, Refused(refusal.status, refusal.headers), None)
-        except NeedsLogin as exc:
-            self._server_of(server).session.explain_login(exc)
-            raise
+        known = self._server_of(server)
+        with known.logging_in():
+            try:
+                await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+            except NeedsLogin as exc:
+                known.session.explain_login(exc)
+                raise
         return True
 
     def stop(self, server: str) -> None:
@@ -269,7 +274,7 @@ class Logins:
 
     async def _log_in(self, server: str, refused: Refused, scopes: ScopeChoice | None) -> Held:
         """Raises NeedsLogin."""
-        from inspector.oauth.steps import StepId
+        from inspector.oauth.steps import STEPS_OF_BROWSER, StepId
 
         login = await self._begin(server, None, refused=refused, scopes=scopes, by_itself=True)
         await login.run_to(StepId.TOKEN_REPLY)
@@ -277,9 +282,17 @@ class Logins:
             return login.held
         view = login.view
         if view.question is not None:
-            raise NeedsLogin(view.question.text, "Answer it in the login.", refused.status, refused.headers)
+            raise NeedsLogin(
+                view.question.text, "Answer it in the Auth tab.", refused.status, refused.headers
+            )
+        # From the browser on, what a step advises is about the steps, which nobody walked through.
+        has_own_advice = view.current is not None and view.current.id not in STEPS_OF_BROWSER
+        next_step = view.next_step if has_own_advice and not view.is_over else ""
         raise NeedsLogin(
-            view.failure or "The login gave no token.", view.next_step, refused.status, refused.headers
+            view.failure or "The login gave no token.",
+            next_step or _ONCE_MORE,
+            refused.status,
+            refused.headers,
         )
 
     async def _begin(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+from inspector.oauth.callbackwait import NO_STATE, OTHER_PATH, OTHER_STATE, CallbackHit
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.stage import Stage, Stop
 from inspector.protocol.auth import pkce
 from inspector.protocol.auth.authorize import AuthorizeRequest, AuthorizeUrl, authorize_url
 from inspector.protocol.auth.callback import Expectation, check_callback, read_callback
+from inspector.protocol.auth.findings import Finding, Severity, finding
 from inspector.protocol.auth.servermeta import MetadataSource
 
 _SECRET = ("state",)
@@ -65,11 +68,33 @@ async def wait(stage: Stage) -> None:
     listener = stage.listener
     if listener is None:
         raise Stop("Nobody listens for the answer any more.", "Go back to “Open browser”.")
-    listener.wait.hit_received.connect(lambda _: stage.on_change())
+    notes = stage.notes
+
+    def on_hit(hit: CallbackHit) -> None:
+        if stage.notes is notes:  # another login of the same address may wait there later
+            stage.find(_about_hit(hit, stage))
+            stage.on_change()
+
+    for hit in listener.wait.hits:  # the browser may have been quicker
+        stage.find(_about_hit(hit, stage))
+    listener.wait.hit_received.connect(on_hit)
     stage.use("listener", listener.wait.redirect_uri, "this machine")
     asyncio.get_running_loop().call_soon(stage.on_change)  # when it ends is known once it is awaited
     stage.facts.answer = await listener.wait.answer(stage.tools.wait_limit)
     stage.decide("The answer came.")
+
+
+def _about_hit(hit: CallbackHit, stage: Stage) -> list[Finding]:
+    """What a refused request may tell about the authorization server. Anybody could have sent it, and the
+    wait goes on: so it is a hint, and nothing to stop at."""
+    redirect = stage.facts.redirect_uri
+    found = {
+        NO_STATE: lambda: finding("AZ-001", stage.revision),
+        OTHER_STATE: lambda: finding("AZ-002", stage.revision),
+        OTHER_PATH: lambda: finding("AZ-009", stage.revision, actual=hit.shown, expected=redirect),
+    }.get(hit.refusal)
+    is_icon = "/favicon.ico" in hit.shown  # browsers ask for it by themselves
+    return [] if found is None or is_icon else [replace(found(), severity=Severity.WARNING, stops=False)]
 
 
 async def check_answer(stage: Stage) -> None:

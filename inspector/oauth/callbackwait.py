@@ -22,6 +22,11 @@ from inspector.base.units import duration
 from inspector.protocol.auth.callback import read_callback
 from inspector.protocol.auth.pkce import is_same
 
+# Why something is no answer, where that may be a mistake of the authorization server.
+NO_STATE = "It has no state."
+OTHER_STATE = "Its state is not that of this login."
+OTHER_PATH = "It is for another path."
+
 _LONGEST = 16 * 1024
 _KEPT_HITS = 200
 _SHOWN = 200
@@ -148,8 +153,8 @@ class CallbackWait:
             return f"It has the parameter {shorten(one_line(callback.repeated[0]), 40)} more than once."
         state = callback.parameters.get("state", "")
         if not state:
-            return "It has no state."
-        return "" if is_same(state, self._state) else "Its state is not that of this login."
+            return NO_STATE
+        return "" if is_same(state, self._state) else OTHER_STATE
 
     def _read_pasted(self, text: str) -> tuple[str, str]:
         """The answer in a pasted address, and why there is none."""

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, UserError
-from inspector.oauth.callbackwait import CallbackWait, shown_target
+from inspector.oauth.callbackwait import OTHER_PATH, CallbackWait, shown_target
 from inspector.transport.tasks import TaskScope
 
 # RFC 8252, section 8.3: the name `localhost` may be resolved to something else, an address not.
@@ -151,7 +151,7 @@ class LoopbackListener:
         if len(request.hosts) != 1 or request.hosts[0] not in self._places:
             return _Verdict("403 Forbidden", f"It is not addressed to {self._places[0]}.", shown)
         if path != self._path:
-            return _Verdict("404 Not Found", "It is for another path.", shown)
+            return _Verdict("404 Not Found", OTHER_PATH, shown)
         if request.method != "GET":
             return _Verdict("405 Method Not Allowed", "It is no GET.", shown)
         refusal = self.wait.judge(f"?{query}")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 
 import httpx2
 import pytest
 
+from inspector.base.errors import UserError
 from inspector.config.entries import HttpEntry
 from inspector.demo.login.switches import SWITCHES
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.occasions import Occasion
 from inspector.oauth.steps import LoginView, Overrides, QuestionKind, StepId
 from tests.unit.demo.login_client import LoginDemo
 
@@ -26,25 +31,25 @@ _ELSEWHERE = {
     "takes_any_redirect": "a negative probe",
     "redirect_refused": "the page is seen by the browser alone",
     "loose_redirects": "a negative probe",
-    "redirect_elsewhere": "another path is not listened at",
-    "state_dropped": "an answer without our state does not end the wait",
-    "state_changed": "an answer without our state does not end the wait",
+    "redirect_elsewhere": "the login goes on waiting: see below",
+    "state_dropped": "the login goes on waiting: see below",
+    "state_changed": "the login goes on waiting: see below",
     "in_fragment": "browsers keep the fragment to themselves",
     "secret_refused": "our client has no secret there",
     "pkce_ignored": "a negative probe",
     "code_twice": "a negative probe",
     "bearer_for_proof": "together with dpop only",
-    "not_rotated": "after a refresh",
-    "refresh_unusable": "after a refresh",
+    "not_rotated": "after a refresh: see below",
+    "refresh_unusable": "after a refresh: see below",
     "old_refresh_works": "a negative probe",
     "moved": "after a login at the issuer before",
     "lists_are_open": "a negative probe",
     "any_token": "a negative probe",
-    "bare_403": "a call that needs more scopes",
-    "step_up_no_scope": "a call that needs more scopes",
-    "piecemeal": "a call that needs more scopes",
-    "step_up_always": "a call that needs more scopes",
-    "codes_swapped": "a call that needs more scopes",
+    "bare_403": "a call that needs more scopes: see below",
+    "step_up_no_scope": "a call that needs more scopes: see below",
+    "piecemeal": "a call that needs more scopes: see below",
+    "step_up_always": "a call that needs more scopes: see below",
+    "codes_swapped": "a call that needs more scopes: see below",
     "get_is_open": "a negative probe",
     "query_token": "a negative probe",
     "session_crash": "a session that has ended",
@@ -121,3 +126,87 @@ async def test_a_server_that_moved_is_noticed(engine: Engine, demo: LoginDemo) -
     await engine.logins.start(NAME)
     view = await engine.logins.run_to(NAME, StepId.SERVER_CHOICE)
     assert "RS-012" in {found.id for found in view.findings}
+
+
+# ------------------------------------------------------------------ what is seen while the login waits
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [("state_dropped", "AZ-001"), ("state_changed", "AZ-002"), ("redirect_elsewhere", "AZ-009")],
+)
+async def test_an_answer_that_is_none_is_a_hint_and_the_wait_goes_on(
+    engine: Engine, demo: LoginDemo, name: str, id: str
+) -> None:
+    demo.only(name)
+    seen = asyncio.Event()
+
+    def on_changed(view: LoginView) -> None:
+        if id in {found.id for found in view.findings}:
+            seen.set()
+
+    engine.logins.changed.connect(on_changed)
+    await engine.logins.start(NAME, Overrides(is_strict=True))
+    running = asyncio.create_task(engine.logins.run(NAME))
+    await seen.wait()
+    view = engine.logins.view(NAME)
+    assert view is not None
+    assert view.waiting is not None
+    assert not view.failure
+    engine.logins.cancel(NAME)
+    await running
+
+
+# ------------------------------------------------------------------ what is seen after the login
+
+
+@pytest.mark.parametrize(("name", "id"), [("not_rotated", "TOK-017"), ("refresh_unusable", "TOK-018")])
+async def test_a_mistake_of_a_refresh_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
+    demo.only(name)
+    await walk(engine)
+    with suppress(UserError):
+        await engine.logins.refresh(NAME)
+    assert id in {found.id for found in engine.logins.findings(NAME)}
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("bare_403", "RS-004"),
+        ("step_up_no_scope", "RS-005"),
+        ("piecemeal", "RS-006"),
+        ("step_up_always", "RS-007"),
+        ("codes_swapped", "RS-008"),
+    ],
+)
+async def test_a_mistake_of_a_step_up_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
+    demo.only(name)
+    engine.logins.opens_browser = frozenset(Occasion)
+    await engine.connect(NAME)
+    for _ in range(2):
+        await engine.call_tool(NAME, "write_note", {"text": "b"})
+    assert id in {found.id for found in engine.logins.findings(NAME)}
+
+
+async def test_more_scopes_are_asked_for_when_a_tool_needs_them(engine: Engine, demo: LoginDemo) -> None:
+    engine.logins.opens_browser = frozenset(Occasion)
+    await engine.connect(NAME)
+    outcome = await engine.call_tool(NAME, "write_note", {"text": "b"})
+    assert outcome.kind is OutcomeKind.RESULT, outcome.summary
+    tokens = await engine.logins.tokens(NAME)
+    assert tokens is not None
+    assert {"notes:read", "notes:write"} <= set(tokens.scopes)
+
+
+async def test_a_refresh_token_that_is_used_up_leads_to_another_login(
+    engine: Engine, demo: LoginDemo
+) -> None:
+    demo.only("rotated_refused")
+    engine.logins.opens_browser = frozenset(Occasion)
+    await engine.connect(NAME)
+    await engine.logins.refresh(NAME)
+    with pytest.raises(UserError):
+        await engine.logins.refresh(NAME)
+    assert await engine.logins.tokens(NAME) is None
+    await engine.connect(NAME)
+    assert await engine.logins.tokens(NAME) is not None
