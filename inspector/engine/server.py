@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock
@@ -70,6 +70,7 @@ class Server:
         self._wish = 0
         self._restarting: asyncio.Task[None] | None = None
         self._restart_words = ""
+        self._logins = 0
         self._tries = restarts()
         self._connected_at = 0.0
         self._was_connected = False
@@ -79,6 +80,9 @@ class Server:
     @property
     def view(self) -> ServerView:
         view = view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
+            status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
+            view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
         return replace(view, ours=self._our_side())
 
     async def connect(self) -> None:
@@ -101,6 +105,19 @@ class Server:
         await self._stop_connecting()
         if wish == self._wish:
             await self.session.close()
+
+    @contextlib.contextmanager
+    def logging_in(self) -> Iterator[None]:
+        """Connecting waits for a login meanwhile. When that works, connecting says what comes next."""
+        self._logins += 1
+        self.announce()
+        try:
+            yield
+        except BaseException:
+            self._logins -= 1
+            self.announce()
+            raise
+        self._logins -= 1
 
     # -------------------------------------------------------------- what we say of ourselves
 

@@ -21,6 +21,7 @@ class ServerStatus(Enum):
     CONNECTING = "connecting"
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
+    LOGGING_IN = "logging in"  # connecting goes on when the person is done in the browser
     FAILED = "failed"
     RESTARTING = "restarting"
 

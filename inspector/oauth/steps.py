@@ -50,6 +50,16 @@ class StepId(Enum):
     LIFETIME = "Lifetime"
 
 
+# Those for which the browser was there, and that cannot be done again alone: a code is good for one use.
+STEPS_OF_BROWSER = (
+    StepId.AUTHORIZE,
+    StepId.WAIT,
+    StepId.CALLBACK,
+    StepId.TOKEN_REQUEST,
+    StepId.TOKEN_REPLY,
+)
+
+
 _DISCOVERY = (
     StepId.PROBE,
     StepId.CHALLENGE,

@@ -10,7 +10,7 @@ from functools import partial
 import httpx2
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from inspector.config.entries import HttpEntry, StdioEntry
 from inspector.engine.views import OutcomeKind, ServerStatus
@@ -172,6 +172,11 @@ def test_a_login_that_waits_while_nobody_looks_says_so_and_leads_there(
     person.goes_back = False
     add(lens, demo)
     lens.do("server.connect")
+    lens.wait_for("notes", ServerStatus.LOGGING_IN)
+    lens.until(lambda: "Waiting for a login in the browser." in words_on(lens.workspace.tools))
+    shown = [button.text() for button in lens.workspace.findChildren(QAbstractButton) if button.isVisible()]
+    assert "Cancel login" in shown
+    assert "Connect" not in shown
     lens.until(lambda: "logged in in the browser" in lens.window.strips.text("login notes"))
     lens.press("Show login", lens.window.strips)
     panel = lens.workspace.auth
@@ -180,6 +185,19 @@ def test_a_login_that_waits_while_nobody_looks_says_so_and_leads_there(
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
     assert "Log in…" in words_on(lens.workspace)
     assert not lens.window.strips.text("login notes")
+
+
+def test_cancelling_the_login_that_connect_began_is_a_button_of_the_server(
+    lens: Lens, demo: LoginDemo, person: Person
+) -> None:
+    person.goes_back = False
+    add(lens, demo)
+    lens.do("server.connect")
+    lens.wait_for("notes", ServerStatus.LOGGING_IN)
+    lens.press("Cancel login", lens.workspace)
+    lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
+    assert lens.view("notes").reason == "The login was cancelled."
+    assert "walk through the login in the Auth tab" in words_on(lens.workspace)
 
 
 def test_faults_of_the_bench_are_found_and_named(lens: Lens, demo: LoginDemo, person: Person) -> None:

@@ -18,6 +18,7 @@ from inspector.protocol.jsonrpc import Kind, read
 from inspector.protocol.rawedit import compacted, describe, has_id, is_one_line, with_new_id
 from inspector.protocol.rawlayout import indented
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import UP
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
@@ -30,7 +31,6 @@ from inspector.qt.widgets.spinner import Spinner
 _MOST_DESCRIBED = 256 * 1024
 _PATIENCE_MS = 120
 _NEW_ID = 0
-_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
 
 
 class RawComposer(QWidget):
@@ -147,7 +147,7 @@ class RawComposer(QWidget):
     def _show_failure(self, error: UserError, raw: bytes) -> None:
         self.has_failed = True
         view = self._view
-        if view is not None and view.status not in _UP:
+        if view is not None and view.status not in UP:
             words = f"Not sent: {one_line(view.name)} is not connected."
             self.alert.say("connection", words, "Connect, then send it again.", [self._connect_action])
         elif view is not None and view.transport == "stdio" and not is_one_line(raw):

@@ -87,7 +87,7 @@ def state_words(view: ServerView) -> str:
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
             return f"connected · {view.agreement.revision}"
-        case ServerStatus.CONNECTING:
+        case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
         case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
             return one_line(f"{view.status.value}: {view.reason}")

@@ -9,6 +9,9 @@ from inspector.engine.views import ServerStatus, ServerView
 
 Look: TypeAlias = Literal["empty", "loading", "failed"]
 
+# Connected, or on the way there: what a person can do about it is to end it.
+UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN, ServerStatus.RESTARTING)
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -29,6 +32,9 @@ def standing_of(view: ServerView) -> Standing | None:
         case ServerStatus.CONNECTING:
             sentence = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
             return Standing("loading", "Connecting", sentence, command="server.disconnect")
+        case ServerStatus.LOGGING_IN:
+            sentence = f"Waiting for {view.waits_for}."
+            return Standing("loading", "Logging in", sentence, command="server.disconnect")
         case ServerStatus.RESTARTING:
             return Standing("loading", "The connection was lost", view.reason, command="server.disconnect")
         case ServerStatus.DISABLED:

@@ -20,6 +20,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.rawanswer import RawAnswer
 from inspector.qt.forms.rawcomposer import RawComposer
 from inspector.qt.models.rawrows import Column, RawRowsModel
+from inspector.qt.models.standing import UP
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_table
@@ -82,7 +83,7 @@ class RawConsole(QWidget):
         self.composer.set_view(view)
         if view.status is ServerStatus.CONNECTED:
             self.strips.take_back("connection")
-        elif view.status in (ServerStatus.CONNECTING, ServerStatus.RESTARTING):
+        elif view.status in UP:
             self.strips.say("connection", f"Still {view.status.value}: nothing can be sent yet.")
         else:
             words = "Not connected: what you write stays here until you can send it."

@@ -37,9 +37,11 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.CONNECTING: (DotShape.RING, "wait"),
     ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
     ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
+    ServerStatus.LOGGING_IN: (DotShape.RING, "wait"),
     ServerStatus.FAILED: (DotShape.CROSS, "error"),
     ServerStatus.RESTARTING: (DotShape.RING, "warn"),
 }
+_NOT_TO_CONNECT = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
 _MENU = ("server.connect", "server.disconnect", "server.reconnect", "", "server.enable", "server.remove")
 
 
@@ -153,7 +155,7 @@ class ServersPanel(QWidget):
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
         view = self.model.view(index.row())
-        if view is not None and view.status not in (ServerStatus.CONNECTED, ServerStatus.CONNECTING):
+        if view is not None and view.status not in _NOT_TO_CONNECT:
             self._actions["server.connect"].trigger()
 
     def _on_menu_requested(self, at: QPoint) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import UP
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from inspector.qt.panels.tools.panel import ToolsPanel
     from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.mainwindow import MainWindow
-
-_UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
 
 
 class Commands(QObject):
@@ -40,7 +39,7 @@ class Commands(QObject):
 
     def update(self, view: ServerView | None) -> None:
         """Another server is in front, or it stands differently."""
-        is_up = view is not None and view.status in _UP
+        is_up = view is not None and view.status in UP
         is_enabled = view is not None and view.status is not ServerStatus.DISABLED
         for id, can in {
             "server.connect": is_enabled and not is_up,
@@ -59,6 +58,8 @@ class Commands(QObject):
             "raw.send": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
+        is_logging_in = view is not None and view.status is ServerStatus.LOGGING_IN
+        self._actions["server.disconnect"].setText("Cancel login" if is_logging_in else "Disconnect")
         enable = self._actions["server.enable"]
         enable.setChecked(is_enabled)
         enable.setText("Enabled" if is_enabled or view is None else "Enable")
@@ -229,7 +230,7 @@ class Commands(QObject):
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():
-            if view.status not in (*_UP, ServerStatus.DISABLED):
+            if view.status not in (*UP, ServerStatus.DISABLED):
                 self._bridge.connect_server(view.name)
 
     def _disconnect(self) -> None:

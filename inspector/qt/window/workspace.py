@@ -12,6 +12,7 @@ from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
+from inspector.qt.models.standing import UP
 from inspector.qt.panels.console import ConsolePanel
 from inspector.qt.panels.overview import OverviewPanel
 from inspector.qt.panels.rawconsole import RawConsole
@@ -104,7 +105,7 @@ class Workspace(QWidget):
         self._address.setText(_short(view.address))
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
         self._unverified.set_text("" if view.is_verified else "TLS not checked")
-        is_up = view.status in (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
+        is_up = view.status in UP
         self._login_button.setVisible(view.status is ServerStatus.NEEDS_LOGIN)
         self._connect_button.setVisible(not is_up)
         self._disconnect_button.setVisible(is_up)

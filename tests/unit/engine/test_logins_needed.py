@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,7 +13,7 @@ from inspector.base.errors import NeedsLogin
 from inspector.config.entries import HttpEntry
 from inspector.engine.engine import Engine
 from inspector.engine.logins import LoginWanted
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.oauth.occasions import Occasion
 from tests.unit.demo.login_client import LoginDemo
 
@@ -81,6 +82,40 @@ async def test_login_that_the_person_refused_is_why_the_server_is_not_connected(
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert "refused" in view.reason, view.reason
     assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
+    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
+
+
+async def test_while_connecting_waits_for_the_browser_the_server_says_so(
+    engine: Engine, person: Person
+) -> None:
+    seen: list[ServerView] = []
+    engine.server_changed.connect(seen.append)
+    await engine.connect(NAME)
+    states = [(view.status, view.waits_for) for view in seen]
+    place = states.index((ServerStatus.LOGGING_IN, "a login in the browser"))
+    assert ServerStatus.NEEDS_LOGIN not in [status for status, _ in states[place:]]
+    assert (seen[place].reason, seen[place].next_step) == ("", "")
+    assert states[-1][0] is ServerStatus.CONNECTED
+
+
+async def test_login_that_is_cancelled_while_connecting_waits_leaves_a_server_that_needs_one(
+    engine: Engine,
+) -> None:
+    opened = asyncio.Event()
+
+    async def nobody(url: str) -> None:
+        opened.set()
+
+    engine.logins.open_url = nobody
+    connecting = asyncio.create_task(engine.connect(NAME))
+    await opened.wait()
+    assert engine.view(NAME).status is ServerStatus.LOGGING_IN
+    await engine.disconnect(NAME)
+    with pytest.raises(NeedsLogin, match="cancelled"):
+        await connecting
+    view = engine.view(NAME)
+    assert view.status is ServerStatus.NEEDS_LOGIN
+    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
 
 
 async def test_call_that_needs_more_says_what_and_the_next_login_asks_for_it(
