@@ -8,16 +8,18 @@ used is reported by name, and the others still load.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.auth import read_auth, write_auth
+from inspector.config.auth import SecretRef, read_auth, write_auth
 from inspector.config.document import JsonDocument
 from inspector.config.entries import (
     Entry,
+    Given,
     HttpEntry,
     NetworkSettings,
     StdioEntry,
@@ -28,6 +30,7 @@ from inspector.config.entries import (
     check_url,
     is_websocket,
 )
+from inspector.config.secrets.names import is_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,11 @@ def read_entry(name: str, value: JSON) -> Entry:
             raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
         known["enabled"] = not value["disabled"]
     auth = read_auth(known.pop("auth", None))
+    given = {member: _read_given(member, known.pop(member)) for member in _GIVEN if member in known}
     try:
-        entry: Entry = TypeAdapter[Entry](kind).validate_python({**_snake_cased(known), "name": name})
+        entry: Entry = TypeAdapter[Entry](kind).validate_python(
+            {**_snake_cased(known), **given, "name": name}
+        )
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(_member(str(part)) for part in first["loc"])
@@ -156,6 +162,8 @@ def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
     for field in _fields(kind):
         if field == "auth":
             content = write_auth(getattr(entry, field), value.get("auth"))
+        elif field in _GIVEN:
+            content = _write_given(getattr(entry, field), value.get(field))
         else:
             content = _content(getattr(entry, field))
         if field in _NESTED:
@@ -167,6 +175,7 @@ def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
 
 _OTHER_WORDS_FOR_HTTP = ("streamable-http", "streamableHttp", "streamable_http")  # of other clients
 _NESTED = {"network": NetworkSettings, "timeouts": Timeouts}
+_GIVEN = ("env", "headers")
 _KINDS: tuple[type[Entry], ...] = (StdioEntry, HttpEntry, WebSocketEntry)
 
 
@@ -201,6 +210,39 @@ def _with_unknown(field: str, content: JSON, before: JSON) -> JSON:
     known = content if isinstance(content, dict) else {}
     members = before if isinstance(before, dict) else {}
     return {**{name: item for name, item in members.items() if name not in ours}, **known}
+
+
+def _read_given(member: str, value: JSON) -> JSON | dict[str, Given]:
+    """Headers or variables, with their references as such."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _read_reference(f"{member}.{name}", content) for name, content in value.items()}
+
+
+def _read_reference(place: str, content: JSON) -> Given:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, dict):
+        raise ConfigError(f"{place}: input should be a valid string.", "Correct it in the file.")
+    ref = content.get("ref")
+    if not isinstance(ref, str) or not is_name(ref):
+        raise ConfigError(
+            f"{place}: it names no secret.", 'Give a text, or the name of a stored secret: {"ref": "…"}.'
+        )
+    return SecretRef(ref)
+
+
+def _write_given(given: Mapping[str, Given], before: JSON) -> JSON:
+    """Headers or variables as they stand in the file; a reference keeps the members that we do not know."""
+    known = before if isinstance(before, dict) else {}
+    written: JSONObject = {}
+    for name, content in given.items():
+        if isinstance(content, SecretRef):
+            reference = known.get(name)
+            written[name] = {**(reference if isinstance(reference, dict) else {}), "ref": content.ref}
+        else:
+            written[name] = content
+    return written
 
 
 def _member(field: str) -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
 from inspector.base.redact import MASK, masked_url, masked_words
-from inspector.config.auth import BearerSettings, OAuthSettings
+from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.protocol.probe import read_era_choice
 from inspector.protocol.revisions import REVISIONS
+
+Given: TypeAlias = str | SecretRef
+"""The value of a header or a variable: as it is, or the name that it has in the secret store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,7 @@ class StdioEntry(_Entry):
 
     command: str
     args: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
+    env: Mapping[str, Given] = field(default_factory=dict)
     cwd: str = ""
 
     @property
@@ -86,7 +90,7 @@ class _UrlEntry(_Entry):
     """A server that runs elsewhere."""
 
     url: str
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Given] = field(default_factory=dict)
     network: NetworkSettings = NetworkSettings()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from inspector.base.signals import Signal
 from inspector.config.auth import Auth
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry, HttpEntry
+from inspector.config.entrysecrets import own_secrets_of, references_of, with_references
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
@@ -151,7 +152,56 @@ class Engine:
             answerers=self._answerers,
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
+            secret_of=self.secrets.get,
         )
+
+    async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
+        """`save` a server together with what it refers to in the secret store, all or nothing. Raises
+        ConfigError."""
+        self._make_server(entry, keep=True)  # raises, before another server's secret is written over
+        await self._put(values)
+        try:
+            return self.save(entry)
+        except (UserError, OSError):
+            for name in values:
+                await self.secrets.delete(name)
+            raise
+
+    async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
+        """Move these plain headers or variables of a server into the secret store, and give those that it
+        refers to new `values`; from the next connecting on. Raises ConfigError."""
+        server = self._server(name)
+        entry, plain = with_references(server.entry, moved)
+        if plain and server.is_kept:
+            await self._require_lasting_secrets()
+        references = references_of(server.entry)
+        new = {references[each].ref: value for each, value in values.items() if each in references}
+        await self._put({**plain, **new})
+        if server is not self._servers.get(name):
+            raise ConfigError(f"There is no server {name!r} any more.")
+        self._keep(server, entry)
+        server.set_declared(entry)
+
+    async def _put(self, values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            await self.secrets.put(name, value)
+
+    async def _require_lasting_secrets(self) -> None:
+        """What is moved into memory would be lost."""
+        state = await self.secrets.open()
+        if state.rung.value == "memory":
+            raise ConfigError(
+                "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
+                "Choose another place in the Secrets dialog first.",
+            )
+
+    async def _forget_secrets(self, entry: Entry) -> None:
+        """Those of a server that is no more. That they cannot be deleted does not keep it."""
+        try:
+            for name in own_secrets_of(entry):
+                await self.secrets.delete(name)
+        except ConfigError as exc:
+            self.problem_found.emit(f"The secrets of server {entry.name!r} are still stored. {exc}")
 
     def _admit(self, server: Server) -> ServerView:
         name = server.entry.name
@@ -173,6 +223,7 @@ class Engine:
         del self._servers[name]
         if server.is_kept and self._catalogue is not None:
             self._catalogue.remove(name)
+        await self._forget_secrets(server.entry)
         self.server_removed.emit(name)
 
     def view(self, name: str) -> ServerView:

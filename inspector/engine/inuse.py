@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from inspector.base.jsonvalue import JSON, JSONProblem, parse
 from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
 from inspector.config.entries import Entry, StdioEntry
+from inspector.config.entrysecrets import plain_of
 from inspector.traffic.credentials import Credentials
 
 # What may stand before the secret in `Authorization`.
@@ -22,13 +23,19 @@ def use_secret(credentials: Credentials, name: str, value: str) -> None:
         credentials.add(text, word)
 
 
-def use_entry(credentials: Credentials, entry: Entry) -> None:
-    """We connect to a server: what its configuration holds of secrets goes to it now."""
+def use_entry(credentials: Credentials, entry: Entry, referred: Collection[str] = ()) -> None:
+    """We connect to a server: what its configuration holds of secrets goes to it now.
+
+    `referred` are the headers or variables out of the secret store: secret whatever their names say.
+    """
+    given = [
+        (name, value) for name, value in plain_of(entry).items() if name in referred or is_secret_name(name)
+    ]
     if isinstance(entry, StdioEntry):
-        given = [(name, value) for name, value in entry.env.items() if is_secret_name(name)]
         given += _in_arguments(entry.args)
     else:
-        given = [(name, value) for name, value in entry.headers.items() if is_secret_name(name)]
+        for name in referred:
+            credentials.add_header(name)
         given += _in_url(entry.url)
         given += _in_url(entry.network.proxy)
     for name, value in given:

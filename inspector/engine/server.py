@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock
 from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
 from inspector.config.entries import Entry, StdioEntry
+from inspector.config.entrysecrets import filled, plain_secrets_of, references_of
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.inbox import Inbox
@@ -35,7 +36,8 @@ class Server:
     """`connect` and `disconnect` may be called at any time, in any order; the later one wins.
 
     With an `inbox` a person answers what `answerers` do not; without one, only what these answer is declared.
-    `authorization` says who asks, where a server wants to know that.
+    `authorization` says who asks, where a server wants to know that. `secret_of` gives what the headers or
+    variables of the entry refer to.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Server:
         answerers: Mapping[str, Answerer] | None = None,
         inbox: Inbox | None = None,
         authorization: Authorization | None = None,
+        secret_of: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
         self.entry = entry
+        self._secret_of = secret_of
         self._authorization = authorization
         self.is_kept = is_kept
         settings = _with_own_timeouts(settings, entry)
@@ -129,9 +133,9 @@ class Server:
         answered = {*self._answerers, *((ROOTS,) if self.entry.roots else ())}
         return declared_to(self.entry, answering(answered), answered)
 
-    def _make_routes(self) -> tuple[Route, ...]:
+    def _make_routes(self, entry: Entry | None = None) -> tuple[Route, ...]:
         return make_routes(
-            self.entry, self.declared, self._guard, self._clock, self._settings, self._authorization
+            entry or self.entry, self.declared, self._guard, self._clock, self._settings, self._authorization
         )
 
     def set_declared(self, entry: Entry) -> None:
@@ -183,11 +187,25 @@ class Server:
     async def _connect_quietly(self) -> None:
         """Failures are kept for the caller: a task that nobody awaits any more must not shout."""
         self._failure: UserError | None = None
-        use_entry(self._credentials, self.entry)
+        has_references = bool(references_of(self.entry))
+        if not has_references:
+            use_entry(self._credentials, self.entry)
         try:
-            await self.session.connect()
+            await self.session.connect(self._look_up if has_references else None)
         except UserError as exc:
             self._failure = exc
+
+    async def _look_up(self) -> tuple[Route, ...]:
+        """The routes, with the secrets of this moment. Raises ConfigError for one that is not there."""
+        references = references_of(self.entry)
+        values: dict[str, str] = {}
+        for reference in references.values():
+            value = await self._secret_of(reference.ref) if self._secret_of is not None else None
+            if value is not None:
+                values[reference.ref] = value
+        entry = filled(self.entry, values)
+        use_entry(self._credentials, entry, references)
+        return self._make_routes(entry)
 
     async def _stop_connecting(self) -> None:
         task, self._connecting = self._connecting, None
@@ -270,6 +288,8 @@ def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = 
         pid=state.pid,
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
         is_kept=is_kept,
+        plain_secrets=plain_secrets_of(entry) if is_kept else (),
+        secret_references=tuple(references_of(entry)),
     )
 
 

@@ -59,6 +59,8 @@ class ServerView:
     is_verified: bool = True  # its TLS certificate is checked
     is_kept: bool = True  # in the catalogue; a demo server is not
     ours: OurSide | None = None
+    plain_secrets: tuple[str, ...] = ()  # headers or variables with a secret that stands in the catalogue
+    secret_references: tuple[str, ...] = ()  # those whose values are in the secret store
 
     def offers(self, capability: str) -> bool:
         return self.agreement is not None and capability in self.agreement.capabilities

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
@@ -12,13 +13,14 @@ from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
+from inspector.config.entrysecrets import filled, plain_of, references_of, without_references
 from inspector.config.settings import Settings
 from inspector.protocol.declared import Declared
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
 from inspector.session.route import Answerer, Route
-from inspector.transport.base import Authorization
+from inspector.transport.base import Authorization, Transport
 from inspector.transport.legacysse import LegacySseTransport
 from inspector.transport.network import Network
 from inspector.transport.orphanguard import OrphanGuard
@@ -36,7 +38,13 @@ def make_routes(
     settings: Settings,
     authorization: Authorization | None = None,
 ) -> tuple[Route, ...]:
-    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE."""
+    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE.
+
+    With references to secrets in it they lead nowhere: nothing goes out without what belongs to it.
+    """
+    if references_of(entry):
+        routes = make_routes(without_references(entry), declared, guard, clock, settings, authorization)
+        return tuple(replace(route, make_transport=partial(_refuse, entry)) for route in routes)
     profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
     choice = _era_choice(entry)
 
@@ -44,7 +52,7 @@ def make_routes(
         return negotiation_for(choice, profile, over_http)
 
     if isinstance(entry, StdioEntry):
-        command = Command((entry.command, *entry.args), entry.env, entry.cwd)
+        command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
         process = partial(StdioTransport, command, guard, clock, settings.line_cap)
         return (Route(process, lambda: probing(over_http=False), profile, is_process=True),)
     network = network_of(entry, settings)
@@ -74,6 +82,11 @@ def make_routes(
         profile,
     )
     return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
+
+
+def _refuse(entry: Entry) -> Transport:
+    filled(entry, {})  # raises
+    raise ConfigError(f"The secrets of server {entry.name!r} were not looked up.")
 
 
 def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Declared:
@@ -108,10 +121,10 @@ def _era_choice(entry: Entry) -> EraChoice:
 
 
 def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
-    """How a server is reached, as the person configured it."""
+    """How a server is reached, as the person configured it; headers out of the secret store are not in it."""
     own = entry.network
     return Network(
-        headers=tuple(entry.headers.items()),
+        headers=tuple(plain_of(entry).items()),
         connect_timeout=settings.connect_timeout,
         proxy=own.proxy,
         use_environment_proxy=own.environment_proxy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,24 +99,30 @@ class Session:
 
     # -------------------------------------------------------------- life
 
-    async def connect(self) -> None:
-        """Connect and agree on a revision. Raises UserError, after the state says the same."""
+    async def connect(self, look_up: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
+        """Connect and agree on a revision. Raises UserError, after the state says the same.
+
+        `look_up` gives the routes where secrets belong to them; it may wait for the person, without a limit.
+        """
         async with self._life:
             await self._end(SessionState(Status.STOPPED))
-            self._routes = self._coming
-            self._begin(self._routes[0])
             try:
+                if look_up is not None:
+                    self._set_state(SessionState(Status.CONNECTING, waits_for="the secret store"))
+                    self._coming = await look_up()
+                self._routes = self._coming
+                self._begin(self._routes[0])
                 agreement = await self._connect_in_time()
             except UserError as exc:
                 status = Status.NEEDS_LOGIN if isinstance(exc, NeedsLogin) else Status.FAILED
-                await self._end(SessionState(status, exc.summary, exc.next_step))
+                await self._fail(SessionState(status, exc.summary, exc.next_step))
                 raise
             except asyncio.CancelledError:
-                await self._end(SessionState(Status.STOPPED, "Connecting was cancelled."))
+                await self._fail(SessionState(Status.STOPPED, "Connecting was cancelled."))
                 raise
             except Exception as exc:  # a bug of ours must not leave a process behind that nobody ends
                 error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
-                await self._end(SessionState(Status.FAILED, error.summary, error.next_step))
+                await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
             self._conversation.is_agreed = True
             self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
@@ -242,6 +248,11 @@ class Session:
         if self.state.pid is not None:
             return "Its process runs but sent no message. Is this an MCP server, and does it speak on stdout?"
         return "Check that the server runs and that the address is right."
+
+    async def _fail(self, state: SessionState) -> None:
+        """Connecting came to nothing, maybe before there was a wire."""
+        await self._end(state)
+        self._set_state(state)
 
     async def _end(self, state: SessionState) -> None:
         """Close the wire, if there is one; what waits on it fails with the state's reason."""

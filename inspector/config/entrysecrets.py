@@ -1,0 +1,100 @@
+"""The secrets among a server's headers and variables: which there are, and where their values are.
+
+A value stands in the file as it is, or is a reference to the secret store. What is sent has no references
+any more: `filled` puts the values in, on the way to the server only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from inspector.base.errors import ConfigError
+from inspector.base.redact import is_secret_name
+from inspector.config.auth import BearerSettings, SecretRef
+from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry
+from inspector.config.secrets.names import is_below, make_name, shown_name
+
+BEARER = "bearer"
+
+
+def given_by(entry: Entry) -> Mapping[str, Given]:
+    """The variables of a command, or the headers of a URL."""
+    return entry.env if isinstance(entry, StdioEntry) else entry.headers
+
+
+def kind_of(entry: Entry) -> str:
+    """What its secrets are called by: `env/<server>/<name>`, `header/<server>/<name>`."""
+    return "env" if isinstance(entry, StdioEntry) else "header"
+
+
+def references_of(entry: Entry) -> dict[str, SecretRef]:
+    """Headers or variables whose values are in the store."""
+    return {name: value for name, value in given_by(entry).items() if isinstance(value, SecretRef)}
+
+
+def plain_of(entry: Entry) -> dict[str, str]:
+    """Headers or variables whose values are in the configuration."""
+    return {name: value for name, value in given_by(entry).items() if isinstance(value, str)}
+
+
+def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
+    """Those of them whose names say that a secret should not stand there."""
+    return tuple(name for name, value in plain_of(entry).items() if value and is_secret_name(name))
+
+
+def own_secrets_of(entry: Entry) -> tuple[str, ...]:
+    """The secrets that this server refers to and no other does: they are called after it."""
+    names = [ref.ref for ref in references_of(entry).values()]
+    if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
+        names.append(entry.auth.token.ref)
+    prefixes = [make_name(kind, entry.name) for kind in ("env", "header", BEARER)]
+    return tuple(name for name in names if any(is_below(name, prefix) for prefix in prefixes))
+
+
+def with_given(entry: Entry, given: Mapping[str, Given]) -> Entry:
+    """The server with these in their places."""
+    if isinstance(entry, StdioEntry):
+        return replace(entry, env={**entry.env, **given})
+    return replace(entry, headers={**entry.headers, **given})
+
+
+def without_references(entry: Entry) -> Entry:
+    if isinstance(entry, StdioEntry):
+        return replace(entry, env=dict(plain_of(entry)))
+    return replace(entry, headers=dict(plain_of(entry)))
+
+
+def with_references(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """The server with references in place of these plain values; and these by their names in the store."""
+    moved = {name: value for name, value in plain_of(entry).items() if name in names}
+    called = {name: make_name(kind_of(entry), entry.name, name) for name in moved}
+    entry = with_given(entry, {name: SecretRef(ref) for name, ref in called.items()})
+    return entry, {called[name]: value for name, value in moved.items()}
+
+
+def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
+    """The server with the values in place of references; `values` are by their names in the store.
+
+    Raises ConfigError for one that is not there, or that cannot be sent.
+    """
+    found: dict[str, str] = {}
+    for name, reference in references_of(entry).items():
+        value = values.get(reference.ref)
+        what = f"The secret “{shown_name(reference.ref)}”, which {_called(entry, name)} refers to,"
+        if not value:
+            raise ConfigError(
+                f"{what} cannot be read: it is not in the secret store, or that is locked. Nothing was sent.",
+                "Unlock it under Server ▸ Secrets…, or give it anew under Server ▸ Secrets of this server….",
+            )
+        if "\0" in value or (kind_of(entry) == "header" and not (value.isascii() and value.isprintable())):
+            raise ConfigError(
+                f"{what} holds characters that cannot be sent. Nothing was sent.",
+                "Give it anew, without line breaks and only with plain characters.",
+            )
+        found[name] = value
+    return with_given(entry, found)
+
+
+def _called(entry: Entry, name: str) -> str:
+    return f"the {'variable' if kind_of(entry) == 'env' else 'header'} {name!r}"
