@@ -3,8 +3,8 @@
     taskserver.py core|extension [FILE]
 
 Tasks move on when they are asked after, so that nobody has to wait. `count` ends after as many polls as its
-argument `polls` says, and tells its progress (core only). `ask` wants to know a name. `stay` ends only when it
-is cancelled. `fail` fails. With FILE the tasks are kept there, and outlive the process.
+argument `polls` says, and tells its progress (core only). `ask` wants to know a name. `stay` ends only when
+it is cancelled. `fail` fails. With FILE the tasks are kept there, and outlive the process.
 """
 
 from __future__ import annotations

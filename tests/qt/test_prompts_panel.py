@@ -14,9 +14,9 @@ from inspector.config.entries import StdioEntry
 from inspector.demo.everything.media import png
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.forms.namedvalues import MOST_ROWS
-from inspector.qt.widgets.messages import AT_ONCE
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.widgets.contentview import Form
+from inspector.qt.widgets.messages import AT_ONCE
 from tests.qt.lens_driver import PATIENCE, Lens, words_on
 from tests.qt.offering_stage import connect, offering, open_prompts, search, type_into
 from tests.qt.test_hostile_text import HOSTILE, MARKUP, assert_harmless

@@ -190,7 +190,7 @@ class ResultView(QWidget):
         elif not result.parts and result.structured is None:
             self.alert.say("outcome", "The result is empty: no content, no structured content.", tone="wait")
         if outcome.is_composed:
-            words = "This message was put together from what the server said of its task; Traffic has that as it came."
+            words = "Put together from what the server said of its task; Traffic has that as it came."
             self.alert.say("composed", words, tone="wait")
 
     def _show_tabs(self, tabs: list[QWidget]) -> None:
