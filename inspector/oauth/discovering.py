@@ -266,7 +266,7 @@ async def look_for_server(stage: Stage) -> None:
             stage.facts.server_content = document.content
             is_legacy = stage.facts.is_legacy
             stage.facts.server_source = MetadataSource.LEGACY if is_legacy else MetadataSource.NAMED
-            stage.find(judge_cors(reply, stage.revision))
+            stage.find(judge_cors(reply, stage.notes.exchanges[-1].request.headers, stage.revision))
             break
     _show_candidates(stage, candidates, replies)
     if stage.facts.server_content is not None:

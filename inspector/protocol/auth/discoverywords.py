@@ -298,7 +298,7 @@ _SERVER = {
         "Authorization server: list such as ES256.",
     ),
     "ASM-024": info(
-        "{url} has no CORS headers.",
+        "{url} has no CORS headers, though the request named an Origin.",
         "That does not matter to us, but clients that run in a browser cannot read it.",
         "Authorization server: send Access-Control-Allow-Origin.",
     ),

@@ -196,7 +196,10 @@ def _about_reply(
 
 def _about_redirects(asked: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
     lost, new = [uri for uri in asked if uri not in got], [uri for uri in got if uri not in asked]
-    if not got or not (lost or new):
+    if not (lost or new):
+        return
+    if not got:
+        yield finding("REG-007", revision, difference="the answer lists none")
         return
     kept = [uri for uri in asked if uri in got]
     if kept and not new and all(map(_is_loopback, lost)):

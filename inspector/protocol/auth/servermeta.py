@@ -32,6 +32,7 @@ from inspector.protocol.auth.guard import (
     UrlBlocked,
     check_url,
 )
+from inspector.protocol.httprules import Headers
 from inspector.protocol.revisions import Revision
 
 OAUTH = "/.well-known/oauth-authorization-server"
@@ -80,10 +81,13 @@ def judge_place(issuer: str, found_at: str, revision: Revision) -> tuple[Finding
     return (finding("ASM-005", revision, found=found_at, right=places[0].url),)
 
 
-def judge_cors(reply: Reply, revision: Revision) -> tuple[Finding, ...]:
-    """Could a client that runs in a browser read it?"""
-    has_header = bool(reply.header("access-control-allow-origin"))
-    return () if has_header else (finding("ASM-024", revision, url=reply.url),)
+def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
+    """Could a client that runs in a browser read it? Many servers tell only a request with an Origin, so
+    nothing can be said about others."""
+    has_origin = any(name.lower() == "origin" for name, _ in sent)
+    if not has_origin or reply.header("access-control-allow-origin"):
+        return ()
+    return (finding("ASM-024", revision, url=reply.url),)
 
 
 def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:

@@ -29,6 +29,7 @@ from tests.unit.demo.login_client import REDIRECT, STATE, LoginDemo
 
 LOCALHOST = REDIRECT.replace("127.0.0.1", "localhost")
 SCOPES = ("notes:read", "notes:write")
+_ORIGIN = {"Origin": "https://app.example"}  # as a client in a browser would
 
 
 class Walk:
@@ -98,7 +99,7 @@ class Walk:
             return
         other = self._search(places[1:])[-1]
         self._note(servermeta.judge_server_copies(content, read_document(other).content or {}, R5))
-        self._note(servermeta.judge_cors(reply, R5))
+        self._note(servermeta.judge_cors(reply, tuple(_ORIGIN.items()), R5))
         reading = servermeta.read_server_metadata(content, self._issuer, R5, self._allowance)
         self._note(reading.findings)
         self._note(serveroffers.judge_offers(reading.metadata, R5))
@@ -106,7 +107,7 @@ class Walk:
     def _search(self, candidates: Iterable[Candidate]) -> list[Reply]:
         replies = []
         for candidate in candidates:
-            response = self._demo.http.get(candidate.url)
+            response = self._demo.http.get(candidate.url, headers=_ORIGIN)
             replies.append(Reply(candidate.url, response.status_code, _headers(response), response.content))
             if read_document(replies[-1]).outcome is Outcome.FOUND:
                 break

@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -27,6 +28,7 @@ _REQUEST = re.compile(r'name="request" value="([^"]+)"')
 # What shows only when somebody does what a login does not: forbidden things, or calls of a certain tool.
 _ELSEWHERE = {
     "asm_appended": "only a document that a person points us to is found there",
+    "no_cors": "only a request with an Origin is told: see below",
     "documents_refused": "the demo's client document is no https address",
     "takes_any_redirect": "a negative probe",
     "redirect_refused": "the page is seen by the browser alone",
@@ -112,6 +114,22 @@ async def test_a_lawful_variant_is_no_obstacle(engine: Engine, demo: LoginDemo, 
     demo.only(name)
     view = await walk(engine, Overrides(is_strict=True))
     assert view.failure == ""
+
+
+async def test_missing_cors_headers_are_found_when_the_person_adds_an_origin(
+    engine: Engine, demo: LoginDemo
+) -> None:
+    demo.only("no_cors")
+    await engine.logins.start(NAME)
+    view = await engine.logins.run_to(NAME, StepId.SERVER_LOOKUP)
+    assert "ASM-024" not in {found.id for found in view.findings}
+    view = await engine.logins.back(NAME, StepId.SERVER_LOOKUP)
+    assert view.current is not None
+    request = view.current.preview
+    assert request is not None
+    engine.logins.edit(NAME, replace(request, headers=(*request.headers, ("Origin", "https://app.example"))))
+    view = await engine.logins.next(NAME)
+    assert "ASM-024" in {found.id for found in view.findings}
 
 
 async def test_a_token_without_its_binding_is_found(engine: Engine, demo: LoginDemo) -> None:

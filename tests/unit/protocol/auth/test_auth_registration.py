@@ -150,6 +150,17 @@ def test_reg_007_other_redirects() -> None:
     assert "elsewhere" in registration.findings[0].seen
 
 
+@pytest.mark.parametrize("listed", [None, [], "https://elsewhere.example/cb"])
+def test_reg_007_no_redirects_in_the_answer(listed: JSON) -> None:
+    document = echo(redirect_uris=listed)
+    if listed is None:
+        del document["redirect_uris"]
+    registration = read(201, document)
+    assert ids(registration) == ["REG-007"]
+    assert "lists none" in registration.findings[0].seen
+    assert registration.client is not None
+
+
 def test_reg_008_no_refresh() -> None:
     assert ids(read(201, echo(grant_types=["authorization_code"]))) == ["REG-008"]
 

@@ -102,9 +102,11 @@ def test_a_document_in_the_wrong_place_is_found() -> None:
     assert judge_place(issuer, server_places(issuer)[2].url, R5) == ()
 
 
-def test_missing_cors_headers_are_noted() -> None:
-    assert ids(judge_cors(Reply(ISSUER, 200), R5)) == ["ASM-024"]
-    assert judge_cors(Reply(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), R5) == ()
+def test_missing_cors_headers_are_noted_when_the_request_had_an_origin() -> None:
+    sent = (("Origin", "https://app.example"),)
+    assert ids(judge_cors(Reply(ISSUER, 200), sent, R5)) == ["ASM-024"]
+    assert judge_cors(Reply(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), sent, R5) == ()
+    assert judge_cors(Reply(ISSUER, 200), (("Accept", "application/json"),), R5) == ()
 
 
 def test_two_documents_that_disagree_are_found() -> None:
