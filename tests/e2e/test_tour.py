@@ -26,7 +26,8 @@ def test_the_tour_does_every_job_and_saves_its_pictures(tmp_path: Path) -> None:
     assert tour.stderr == ""
     pictures = sorted(out.glob("*.png"))
     assert [picture.name[:2] for picture in pictures] == [f"{n:02d}" for n in range(1, len(pictures) + 1)]
-    assert len(pictures) >= 28
-    for stop in ("four-states", "resource-changes", "prompt", "palette", "template"):
+    assert len(pictures) >= 31
+    stops = ("four-states", "resource-changes", "prompt", "palette", "template")
+    for stop in (*stops, "auth-waiting", "auth-done", "auth-diagram"):
         assert [picture for picture in pictures if picture.stem.endswith(stop)], stop
     assert all(picture.read_bytes().startswith(_PNG) for picture in pictures)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import asking, basics, offered, traffic
+from inspector.app.tour import asking, basics, login, offered, traffic
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
@@ -36,6 +36,7 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     asking.sampling_card,
     asking.elicitation_form,
     asking.several_rounds,
+    login.walk_through_a_login,
     traffic.flood,
     traffic.filter_traffic,
     traffic.timeline,
