@@ -6,16 +6,18 @@ any more: `filled` puts the values in, on the way to the server only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from inspector.base.errors import ConfigError
 from inspector.base.redact import is_secret_name
-from inspector.config.auth import BearerSettings, SecretRef
+from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry
 from inspector.config.secrets.names import is_below, make_name, shown_name
 
 BEARER = "bearer"
+LOGIN = "login"  # what a person typed for logins: `login/<server>/<setting>`
 
 
 def given_by(entry: Entry) -> Mapping[str, Given]:
@@ -48,7 +50,9 @@ def own_secrets_of(entry: Entry) -> tuple[str, ...]:
     names = [ref.ref for ref in references_of(entry).values()]
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
         names.append(entry.auth.token.ref)
-    prefixes = [make_name(kind, entry.name) for kind in ("env", "header", BEARER)]
+    if isinstance(entry, HttpEntry) and isinstance(entry.auth, OAuthSettings):
+        names += [ref.ref for ref in entry.auth.references()]
+    prefixes = [make_name(kind, entry.name) for kind in ("env", "header", BEARER, LOGIN)]
     return tuple(name for name in names if any(is_below(name, prefix) for prefix in prefixes))
 
 
@@ -87,13 +91,34 @@ def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
                 f"{what} cannot be read: it is not in the secret store, or that is locked. Nothing was sent.",
                 "Unlock it under Server ▸ Secrets…, or give it anew under Server ▸ Secrets of this server….",
             )
-        if "\0" in value or (kind_of(entry) == "header" and not (value.isascii() and value.isprintable())):
+        if "\0" in value or (kind_of(entry) == "header" and not _can_be_sent(value)):
             raise ConfigError(
                 f"{what} holds characters that cannot be sent. Nothing was sent.",
                 "Give it anew, without line breaks and only with plain characters.",
             )
         found[name] = value
     return with_given(entry, found)
+
+
+def check_header(name: str) -> str:
+    """The name, when a header can be called so. Raises ConfigError."""
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):  # RFC 9110, section 5.6.2
+        raise ConfigError(f"{name!r} cannot be the name of a header.", "Give one such as X-API-Key.")
+    return name
+
+
+def check_header_value(value: str) -> str:
+    """The value, when a header can hold it. Raises ConfigError, which does not repeat it."""
+    if not _can_be_sent(value):
+        raise ConfigError(
+            "The secret holds characters that no header can have.",
+            "Give it without line breaks and only with plain characters.",
+        )
+    return value
+
+
+def _can_be_sent(value: str) -> bool:
+    return value.isascii() and value.isprintable()
 
 
 def _called(entry: Entry, name: str) -> str:

@@ -16,6 +16,7 @@ from inspector.config.auth import Auth
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry, HttpEntry
 from inspector.config.entrysecrets import own_secrets_of, references_of, with_references
+from inspector.config.secrets.standing import Rung
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
@@ -158,7 +159,7 @@ class Engine:
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
         """`save` a server together with what it refers to in the secret store, all or nothing. Raises
         ConfigError."""
-        self._make_server(entry, keep=True)  # raises, before another server's secret is written over
+        self._require_new(entry.name)  # before another server's secret is written over
         await self._put(values)
         try:
             return self.save(entry)
@@ -189,7 +190,7 @@ class Engine:
     async def _require_lasting_secrets(self) -> None:
         """What is moved into memory would be lost."""
         state = await self.secrets.open()
-        if state.rung.value == "memory":
+        if state.rung is Rung.MEMORY:
             raise ConfigError(
                 "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
                 "Choose another place in the Secrets dialog first.",
@@ -275,12 +276,15 @@ class Engine:
         self._keep(server, entry)
         server.set_declared(entry)
 
-    async def set_auth(self, name: str, auth: Auth | None) -> None:
-        """How a server is told who asks, from the next connecting on; tokens that it has stay. Raises
-        UserError."""
+    async def set_auth(
+        self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None
+    ) -> None:
+        """How a server is told who asks, from the next connecting on; tokens that it has stay. What it newly
+        refers to are `secrets`. Raises UserError."""
         server = self._server(name)
         if not isinstance(server.entry, HttpEntry):
             raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
+        await self._put(secrets or {})
         entry = replace(server.entry, auth=auth)
         self._keep(server, entry)
         await self.logins.drop(name)

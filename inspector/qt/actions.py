@@ -36,6 +36,8 @@ COMMANDS = (
     Command("server.disconnect", "Server", "Disconnect", "unplug", "Ctrl+Shift+D"),
     Command("server.reconnect", "Server", "Reconnect", "refresh", "Ctrl+R", "Disconnect and connect again"),
     Command("server.login", "Server", "Log in…", "key", hint="Log in to this server, also step by step"),
+    Command("server.secrets", "Server", "Secrets of this server…", "key",
+            hint="Headers and variables of this server that are kept in the secret store, or should be"),
     Command("server.connect_all", "Server", "Connect all", "plug", hint="Connect every enabled server"),
     Command("server.enable", "Server", "Enabled", is_toggle=True, begins_group=True,
             hint="A disabled server is kept but never connected"),

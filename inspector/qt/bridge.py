@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -175,8 +175,13 @@ class Bridge(QObject):
     async def load(self) -> None:
         await self._call(_soon(self._engine.load))
 
-    async def save_server(self, entry: Entry) -> ServerView:
-        return await self._call(_soon(partial(self._engine.save, entry)))
+    async def save_server(self, entry: Entry, secrets: Mapping[str, str] | None = None) -> ServerView:
+        """With what it refers to in the secret store. Raises UserError."""
+        return await self._call(self._engine.save_with_secrets(entry, secrets or {}))
+
+    async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
+        """Move plain headers or variables into the secret store; give others new values. Raises UserError."""
+        await self._call(self._engine.set_secrets(name, moved, values))
 
     async def add_server(self, entry: Entry) -> ServerView:
         return await self._call(_soon(partial(self._engine.add, entry)))
@@ -297,6 +302,10 @@ class Bridge(QObject):
     async def ask_calls(self, ask: Callable[[Calls], Coroutine[Any, Any, T]]) -> T:
         """History, saved calls, variables: `await bridge.ask_calls(lambda calls: calls.saved())`."""
         return await self._call(ask(self._engine.calls))
+
+    async def set_auth(self, name: str, auth: Auth, secrets: Mapping[str, str]) -> None:
+        """How a server is told who asks; what that newly refers to are `secrets`. Raises UserError."""
+        await self._call(self._engine.set_auth(name, auth, secrets))
 
     async def ask_secrets(self, ask: Callable[[Secrets], Coroutine[Any, Any, T]]) -> T:
         """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""

@@ -5,14 +5,19 @@ from __future__ import annotations
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError, UserError
-from inspector.config.entries import Entry, entry_from_text
+from inspector.config.entries import Entry, StdioEntry, entry_from_text
+from inspector.config.entrysecrets import check_header, check_header_value, with_given, with_references
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_NOTHING = "No secret, or a login when it asks"
+_BEARER = "Bearer token"
+_API_KEY = "API key header"
 
 
 class AddServerDialog(QDialog):
@@ -33,6 +38,16 @@ class AddServerDialog(QDialog):
         self.address.setAccessibleName("Command or URL")
         self.name = QLineEdit(placeholderText="suggested from the command")
         self.name.setAccessibleName("Name")
+        self.access = QComboBox()
+        self.access.addItems([_NOTHING, _BEARER, _API_KEY])
+        self.access.setAccessibleName("Access")
+        self.header = QLineEdit("X-API-Key")
+        self.header.setAccessibleName("Name of the header")
+        self.header.setFont(theme.mono_font())
+        self.secret = QLineEdit()
+        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self._access_row = self._make_access_row()
+        self._access_label = Muted(theme, "Access")
         self._summary = Muted(theme, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self.add_action = QAction("Add and connect", self)
@@ -40,6 +55,9 @@ class AddServerDialog(QDialog):
         self._lay_out(theme)
         self.address.textChanged.connect(self._on_changed)
         self.name.textChanged.connect(self._on_changed)
+        self.access.currentTextChanged.connect(self._on_changed)
+        self.header.textChanged.connect(self._on_changed)
+        self.secret.textChanged.connect(self._on_changed)
         self.add_action.triggered.connect(self._on_add)
         self._cancel_action.triggered.connect(self.reject)
         self._on_changed()
@@ -47,12 +65,24 @@ class AddServerDialog(QDialog):
     def error_text(self) -> str:
         return self._error.text()
 
+    def _make_access_row(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.access)
+        row.addWidget(self.header, 1)
+        row.addWidget(self.secret, 2)
+        row.addStretch(0)
+        return holder
+
     def _lay_out(self, theme: Theme) -> None:
         form = QFormLayout()
         form.setHorizontalSpacing(SPACE_3)
         form.setVerticalSpacing(SPACE_2)
         form.addRow(Muted(theme, "Command or URL"), self.address)
         form.addRow(Muted(theme, "Name"), self.name)
+        form.addRow(self._access_label, self._access_row)
         buttons = QHBoxLayout()
         add_button = ActionButton(self.add_action, "primary")
         add_button.setDefault(True)  # else Return in a field would press the first button there is: Cancel
@@ -77,25 +107,55 @@ class AddServerDialog(QDialog):
         try:
             entry = entry_from_text(text)
         except ConfigError:
+            self._show_access(is_url=False)
             self._summary.setText("A command is started without a shell; a URL may be http(s) or ws(s).")
             self.name.setPlaceholderText("suggested from the command")
             return
+        self._show_access(is_url=not isinstance(entry, StdioEntry))
         what = "starts the command" if entry.transport == "stdio" else "connects to the URL"
-        self._summary.setText(f"This {what} as server “{self.name.text().strip() or entry.name}”.")
+        words = f"This {what} as server “{self.name.text().strip() or entry.name}”."
+        if self.secret.isVisibleTo(self):
+            words += " The secret goes into the secret store, not into the list of servers."
+        self._summary.setText(words)
         self.name.setPlaceholderText(entry.name)
+
+    def _show_access(self, *, is_url: bool) -> None:
+        """Only a URL has headers."""
+        chosen = self.access.currentText()
+        self._access_label.setVisible(is_url)
+        self._access_row.setVisible(is_url)
+        self.header.setVisible(chosen == _API_KEY)
+        self.secret.setVisible(chosen != _NOTHING)
+        self.secret.setPlaceholderText("the key" if chosen == _API_KEY else "the token, without “Bearer”")
+        self.secret.setAccessibleName(chosen)
+
+    def _with_secret(self, entry: Entry) -> tuple[Entry, dict[str, str]]:
+        """The server with a header that refers to the secret, and that by its name. Raises ConfigError."""
+        chosen = self.access.currentText()
+        if isinstance(entry, StdioEntry) or chosen == _NOTHING:
+            return entry, {}
+        secret, is_key = self.secret.text().strip(), chosen == _API_KEY
+        if not secret:
+            raise ConfigError(
+                f"The {'key' if is_key else 'token'} is empty.", f"Give it, or choose “{_NOTHING}”."
+            )
+        header = self.header.text().strip() if is_key else "Authorization"
+        value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
+        return with_references(with_given(entry, {check_header(header): check_header_value(value)}), [header])
 
     def _on_add(self) -> None:
         try:
             entry = entry_from_text(self.address.text(), self.name.text().strip())
+            entry, secrets = self._with_secret(entry)
         except ConfigError as exc:
             self._show_error(exc)
             return
         self.add_action.setEnabled(False)  # a second Return must not add it twice
-        self._bridge.start_when_attached("add server", self._add(entry))
+        self._bridge.start_when_attached("add server", self._add(entry, secrets))
 
-    async def _add(self, entry: Entry) -> None:
+    async def _add(self, entry: Entry, secrets: dict[str, str]) -> None:
         try:
-            view = await self._bridge.save_server(entry)
+            view = await self._bridge.save_server(entry, secrets)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise

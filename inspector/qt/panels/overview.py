@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, compact, shorten
 from inspector.base.plaintext import one_line
+from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.declared import in_words
 from inspector.protocol.handshake import Agreement
 from inspector.qt.actions import Actions
 from inspector.qt.models.standing import standing_of
 from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, PlainLabel
@@ -28,6 +31,12 @@ class OverviewPanel(QWidget):
         super().__init__(parent)
         self._actions = actions
         self._theme = theme
+        self._plain: tuple[str, ...] = ()
+        self._plain_as_wanted: tuple[str, ...] = ()
+        self.move_action = QAction("Move to the secret store…", self)
+        self.move_action.triggered.connect(actions["server.secrets"].trigger)
+        self.keep_action = QAction("Keep as it is", self)
+        self.keep_action.triggered.connect(self._keep_plain)
         self._server = KeyValueList(theme)
         self._connection = KeyValueList(theme)
         self._capabilities = KeyValueList(theme)
@@ -35,12 +44,16 @@ class OverviewPanel(QWidget):
         self._instructions_heading = Heading(theme, "Instructions")
         self._problems = KeyValueList(theme)
         self._problems_heading = Heading(theme, "Problems")
+        self.alert = Alert(theme)
         self._gate = Gate(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.setSpacing(0)
+        column.addWidget(self.alert)
+        column.addWidget(self._gate, 1)
 
     def set_view(self, view: ServerView) -> None:
+        self._say_secrets(view.plain_secrets)
         standing = standing_of(view)
         if standing is None and view.agreement is not None:
             self._show(view, view.agreement)
@@ -51,6 +64,20 @@ class OverviewPanel(QWidget):
         self._gate.explain(
             standing.look, "server", standing.title, standing.sentence, standing.next_step, action
         )
+
+    def _say_secrets(self, names: tuple[str, ...]) -> None:
+        if not names or names == self._plain_as_wanted:
+            self.alert.close_about("secrets")
+            return
+        self._plain = names
+        shown = shorten(one_line(", ".join(names)), 200)
+        words = f"The list of servers holds {plural(len(names), 'secret')} as plain text: {shown}."
+        self.alert.say("secrets", words, actions=(self.move_action, self.keep_action))
+
+    def _keep_plain(self) -> None:
+        """Until the app ends, or there are others."""
+        self._plain_as_wanted = self._plain
+        self.alert.close_about("secrets")
 
     def _show(self, view: ServerView, agreement: Agreement) -> None:
         self._server.set_facts(_server_facts(agreement))

@@ -46,6 +46,7 @@ class Commands(QObject):
             "server.disconnect": is_up,
             "server.reconnect": is_enabled,
             "server.login": view is not None and view.transport != "stdio",
+            "server.secrets": view is not None and bool(view.plain_secrets or view.secret_references),
             "server.enable": view is not None,
             "server.remove": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
@@ -134,6 +135,7 @@ class Commands(QObject):
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting anew ends the old connection first
             "server.login": lambda: window.show_tab("auth"),
+            "server.secrets": window.reaching.open_server_secrets,
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
             "server.remove": self._remove,

@@ -81,6 +81,13 @@ class Reaching(QObject):
 
         SecretsDialog(self._bridge, self._theme, self._window).show()
 
+    def open_server_secrets(self) -> None:
+        from inspector.qt.dialogs.serversecrets import ServerSecretsDialog
+
+        view = self._window.current_view()
+        if view is not None:
+            ServerSecretsDialog(self._bridge, view, self._theme, self._window).show()
+
     def open_palette(self) -> None:
         """Commands and servers are there at once; the rest comes as it is known."""
         from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole

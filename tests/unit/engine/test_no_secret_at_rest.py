@@ -7,6 +7,7 @@ would. To add one, write it and put it into the list.
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
 from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.config.entrysecrets import with_references
 from inspector.config.secrets.keychain import Keychain
 from inspector.config.secrets.names import make_name
 from inspector.config.secrets.store import SecretStore
@@ -118,6 +120,51 @@ async def bearer_of_a_kept_server(app: App, secret: str) -> None:
     auth = BearerSettings(token=SecretRef(name))
     await app.call_over_http(HttpEntry(name="kept", url="", auth=auth), secret, keep=True)
     assert (app.root / "config" / "servers.json").exists()
+
+
+async def header_of_a_kept_server(app: App, secret: str) -> None:
+    """A header that the catalogue refers to, under a name that does not say what it is."""
+    plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Plain": "1"})
+    entry, values = with_references(plain, ["X-Whoami"])
+    assert isinstance(entry, HttpEntry)
+    for name, value in values.items():
+        await app.secrets.put(name, value)
+    await app.call_over_http(entry, secret, keep=True)
+    assert _kept(app, "refers")["headers"] == {"X-Whoami": {"ref": "header/refers/X-Whoami"}, "X-Plain": "1"}
+
+
+async def bearer_header_that_was_moved(app: App, secret: str) -> None:
+    """It stood in the catalogue, until the person moved it."""
+    async with FaultServer() as server:
+        headers = {"Authorization": f"Bearer {secret}"}
+        app.engine.save(HttpEntry(name="moved", url=server.url(), headers=headers, era="2025-11-25"))
+        _declare_tools(server)
+        await app.engine.set_secrets("moved", ["Authorization"], {})
+        await app.engine.connect("moved")
+        assert server.called("initialize")[0].headers["authorization"] == f"Bearer {secret}"
+        await app.engine.disconnect("moved")
+
+
+async def variable_of_a_kept_program(app: App, secret: str) -> None:
+    """It complains about a variable out of the store, and ends."""
+    words = "import os, sys; sys.stderr.write('bad ' + os.environ['WHOAMI'] + chr(10))"
+    name = make_name("env", "starts", "WHOAMI")
+    await app.secrets.put(name, secret)
+    env = {"WHOAMI": SecretRef(name)}
+    app.engine.save(
+        StdioEntry(name="starts", command=sys.executable, args=("-I", "-S", "-c", words), env=env)
+    )
+    with pytest.raises(UserError):
+        await app.engine.connect("starts")
+    assert any(secret.encode() in row.raw for row in app.engine.log.find("starts", RecordKind.STDERR))
+    assert _kept(app, "starts")["env"] == {"WHOAMI": {"ref": name}}
+
+
+def _kept(app: App, server: str) -> dict[str, object]:
+    written: dict[str, object] = json.loads((app.root / "config" / "servers.json").read_text())["mcpServers"][
+        server
+    ]
+    return written
 
 
 async def basic_header(app: App, secret: str) -> None:
@@ -298,6 +345,9 @@ async def error_that_nobody_caught(app: App, secret: str) -> None:
 PATHS: list[Path_] = [
     bearer_header,
     bearer_of_a_kept_server,
+    header_of_a_kept_server,
+    bearer_header_that_was_moved,
+    variable_of_a_kept_program,
     basic_header,
     api_key_header,
     cookie_header,

@@ -1,0 +1,154 @@
+"""Secrets of servers in the window: given when a server is added, moved out of the list, given anew."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+
+from inspector.config.entries import HttpEntry
+from inspector.config.secrets.standing import Rung
+from inspector.engine.views import ServerStatus
+from inspector.qt.dialogs.addserver import AddServerDialog
+from inspector.qt.dialogs.serversecrets import ServerSecretsDialog
+from tests.qt.lens_driver import Lens, words_on
+from tests.qt.test_secrets_dialog import keychain
+
+__all__ = ["keychain"]  # a fixture
+
+SECRET = "s3cret-Zq9-marker"
+URL = "http://127.0.0.1:9/mcp"
+
+
+def headers(lens: Lens, server: str) -> object:
+    return json.loads(lens.catalogue.read_text())["mcpServers"][server].get("headers")
+
+
+def stored(lens: Lens, name: str) -> str | None:
+    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+
+
+def open_add(lens: Lens, address: str) -> AddServerDialog:
+    lens.do("server.add")
+    dialog = lens.dialog(AddServerDialog)
+    QTest.keyClicks(dialog.address, address)
+    QTest.keyClicks(dialog.name, "mine")
+    return dialog
+
+
+def keep_plain(lens: Lens, **given: str) -> None:
+    names = {name.replace("_", "-"): value for name, value in given.items()}
+    lens.run(lens.app.bridge.save_server(HttpEntry(name="mine", url=URL, headers=names)))
+    lens.settle()
+    lens.choose("mine")
+
+
+@pytest.mark.parametrize(
+    ("access", "typed", "header", "sent"),
+    [
+        ("Bearer token", SECRET, "Authorization", f"Bearer {SECRET}"),
+        ("Bearer token", f" Bearer {SECRET} ", "Authorization", f"Bearer {SECRET}"),
+        ("API key header", SECRET, "X-API-Key", SECRET),
+    ],
+)
+@pytest.mark.usefixtures("keychain")
+def test_the_secret_of_a_new_server_goes_into_the_store_and_not_into_the_list(
+    lens: Lens, access: str, typed: str, header: str, sent: str
+) -> None:
+    dialog = open_add(lens, URL)
+    dialog.access.setCurrentText(access)
+    assert dialog.secret.echoMode() is QLineEdit.EchoMode.Password
+    QTest.keyClicks(dialog.secret, typed)
+    assert "secret store" in words_on(dialog)
+    dialog.add_action.trigger()
+    lens.until(lambda: lens.window.servers.model.row_of("mine") is not None)
+    assert headers(lens, "mine") == {header: {"ref": f"header/mine/{header}"}}
+    assert SECRET not in lens.catalogue.read_text()
+    assert stored(lens, f"header/mine/{header}") == sent
+
+
+def test_only_a_url_is_asked_for_a_secret(lens: Lens) -> None:
+    dialog = open_add(lens, "npx -y server")
+    assert not dialog.access.isVisibleTo(dialog)
+    dialog.address.setText(URL)
+    assert dialog.access.isVisibleTo(dialog)
+    assert not dialog.secret.isVisibleTo(dialog)
+
+
+@pytest.mark.parametrize(
+    ("header", "secret", "problem"),
+    [
+        ("X-API-Key", "", "The key is empty."),
+        ("X API", SECRET, "cannot be the name of a header"),
+        ("X-API-Key", f"{SECRET}ü", "characters that no header can have"),
+    ],
+)
+def test_what_cannot_be_sent_is_told_before_anything_is_kept(
+    lens: Lens, header: str, secret: str, problem: str
+) -> None:
+    dialog = open_add(lens, URL)
+    dialog.access.setCurrentText("API key header")
+    dialog.header.setText(header)
+    dialog.secret.setText(secret)
+    dialog.add_action.trigger()
+    assert problem in dialog.error_text()
+    assert SECRET not in dialog.error_text()
+    assert not lens.catalogue.exists()
+
+
+@pytest.mark.usefixtures("keychain")
+def test_plain_secrets_are_offered_to_be_moved_and_those_not_chosen_stay(lens: Lens) -> None:
+    keep_plain(lens, Authorization=f"Bearer {SECRET}", X_Api_Key="plain", Accept="x")
+    overview = lens.workspace.overview
+    assert "2 secrets as plain text: Authorization, X-Api-Key" in overview.alert.text("secrets")
+    overview.move_action.trigger()
+    dialog = lens.dialog(ServerSecretsDialog)
+    assert SECRET not in words_on(dialog)
+    dialog.moves["X-Api-Key"].setChecked(False)
+    dialog.save_action.trigger()
+    lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
+    assert headers(lens, "mine") == {
+        "Authorization": {"ref": "header/mine/Authorization"},
+        "X-Api-Key": "plain",
+        "Accept": "x",
+    }
+    lens.until(lambda: "1 secret as plain text: X-Api-Key" in overview.alert.text("secrets"))
+    overview.keep_action.trigger()
+    assert overview.alert.text("secrets") == ""
+    lens.settle()
+    overview.set_view(lens.view("mine"))
+    assert overview.alert.text("secrets") == "", "the person wants it there"
+
+
+@pytest.mark.usefixtures("keychain")
+def test_nothing_is_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
+    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.keep_in(Rung.MEMORY)))
+    keep_plain(lens, Authorization=f"Bearer {SECRET}")
+    lens.do("server.secrets")
+    dialog = lens.dialog(ServerSecretsDialog)
+    dialog.save_action.trigger()
+    lens.until(dialog.error_text)
+    assert "in memory only" in dialog.error_text()
+    assert dialog.save_action.isEnabled()
+    assert headers(lens, "mine") == {"Authorization": f"Bearer {SECRET}"}
+
+
+@pytest.mark.usefixtures("keychain")
+def test_a_missing_secret_is_named_and_can_be_given_anew(lens: Lens) -> None:
+    refers = {"mcpServers": {"mine": {"url": URL, "headers": {"X-Key": {"ref": "header/mine/X-Key"}}}}}
+    lens.catalogue.write_text(json.dumps(refers))
+    lens.run(lens.app.bridge.load())
+    lens.settle()
+    lens.choose("mine")
+    lens.do("server.connect")
+    lens.wait_for("mine", ServerStatus.FAILED)
+    assert "header › mine › X-Key" in words_on(lens.workspace.overview)
+    lens.do("server.secrets")
+    dialog = lens.dialog(ServerSecretsDialog)
+    assert not dialog.save_action.isEnabled()
+    dialog.values["X-Key"].setText(SECRET)
+    dialog.save_action.trigger()
+    lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
+    assert stored(lens, "header/mine/X-Key") == SECRET

@@ -1,0 +1,124 @@
+"""Headers and variables whose values are in the secret store: in the file, and on the way to the server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.auth import BearerSettings, SecretRef
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry, WebSocketEntry
+from inspector.config.entrysecrets import (
+    check_header,
+    check_header_value,
+    filled,
+    own_secrets_of,
+    plain_secrets_of,
+    references_of,
+    with_references,
+)
+
+REF = SecretRef("header/a/X-Key")
+ENTRIES: list[Entry] = [
+    StdioEntry(name="a", command="x", env={"API_KEY": SecretRef("env/a/API_KEY"), "HOME": "/"}),
+    HttpEntry(name="a", url="http://h/", headers={"Accept": "x", "X-Key": REF}),
+    WebSocketEntry(name="a", url="ws://h/", headers={"X-Key": REF}),
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.transport)
+def test_references_are_read_as_they_were_written(tmp_path: Path, entry: Entry) -> None:
+    catalogue = Catalogue(tmp_path / "servers.json")
+    catalogue.save(entry)
+    assert catalogue.load().entries == (entry,)
+
+
+def test_a_reference_keeps_the_members_that_we_do_not_know(tmp_path: Path) -> None:
+    path = tmp_path / "servers.json"
+    headers = {"X-Key": {"ref": "header/a/X-Key", "note": "of Bob"}}
+    path.write_text(json.dumps({"mcpServers": {"a": {"url": "http://h/", "headers": headers, "x": 1}}}))
+    catalogue = Catalogue(path)
+    catalogue.save(catalogue.find("a"))
+    assert json.loads(path.read_text())["mcpServers"]["a"] == {"url": "http://h/", "headers": headers, "x": 1}
+
+
+def test_what_becomes_plain_or_goes_leaves_no_reference_behind(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path / "servers.json")
+    catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": REF, "Y-Key": REF}))
+    catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": "1"}))
+    assert json.loads(catalogue.path.read_text())["mcpServers"]["a"]["headers"] == {"X-Key": "1"}
+
+
+@pytest.mark.parametrize("value", [{}, {"ref": ""}, {"ref": 5}, {"ref": "a//b"}, {"secret": "header/a/b"}])
+def test_a_reference_that_names_nothing_is_told_with_its_place(tmp_path: Path, value: object) -> None:
+    path = tmp_path / "servers.json"
+    path.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"KEY": value}}}}))
+    loaded = Catalogue(path).load()
+    assert loaded.entries == ()
+    assert "env.KEY: it names no secret." in loaded.problems[0]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.transport)
+def test_values_take_the_places_of_references(entry: Entry) -> None:
+    (ref,) = (reference.ref for reference in references_of(entry).values())
+    whole = filled(entry, {ref: "hush"})
+    assert references_of(whole) == {}
+    given = whole.env if isinstance(whole, StdioEntry) else whole.headers
+    assert "hush" in given.values()
+    assert references_of(entry), "the entry itself stays as it is"
+
+
+@pytest.mark.parametrize("values", [{}, {REF.ref: ""}, {"header/b/X-Key": "hush"}])
+def test_a_secret_that_is_missing_is_named_with_what_to_do(values: dict[str, str]) -> None:
+    with pytest.raises(
+        ConfigError, match="“header › a › X-Key”, which the header 'X-Key' refers to"
+    ) as caught:
+        filled(ENTRIES[1], values)
+    assert "Secrets of this server" in caught.value.next_step
+
+
+@pytest.mark.parametrize("value", ["hush\r\nX: y", "hüsh", "hush\0"])
+def test_a_secret_that_no_header_can_hold_is_refused_without_repeating_it(value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        filled(ENTRIES[1], {REF.ref: value})
+    with pytest.raises(ConfigError) as checked:
+        check_header_value(value)
+    assert value[:4] not in f"{caught.value} {checked.value}"
+
+
+def test_a_variable_may_hold_more_than_a_header() -> None:
+    whole = filled(ENTRIES[0], {"env/a/API_KEY": "hüsh\nhush"})
+    assert isinstance(whole, StdioEntry)
+    assert whole.env["API_KEY"] == "hüsh\nhush"
+
+
+def test_plain_values_under_secret_names_are_found_and_moved() -> None:
+    given: dict[str, Given] = {
+        "Authorization": "Bearer hush",
+        "Accept": "x",
+        "X-Api-Key": "",
+        "X-Token": SecretRef("t"),
+    }
+    entry = HttpEntry(name="My server", url="http://h/", headers=given)
+    assert plain_secrets_of(entry) == ("Authorization",)
+    moved, values = with_references(entry, plain_secrets_of(entry))
+    assert isinstance(moved, HttpEntry)
+    assert moved.headers == {**given, "Authorization": SecretRef("header/My%20server/Authorization")}
+    assert values == {"header/My%20server/Authorization": "Bearer hush"}
+    assert list(moved.headers) == list(given), "in the same order"
+
+
+def test_a_server_owns_the_secrets_that_are_called_after_it() -> None:
+    headers = {"A": SecretRef("header/a/A"), "B": SecretRef("header/ab/B"), "C": SecretRef("shared")}
+    auth = BearerSettings(token=SecretRef("bearer/a"))
+    entry = HttpEntry(name="a", url="http://h/", headers=headers, auth=auth)
+    assert own_secrets_of(entry) == ("header/a/A", "bearer/a")
+
+
+@pytest.mark.parametrize("name", ["", "X Key", "X:", "Ä", "X\n"])
+def test_a_name_that_no_header_has_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="name of a header"):
+        check_header(name)
