@@ -65,6 +65,12 @@ class OAuthSettings:
     private: bool = False
     plain_http: bool = False
 
+    def references(self) -> tuple[SecretRef, ...]:
+        """All secrets that it names."""
+        own, provider = (self.client_secret, self.key, self.assertion), self.identity_provider
+        theirs = (provider.client_secret, provider.id_token) if provider is not None else ()
+        return tuple(ref for ref in (*own, *theirs) if ref is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearerSettings:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, NeedsLogin, UserError
 from inspector.base.signals import Signal
-from inspector.config.auth import BearerSettings
+from inspector.config.auth import BearerSettings, OAuthSettings
 from inspector.config.entries import Entry, HttpEntry
 from inspector.config.settings import Settings
 from inspector.engine.secrets import Secrets
@@ -118,6 +118,10 @@ class Logins:
     def has_login(self, server: str) -> bool:
         """Can it be logged in to? Not over stdio, nor where the settings say who asks."""
         return server in self._entries
+
+    def settings(self, server: str) -> OAuthSettings:
+        """What is set for its logins. Raises ConfigError where there are none."""
+        return self._account(server).target.settings
 
     # -------------------------------------------------------------- a login that a person walks through
 

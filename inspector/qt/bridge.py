@@ -26,6 +26,7 @@ from inspector.traffic.log import TrafficLog
 if TYPE_CHECKING:
     import asyncio
 
+    from inspector.config.auth import Auth
     from inspector.config.entries import Entry
     from inspector.engine.answerrules import AnswerRules
     from inspector.engine.byhand import ToolCall

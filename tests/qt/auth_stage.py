@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, QUrl, Signal
 
 from inspector.base.errors import UserError
+from inspector.config.auth import OAuthSettings
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.oauth.callbackwait import CallbackHit
 from inspector.oauth.http import LoginRequest, get_document, post_form
@@ -55,6 +56,7 @@ class Desk:
         self.asked: list[tuple[Any, ...]] = []
         self.refusal: UserError | None = None
         self.held: TokenInfo | None = None
+        self.configured = OAuthSettings()
 
     async def login(self) -> LoginView | None:
         return None
@@ -64,6 +66,12 @@ class Desk:
 
     async def begin(self, overrides: Overrides, *, runs: bool) -> None:
         self._note("begin", overrides, runs)
+
+    async def settings(self) -> OAuthSettings:
+        return self.configured
+
+    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+        self._note("keep", settings, dict(secrets))
 
     async def next(self) -> None:
         self._note("next")

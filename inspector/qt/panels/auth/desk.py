@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from inspector.config.auth import OAuthSettings
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
 
@@ -51,6 +52,12 @@ class LoginDesk(Protocol):
         ...
 
     async def forget(self) -> None: ...
+
+    async def settings(self) -> OAuthSettings: ...
+
+    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+        """For all logins from now on; a login that runs is over."""
+        ...
 
 
 class EngineDesk:
@@ -109,6 +116,12 @@ class EngineDesk:
 
     async def forget(self) -> None:
         await self._ask(lambda logins: logins.forget_tokens(self._server))
+
+    async def settings(self) -> OAuthSettings:
+        return await self._soon(lambda logins: logins.settings(self._server))
+
+    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+        await self._bridge.set_auth(self._server, settings, secrets)
 
     async def _ask(self, ask: Callable[[Logins], Coroutine[Any, Any, T]]) -> T:
         return await self._bridge.ask_logins(ask)

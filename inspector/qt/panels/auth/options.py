@@ -21,22 +21,16 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.oauth.steps import LoginGrant, Overrides
+from inspector.oauth.steps import Overrides
 from inspector.protocol.auth.authorize import extra_problem
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.revisions import R2, R3, R4, R5
+from inspector.qt.panels.auth.grantform import GrantForm
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted
 
 _REVISIONS = {"Automatic": None, **{str(each): each for each in (R5, R4, R3, R2)}}
-_GRANTS = {
-    "As configured": None,
-    "Browser (authorization code)": LoginGrant.CODE,
-    "Client credentials": LoginGrant.CLIENT,
-    "Enterprise (ID-JAG)": LoginGrant.ENTERPRISE,
-    "Workload (JWT bearer)": LoginGrant.WORKLOAD,
-}
 _STRATEGIES = {
     "Automatic": Strategy.AUTO,
     "Pre-registered": Strategy.BY_HAND,
@@ -65,7 +59,7 @@ class OptionsForm(QScrollArea):
         self.mode.setToolTip(
             "Observe notes what breaks a rule and goes on where that is safe; Strict stops at it"
         )
-        self.grant = _choice("Kind of login", list(_GRANTS))
+        self.grants = GrantForm(theme)
         self.strategy = _choice("How the client is registered", list(_STRATEGIES))
         self.client_id = self._line("Client ID", "from the configuration, or registered")
         self.secret = self._line("Client secret", "from the configuration, or registered")
@@ -99,7 +93,6 @@ class OptionsForm(QScrollArea):
         port = self.port.value()
         return Overrides(
             revision=_REVISIONS[self.revision.currentText()],
-            grant=_GRANTS[self.grant.currentText()],
             strategy=_STRATEGIES[self.strategy.currentText()],
             issuer=_text(self.issuer),
             client_id=_text(self.client_id),
@@ -143,7 +136,6 @@ class OptionsForm(QScrollArea):
         return (
             self.revision,
             self.mode,
-            self.grant,
             self.strategy,
             self.host,
             self.method,
@@ -193,7 +185,7 @@ class OptionsForm(QScrollArea):
         self._grid.setHorizontalSpacing(SPACE_4)
         self._grid.setVerticalSpacing(SPACE_2)
         self._grid.setColumnStretch(1, 1)
-        self._group("Rules", ("Revision", self.revision), ("Mode", self.mode), ("Login", self.grant))
+        self._group("Rules", ("Revision", self.revision), ("Mode", self.mode))
         self._group("", ("Authorization server", self.issuer), ("", self.slash))
         self._group(
             "Client",
@@ -214,11 +206,12 @@ class OptionsForm(QScrollArea):
         redirect = _row(self.host, self.port, self.path)
         self._group("Redirect", ("Address", redirect))
         head = QHBoxLayout()
-        head.addWidget(Muted(self._theme, "These count from the next login on.", wrap=True), 1)
+        head.addWidget(Muted(self._theme, "What follows counts from the next login on.", wrap=True), 1)
         head.addWidget(ActionButton(self.reset_action))
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
+        column.addWidget(self.grants)
         column.addLayout(head)
         column.addLayout(self._grid)
         column.addStretch(1)

@@ -10,14 +10,13 @@ from PySide6.QtGui import (
     QAction,
     QGuiApplication,
     QKeySequence,
-    QPainter,
-    QPaintEvent,
     QResizeEvent,
     QShortcut,
 )
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
+from inspector.config.auth import OAuthSettings
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.oauth.report import login_text, login_trace
 from inspector.oauth.steps import LoginView, StepId
@@ -31,6 +30,7 @@ from inspector.qt.panels.auth.findings import AllFindings
 from inspector.qt.panels.auth.options import OptionsForm
 from inspector.qt.panels.auth.question import QuestionBox
 from inspector.qt.panels.auth.rawhttp import RawHttp
+from inspector.qt.panels.auth.rule import Rule
 from inspector.qt.panels.auth.steplist import StepList
 from inspector.qt.panels.auth.tokens import TokenView
 from inspector.qt.panels.auth.waiting import WaitingBox
@@ -110,6 +110,7 @@ class AuthPanel(QWidget):
         """What there was before anybody looked."""
         try:
             login, token = await self._desk.login(), await self._desk.token()
+            self.options.grants.show_settings(self._server, await self._desk.settings())
         except UserError:
             return  # it has no login
         if login is not None and self.login is None:
@@ -214,6 +215,12 @@ class AuthPanel(QWidget):
         if words:
             self.alert.say("asked", words, tone="ok")
 
+    async def _keep(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
+        await self._desk.keep(settings, secrets)
+        self.options.grants.show_settings(self._server, settings)
+        self.show_login(await self._desk.login())  # one that ran is over
+        return "Kept. It counts from the next login on."
+
     def _complain(self, exc: UserError) -> None:
         self.alert.say("asked", exc.summary, exc.next_step, tone="error")
 
@@ -307,6 +314,8 @@ class AuthPanel(QWidget):
         self.token.refresh_requested.connect(lambda: self._ask_token("refresh", self._desk.refresh()))
         self.token.sign_out_requested.connect(lambda: self._ask_token("sign out", self._desk.sign_out()))
         self.token.forget_requested.connect(lambda: self._ask_token("forget", self._desk.forget()))
+        self.options.grants.kept.connect(lambda auth, secrets: self._ask("keep", self._keep(auth, secrets)))
+        self.options.grants.refused.connect(self._complain)
         self.views.chosen.connect(self._on_view_chosen)
         self.sides.chosen.connect(self._show_sides)
         self.copy_action.triggered.connect(self._copy)
@@ -334,7 +343,7 @@ class AuthPanel(QWidget):
         column.addLayout(head)
         for part in (self.controls, self.alert, self.question, self.waiting):
             column.addWidget(part)
-        column.addWidget(_Line(self._theme))
+        column.addWidget(Rule(self._theme))
         column.addWidget(self._stack, 1)
         return page
 
@@ -367,19 +376,6 @@ class AuthPanel(QWidget):
         self._steps_page.addWidget(self._nothing)
         self._steps_page.addWidget(self._split)
         return self._steps_page
-
-
-class _Line(QWidget):
-    """What is above stays in view whatever is below."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self.setFixedHeight(1)
-        theme.changed.connect(self.update)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(self.rect(), self._theme.color("line"))
 
 
 _NO_LOGIN = (

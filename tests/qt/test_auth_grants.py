@@ -1,0 +1,169 @@
+"""How tokens are got without a browser: set in the window, kept with the server, secrets in their store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.base.errors import UserError
+from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
+from inspector.config.entries import HttpEntry
+from inspector.oauth.steps import LoginGrant
+from inspector.qt.panels.auth.grantform import GrantForm
+from inspector.qt.theme import Theme
+from tests.qt.auth_stage import ICONS
+from tests.qt.lens_driver import Lens
+from tests.unit.demo.login_client import LoginDemo
+
+CLIENT, ENTERPRISE, WORKLOAD = "Client credentials", "Enterprise (ID-JAG)", "Workload identity"
+PEM = "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
+
+
+@pytest.fixture
+def form(qtbot: QtBot) -> GrantForm:
+    form = GrantForm(Theme(ICONS))
+    qtbot.addWidget(form)
+    form.show_settings("notes", OAuthSettings(scope="a"))
+    form.show()
+    return form
+
+
+def fill(form: GrantForm, grant: str, **texts: str) -> None:
+    form.grant.setCurrentText(grant)
+    for name, text in texts.items():
+        widget = form.fields[name.replace("__", ".")]
+        assert widget.isVisibleTo(form)
+        if isinstance(widget, QPlainTextEdit):
+            widget.setPlainText(text)
+        else:
+            widget.setText(text)
+
+
+def test_client_credentials_are_kept_with_the_secret_elsewhere(form: GrantForm) -> None:
+    fill(form, CLIENT, client_id="abc", client_secret="s3cret", issuer="https://as.example")
+    settings, secrets = form.settings()
+    assert secrets == {"login/notes/client_secret": "s3cret"}
+    ref = SecretRef("login/notes/client_secret")
+    assert settings == OAuthSettings(
+        grant="client_credentials", issuer="https://as.example", client_id="abc", client_secret=ref, scope="a"
+    )
+
+
+def test_private_key_is_taken_with_its_lines(form: GrantForm) -> None:
+    fill(form, CLIENT, client_id="abc", key=PEM)
+    settings, secrets = form.settings()
+    assert settings.key == SecretRef("login/notes/key")
+    assert secrets == {"login/notes/key": PEM}
+
+
+def test_enterprise_has_an_identity_provider(form: GrantForm) -> None:
+    fill(
+        form,
+        ENTERPRISE,
+        identity_provider__token_endpoint="https://idp.example/token",
+        identity_provider__client_id="at-idp",
+        identity_provider__id_token="ey.ey.x",
+    )
+    settings, secrets = form.settings()
+    assert secrets == {"login/notes/identity_provider.id_token": "ey.ey.x"}
+    assert settings.identity_provider == IdentityProvider(
+        token_endpoint="https://idp.example/token",
+        client_id="at-idp",
+        id_token=SecretRef("login/notes/identity_provider.id_token"),
+    )
+
+
+def test_workload_may_read_its_jwt_from_a_file(form: GrantForm) -> None:
+    fill(form, WORKLOAD, assertion_file="/run/token")
+    settings, secrets = form.settings()
+    assert (settings.grant, settings.assertion_file, secrets) == ("wif", "/run/token", {})
+
+
+@pytest.mark.parametrize(
+    ("grant", "texts", "words"),
+    [
+        (CLIENT, {}, "client ID"),
+        (CLIENT, {"client_id": "abc"}, "secret or a private key"),
+        (ENTERPRISE, {}, "token endpoint"),
+        (WORKLOAD, {}, "JWT"),
+    ],
+)
+def test_what_is_missing_is_said_and_nothing_kept(
+    form: GrantForm, qtbot: QtBot, grant: str, texts: dict[str, str], words: str
+) -> None:
+    kept: list[object] = []
+    form.kept.connect(lambda *given: kept.append(given))
+    fill(form, grant, **texts)
+    with qtbot.waitSignal(form.refused) as refused:
+        form.keep_action.trigger()
+    assert refused.args is not None
+    assert isinstance(refused.args[0], UserError)
+    assert words in refused.args[0].summary
+    assert kept == []
+
+
+def test_secret_that_is_stored_is_not_shown_and_stays_when_nothing_is_typed(form: GrantForm) -> None:
+    ref = SecretRef("login/notes/client_secret")
+    form.show_settings("notes", OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref))
+    field = form.fields["client_secret"]
+    assert isinstance(field, QLineEdit)
+    assert field.text() == ""
+    assert "secret store" in field.placeholderText()
+    assert field.echoMode() is QLineEdit.EchoMode.Password
+    settings, secrets = form.settings()
+    assert (settings.client_secret, secrets) == (ref, {})
+
+
+def test_each_grant_shows_its_own_fields(form: GrantForm) -> None:
+    shown = {}
+    for grant in LoginGrant:
+        form.grant.setCurrentIndex(list(LoginGrant).index(grant))
+        assert form.chosen is grant
+        shown[grant] = {name for name, field in form.fields.items() if field.isVisibleTo(form)}
+    assert shown[LoginGrant.CODE] == set()
+    assert "assertion" in shown[LoginGrant.WORKLOAD]
+    assert "assertion" not in shown[LoginGrant.CLIENT]
+    assert "identity_provider.id_token" in shown[LoginGrant.ENTERPRISE]
+
+
+# ------------------------------------------------------------------ in the window
+
+
+@pytest.fixture
+def demo() -> Iterator[LoginDemo]:
+    with LoginDemo() as demo:
+        yield demo
+
+
+def stored(lens: Lens) -> list[str]:
+    return [one.name for one in lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.stored()))]
+
+
+def test_machine_logs_in_without_a_browser_and_leaves_nothing_with_its_server(
+    lens: Lens, demo: LoginDemo
+) -> None:
+    lens.add(HttpEntry(name="notes", url=demo.url))
+    lens.choose("notes")
+    lens.do("view.auth")
+    panel = lens.workspace.auth
+    form = panel.options.grants
+    lens.until(form.isEnabled)
+    panel.show_view("Options")
+    fill(form, CLIENT, client_id="demo-machine", client_secret="demo-machine-secret", issuer=demo.origin)
+    form.keep_action.trigger()
+    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+    field = form.fields["client_secret"]
+    assert isinstance(field, QLineEdit)
+    assert field.text() == ""
+    assert "login/notes/client_secret" in stored(lens)
+    panel.controls.log_in.trigger()
+    lens.until(lambda: panel.login is not None and panel.login.is_over)
+    assert panel.login is not None
+    assert panel.login.failure == ""
+    assert panel.login.grant is LoginGrant.CLIENT
+    assert panel.login.result is not None
+    lens.run(lens.app.bridge.remove_server("notes"))
+    assert stored(lens) == []
