@@ -15,7 +15,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
-_NOTHING = "No secret, or a login when it asks"
+_NOTHING = "Nothing, or a login when it asks"
 _BEARER = "Bearer token"
 _API_KEY = "API key header"
 
@@ -38,6 +38,7 @@ class AddServerDialog(QDialog):
         self.address.setAccessibleName("Command or URL")
         self.name = QLineEdit(placeholderText="suggested from the command")
         self.name.setAccessibleName("Name")
+        self._form = QFormLayout()
         self.access = QComboBox()
         self.access.addItems([_NOTHING, _BEARER, _API_KEY])
         self.access.setAccessibleName("Access")
@@ -46,8 +47,7 @@ class AddServerDialog(QDialog):
         self.header.setFont(theme.mono_font())
         self.secret = QLineEdit()
         self.secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self._access_row = self._make_access_row()
-        self._access_label = Muted(theme, "Access")
+        self._secret_row = self._make_secret_row()
         self._summary = Muted(theme, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self.add_action = QAction("Add and connect", self)
@@ -65,24 +65,23 @@ class AddServerDialog(QDialog):
     def error_text(self) -> str:
         return self._error.text()
 
-    def _make_access_row(self) -> QWidget:
+    def _make_secret_row(self) -> QWidget:
         holder = QWidget()
         row = QHBoxLayout(holder)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
-        row.addWidget(self.access)
         row.addWidget(self.header, 1)
         row.addWidget(self.secret, 2)
-        row.addStretch(0)
         return holder
 
     def _lay_out(self, theme: Theme) -> None:
-        form = QFormLayout()
+        form = self._form
         form.setHorizontalSpacing(SPACE_3)
         form.setVerticalSpacing(SPACE_2)
         form.addRow(Muted(theme, "Command or URL"), self.address)
         form.addRow(Muted(theme, "Name"), self.name)
-        form.addRow(self._access_label, self._access_row)
+        form.addRow(Muted(theme, "Access"), self.access)
+        form.addRow(Muted(theme, "Secret"), self._secret_row)
         buttons = QHBoxLayout()
         add_button = ActionButton(self.add_action, "primary")
         add_button.setDefault(True)  # else Return in a field would press the first button there is: Cancel
@@ -117,17 +116,25 @@ class AddServerDialog(QDialog):
         if self.secret.isVisibleTo(self):
             words += " The secret goes into the secret store, not into the list of servers."
         self._summary.setText(words)
+        self._make_room()
         self.name.setPlaceholderText(entry.name)
 
     def _show_access(self, *, is_url: bool) -> None:
         """Only a URL has headers."""
         chosen = self.access.currentText()
-        self._access_label.setVisible(is_url)
-        self._access_row.setVisible(is_url)
+        self._form.setRowVisible(self.access, is_url)
+        self._form.setRowVisible(self._secret_row, is_url and chosen != _NOTHING)
         self.header.setVisible(chosen == _API_KEY)
-        self.secret.setVisible(chosen != _NOTHING)
         self.secret.setPlaceholderText("the key" if chosen == _API_KEY else "the token, without “Bearer”")
         self.secret.setAccessibleName(chosen)
+
+    def _make_room(self) -> None:
+        """Lines that came or wrapped are not cut off."""
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+            needed = max(layout.totalHeightForWidth(self.width()), layout.totalMinimumSize().height())
+            self.resize(self.width(), max(self.height(), needed))
 
     def _with_secret(self, entry: Entry) -> tuple[Entry, dict[str, str]]:
         """The server with a header that refers to the secret, and that by its name. Raises ConfigError."""
@@ -170,3 +177,4 @@ class AddServerDialog(QDialog):
         self.add_action.setEnabled(True)
         self._error.setText(str(error))
         self._error.show()
+        self._make_room()
