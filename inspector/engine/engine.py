@@ -15,7 +15,8 @@ from inspector.base.signals import Signal
 from inspector.config.auth import Auth
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry, HttpEntry
-from inspector.config.entrysecrets import own_secrets_of, references_of, with_references
+from inspector.config.entrysecrets import LOGIN, own_secrets_of, references_of, with_references
+from inspector.config.secrets.names import is_below, make_name
 from inspector.config.secrets.standing import Rung
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
@@ -276,17 +277,18 @@ class Engine:
         self._keep(server, entry)
         server.set_declared(entry)
 
-    async def set_auth(
-        self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None
-    ) -> None:
+    async def set_auth(self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None) -> None:
         """How a server is told who asks, from the next connecting on; tokens that it has stay. What it newly
-        refers to are `secrets`. Raises UserError."""
+        refers to are `secrets`; what nothing refers to any more is forgotten. Raises UserError."""
         server = self._server(name)
         if not isinstance(server.entry, HttpEntry):
             raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
         await self._put(secrets or {})
-        entry = replace(server.entry, auth=auth)
+        before, entry = own_secrets_of(server.entry), replace(server.entry, auth=auth)
         self._keep(server, entry)
+        for stale in set(before) - set(own_secrets_of(entry)):
+            if is_below(stale, make_name(LOGIN, name)):
+                await self.secrets.delete(stale)
         await self.logins.drop(name)
         server.set_authorization(entry, self.logins.authorization_for(entry))
 

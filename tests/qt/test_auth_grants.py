@@ -117,6 +117,20 @@ def test_secret_that_is_stored_is_not_shown_and_stays_when_nothing_is_typed(form
     assert (settings.client_secret, secrets) == (ref, {})
 
 
+def test_browser_does_not_go_on_with_the_client_of_a_machine(form: GrantForm) -> None:
+    ref = SecretRef("login/notes/client_secret")
+    before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref, scope="a")
+    form.show_settings("notes", before)
+    form.grant.setCurrentText("Code in the browser")
+    assert form.settings() == (OAuthSettings(scope="a"), {})
+
+
+def test_client_that_was_registered_for_the_browser_stays(form: GrantForm) -> None:
+    before = OAuthSettings(client_id="a", client_secret=SecretRef("mine"))
+    form.show_settings("notes", before)
+    assert form.settings() == (before, {})
+
+
 def test_each_grant_shows_its_own_fields(form: GrantForm) -> None:
     shown = {}
     for grant in LoginGrant:
@@ -142,9 +156,7 @@ def stored(lens: Lens) -> list[str]:
     return [one.name for one in lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.stored()))]
 
 
-def test_machine_logs_in_without_a_browser_and_leaves_nothing_with_its_server(
-    lens: Lens, demo: LoginDemo
-) -> None:
+def test_machine_logs_in_without_a_browser_and_what_it_had_is_forgotten(lens: Lens, demo: LoginDemo) -> None:
     lens.add(HttpEntry(name="notes", url=demo.url))
     lens.choose("notes")
     lens.do("view.auth")
@@ -165,5 +177,16 @@ def test_machine_logs_in_without_a_browser_and_leaves_nothing_with_its_server(
     assert panel.login.failure == ""
     assert panel.login.grant is LoginGrant.CLIENT
     assert panel.login.result is not None
+    fill(form, "Code in the browser")
+    panel.show_view("Options")
+    form.keep_action.trigger()
+    lens.until(lambda: "login/notes/client_secret" not in stored(lens))
+
+
+def test_secrets_of_a_grant_go_with_their_server(lens: Lens, demo: LoginDemo) -> None:
+    lens.add(HttpEntry(name="notes", url=demo.url))
+    settings = OAuthSettings(grant="wif", assertion=SecretRef("login/notes/assertion"))
+    lens.run(lens.app.bridge.set_auth("notes", settings, {"login/notes/assertion": "ey.ey.x"}))
+    assert stored(lens) == ["login/notes/assertion"]
     lens.run(lens.app.bridge.remove_server("notes"))
     assert stored(lens) == []

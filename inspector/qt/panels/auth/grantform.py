@@ -117,8 +117,9 @@ class GrantForm(QWidget):
         for field in _FIELDS:
             text = _text(self.fields[field.name])
             if self.chosen not in field.grants:
-                continue
-            if not field.is_secret:
+                if self.chosen.value != self._settings.grant:  # what the other grant had means nothing now
+                    values[field.name] = None if field.is_secret else ""
+            elif not field.is_secret:
                 values[field.name] = text
             elif text:
                 name = make_name(LOGIN, self._server, field.name)
@@ -199,6 +200,7 @@ def _with(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -
     provider = before.identity_provider
     if theirs:
         provider = replace(provider or IdentityProvider(), **theirs)  # type: ignore[arg-type]
+        provider = None if provider == IdentityProvider() else provider
     return replace(before, grant=grant.value, identity_provider=provider, **own)  # type: ignore[arg-type]
 
 

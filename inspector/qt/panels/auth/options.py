@@ -212,6 +212,7 @@ class OptionsForm(QScrollArea):
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
         column.addWidget(self.grants)
+        column.addSpacing(SPACE_3)
         column.addLayout(head)
         column.addLayout(self._grid)
         column.addStretch(1)
