@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,10 +90,21 @@ def test_a_host_that_is_opened_is_the_host_that_was_shown(host: str) -> None:
     assert browser.opened == [f"https://{read_link(url).ascii_host}/path"]
 
 
-def test_a_host_that_qt_reads_in_another_way_is_not_opened() -> None:
+def test_a_host_with_what_qt_would_drop_is_not_opened() -> None:
     browser = Browser()
-    with pytest.raises(UserError, match="Programs read it in different ways"):
+    with pytest.raises(UserError, match="characters that cannot be seen"):
         Opener(browser).open("https://a\ufe0fb.example/")  # Qt drops the variation selector
+    assert browser.opened == []
+
+
+def test_a_host_that_qt_reads_in_another_way_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is known that is not refused before; the next release of Qt, or of Unicode, may bring one."""
+    browser = Browser()
+    monkeypatch.setattr(
+        "inspector.qt.opener.read_link", lambda url: replace(read_link(url), ascii_host="b.example")
+    )
+    with pytest.raises(UserError, match="Programs read it in different ways"):
+        Opener(browser).open("https://a.example/")
     assert browser.opened == []
 
 
