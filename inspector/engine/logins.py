@@ -206,9 +206,7 @@ class Logins:
     async def forget_tokens(self, server: str) -> None:
         """Forget the tokens here; nobody is told, and what was registered stays."""
         account = self._account(server)
-        held = await account.authorizer.held()
-        if held is not None:
-            await account.lifetime.forget(held.tokens.issuer)
+        await account.lifetime.forget()
         self._let_go(server, account)
 
     def _let_go(self, server: str, account: Account) -> None:
@@ -225,11 +223,10 @@ class Logins:
 
     async def forget(self, server: str) -> None:
         """The server is no more: neither is anything that logins left."""
-        if not self.has_login(server):
-            return
-        store = self._account(server).tools.store
+        from inspector.oauth.store import LoginStore
+
         await self.drop(server)
-        await store.forget()
+        await LoginStore(self._secrets, server, "").forget()  # it may have had a login before its header
 
     async def close(self) -> None:
         for account in self._accounts.values():

@@ -215,8 +215,10 @@ async def check_resource(stage: Stage) -> None:
 
 
 async def choose_server(stage: Stage) -> None:
+    wanted = stage.overrides.issuer or stage.settings.issuer
     if stage.facts.is_legacy:
         issuer = legacy_issuer(stage.target.url)
+        _require_trusted(stage, wanted, (issuer,))
         stage.facts.issuer = IssuerChoice(issuer, "2025-03-26: the server's own host gives the tokens.")
         stage.decide(stage.facts.issuer.reason)
         return
@@ -224,12 +226,7 @@ async def choose_server(stage: Stage) -> None:
     assert reading is not None
     listed = reading.metadata.issuers
     stored = await stage.tools.store.issuers()
-    wanted = stage.overrides.issuer or stage.settings.issuer
-    if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
-        raise Stop(
-            f"Our credentials are for {wanted}, and the server does not list it.",
-            "Nothing was sent. Check the issuer in the server's settings, and who changed it.",
-        )
+    _require_trusted(stage, wanted, listed)
     choice = choose_issuer(listed, stored=stored, picked=wanted or None)
     if choice is None:
         raise Stop("The server names no authorization server.", "Its operator must list one.")
@@ -249,6 +246,15 @@ async def choose_server(stage: Stage) -> None:
     )
     stage.use("issuer", choice.issuer, "from the protected resource metadata")
     stage.decide(choice.reason)
+
+
+def _require_trusted(stage: Stage, wanted: str, listed: tuple[str, ...]) -> None:
+    """Raises Stop when our credentials would go, without a browser, to somebody whom the server chose."""
+    if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
+        raise Stop(
+            f"Our credentials are for {wanted}, and the server does not list it.",
+            "Nothing was sent. Check the issuer in the server's settings, and who changed it.",
+        )
 
 
 async def prepare_server_lookup(stage: Stage) -> LoginRequest | None:

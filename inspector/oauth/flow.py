@@ -214,6 +214,7 @@ class Login:
             self._task.cancel()
         else:
             self._is_over = True
+            self._tasks.spawn("login listener", self._stage.close_listener())
             self._announce()
 
     async def close(self) -> None:
@@ -241,6 +242,7 @@ class Login:
             if task.cancelled():
                 self._fail(RequestCancelled("The login was cancelled.", "Begin it again when you want to."))
                 self._is_over = True
+                await self._stage.close_listener()
             self._announce()
 
     async def _run_through(self, last: int) -> None:

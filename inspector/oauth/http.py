@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
 from itertools import count
@@ -48,8 +48,8 @@ class LoginRequest:
 
     method: str
     url: str
-    headers: Headers = ()
-    body: bytes = b""
+    headers: Headers = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
     cap: int = ANSWER_CAP
     follows_redirects: bool = False
 
@@ -60,8 +60,8 @@ class LoginReply:
 
     url: str  # that gave it: the last one of the redirects
     status: int
-    headers: Headers
-    body: bytes
+    headers: Headers = field(repr=False)
+    body: bytes = field(repr=False)
     row: int = NO_ROW  # of its exchange in the traffic log
     redirects: tuple[str, ...] = ()  # that were followed, in their order
 

@@ -163,6 +163,13 @@ class Lifetime:
         held = await self._store.held()
         if held is None:
             return "There was nothing to sign out of."
+        words = await self._sign_out_of(held)
+        for issuer in await self._store.issuers():  # the server may have named another one before
+            if (older := await self._store.held_of(issuer)) is not None:
+                await self._sign_out_of(older)
+        return words
+
+    async def _sign_out_of(self, held: Held) -> str:
         issuer = held.tokens.issuer
         async with self._store.renewing(issuer):
             words = await self._revoke(await self._store.held_of(issuer) or held)
@@ -170,10 +177,11 @@ class Lifetime:
         self._recorder.step(f"Sign out: {words}")
         return words
 
-    async def forget(self, issuer: str) -> None:
-        """Forget the tokens, those too that are just being renewed; nobody is told."""
-        async with self._store.renewing(issuer):
-            await self._store.drop_tokens(issuer)
+    async def forget(self) -> None:
+        """Forget the tokens of every issuer, those too that are just being renewed; nobody is told."""
+        for issuer in await self._store.issuers():
+            async with self._store.renewing(issuer):
+                await self._store.drop_tokens(issuer)
 
     async def _revoke(self, held: Held) -> str:
         if not held.revocation_endpoint:
@@ -215,7 +223,7 @@ class Lifetime:
         """The client that the tokens were given to."""
         id, issuer = held.tokens.client_id, held.tokens.issuer
         known = [one for one in await self._store.clients() if (one.client_id, one.issuer) == (id, issuer)]
-        if self._settings.client_id == id:
+        if self._settings.client_id == id and self._settings.issuer in ("", issuer):
             secret = await self._store.secret(self._settings.client_secret, "client secret")
             return Client(id, issuer, ClientSource.BY_HAND, secret=secret)
         return known[0] if known else Client(id, issuer, ClientSource.DOCUMENT, method="none")

@@ -80,10 +80,18 @@ class LoopbackListener:
         host = f"[{self._host}]" if ":" in self._host else self._host
         self._places = (f"{host}:{self._port}", *((host,) if self._port == 80 else ()))
         self._wait = CallbackWait(f"http://{self._places[0]}{self._path}", self._clock)
-        for each in sockets:
-            self._servers.append(
-                await asyncio.start_server(self._on_connection, sock=each, limit=_LONGEST_HEAD)
-            )
+        try:
+            for each in sockets:
+                server = await asyncio.start_server(
+                    self._on_connection, sock=each, limit=_LONGEST_HEAD, start_serving=False
+                )
+                self._servers.append(server)
+                await server.start_serving()
+        except BaseException:  # cancelled: whoever opens it has nothing to close yet
+            await self.close()
+            for each in sockets:
+                each.close()
+            raise
 
     async def close(self) -> None:
         """Give the port free, and end the wait if it still goes on. Safe to call at any time."""

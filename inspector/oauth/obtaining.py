@@ -104,6 +104,8 @@ async def ask_for_token(stage: Stage) -> None:
     )
     for name, value in request.form:
         stage.use(name, value, is_secret=name in ("code", "code_verifier", "assertion"))
+    if facts.code:
+        stage.spent.add(facts.code)
     try:
         facts.reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
     finally:
@@ -131,7 +133,7 @@ async def _token_request(stage: Stage) -> TokenRequest:
 async def _form(stage: Stage) -> Form:
     facts, resource, scope = stage.facts, _resource(stage), " ".join(_scopes(stage)) or None
     if stage.grant is LoginGrant.CODE:
-        if not facts.code:
+        if not facts.code or facts.code in stage.spent:
             raise Stop("The code is used up: it is good for one request.", "Go back to “Prepare”.")
         return code_form(facts.code, facts.redirect_uri, facts.verifier, resource)
     if stage.grant is LoginGrant.CLIENT:

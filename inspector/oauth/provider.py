@@ -152,12 +152,17 @@ class Authorizer:
         """Get other tokens than those that were refused. Raises NeedsLogin, UserError."""
         async with self._lock:
             current = await self.held()
-            if current is not None and current is not used and need.occasion is not Occasion.STEP_UP:
+            is_other = current is not None and current is not used and not self._has_run_out(current)
+            if is_other and need.occasion is not Occasion.STEP_UP:
                 return  # another request was quicker
             if by_refresh and used is not None and await self._refreshed(used, need.refused):
                 return
             self._held = await self._log_in(need)
             self._is_new = True
+
+    def _has_run_out(self, held: Held) -> bool:
+        """And cannot be renewed: then a request went without it, and was refused for that."""
+        return decide_renewal(held.tokens, self.lifetime.now()).renewal is Renewal.LOG_IN
 
     async def _refreshed(self, used: Held, refused: Refused) -> bool:
         if not await self.lifetime.names_issuer(used.tokens.issuer, refused, self.revision()):

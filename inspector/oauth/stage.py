@@ -118,14 +118,14 @@ class Facts:
     method: AuthMethod | None = None
     scopes: ScopeChoice | None = None
     resource_value: ResourceChoice | None = None
-    verifier: str = ""
-    state: str = ""
+    verifier: str = field(default="", repr=False)
+    state: str = field(default="", repr=False)
     uses_dpop: bool = False
     key: SigningKey | None = None  # that the token is to be bound to
-    authorize: AuthorizeUrl | None = None
-    answer: str = ""
-    code: str = ""
-    assertion: str = ""
+    authorize: AuthorizeUrl | None = field(default=None, repr=False)
+    answer: str = field(default="", repr=False)
+    code: str = field(default="", repr=False)
+    assertion: str = field(default="", repr=False)
     asked: TokenAsked | None = None
     reply: LoginReply | None = None
     held: Held | None = None
@@ -174,6 +174,7 @@ class Stage:
         self.step = StepId.PROBE
         self.question: Question | None = None
         self.edited: LoginRequest | None = None
+        self.spent: set[str] = set()  # codes that were sent: going back does not make them good again
         self.listener: LoopbackListener | None = None
         self.check = check  # raises Stop at a finding that this mode does not pass
         self.on_change = on_change

@@ -121,11 +121,11 @@ class LoginStore:
         await self._put(self._name(issuer, _HOSTS), {"hosts": list(every)})
 
     async def allows_private(self) -> bool:
-        """May this server name addresses in a private network?"""
-        return await self._secrets.get(self._name(_ANY_ISSUER, _PRIVATE)) is not None
+        """May this server name addresses in a private network? What was said of another address is not."""
+        return await self._secrets.get(self._name(_ANY_ISSUER, _PRIVATE)) == self._url
 
     async def allow_private(self) -> None:
-        await self._put_text(self._name(_ANY_ISSUER, _PRIVATE), "yes")
+        await self._put_text(self._name(_ANY_ISSUER, _PRIVATE), self._url)
 
     async def secret(self, ref: SecretRef | None, what: str) -> str:
         """A secret that the configuration names; "" for none. Raises ConfigError when it is not there."""

@@ -33,6 +33,7 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
     if name == "ConnectError":
         return NotReached(f"Could not connect to {host}: {said}.", "Check the address and the network.")
     if name == "LocalProtocolError":
+        said = _HEADER_VALUE.sub(r"\1", said)
         return NotReached(f"The request cannot be sent as it is: {said}.", "Check its headers.")
     if name == "UnsupportedProtocol":
         return NotReached(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
@@ -41,6 +42,8 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
     return _cut_short(host, said, answered, is_secure=url.startswith(("https:", "wss:")))
 
 
+# It quotes the value, which may be a token with a line break at its end.
+_HEADER_VALUE = re.compile("(header value).*", re.IGNORECASE)
 # How the library words a connection that ended too early; it has no type of its own for that.
 _CUT_SHORT = re.compile("disconnected|closed connection")
 

@@ -1,0 +1,216 @@
+"""Where tokens, codes and secrets must not go, and what must not be left open."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import NotReached, UserError
+from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
+from inspector.config.entries import HttpEntry
+from inspector.engine.engine import Engine
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.http import LoginReply, post_form
+from inspector.oauth.loopback import LoopbackListener
+from inspector.oauth.occasions import Occasion
+from inspector.oauth.stage import Facts
+from inspector.oauth.steps import StepId
+from inspector.oauth.store import LoginStore
+from inspector.protocol.revisions import R5
+from inspector.transport.failures import explain
+from tests.helpers.fakes import FakeClock
+from tests.unit.oauth.login_stage import SERVER, Desk, World, browse
+
+MARKER = "m4rk3r-s3cr3t"
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[Engine]:
+    engine = Engine()
+    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.open_url = browse
+    yield engine
+    await engine.close()
+
+
+def entry(world: World, auth: OAuthSettings | BearerSettings | None = None) -> HttpEntry:
+    return HttpEntry(name=SERVER, url=world.url, type="http", auth=auth)
+
+
+def is_free(redirect_uri: str) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", urlsplit(redirect_uri).port or 0)) != 0
+
+
+# ------------------------------------------------------------------ tokens that have run out
+
+
+async def test_a_token_that_ran_out_without_a_refresh_token_leads_to_a_login(world: World) -> None:
+    clock = FakeClock()
+    engine = Engine(clock=clock)
+    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.open_url = browse
+    try:
+        world.refresh = False
+        engine.add(entry(world))
+        await engine.connect(SERVER)
+        clock.advance(4_000)
+        assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
+        assert len(world.asked("/authorize")) == 2
+    finally:
+        await engine.close()
+
+
+# ------------------------------------------------------------------ signing out
+
+
+async def test_signing_out_leaves_no_token_of_an_issuer_before(engine: Engine, world: World) -> None:
+    engine.add(entry(world))
+    await engine.connect(SERVER)
+    store = LoginStore(engine.secrets, SERVER, world.url)
+    held = await store.held()
+    assert held is not None
+    before = replace(held.tokens, issuer="http://before.example", access_token="old", refresh_token="")
+    await store.hold(replace(held, tokens=replace(before, received_at=1.0), revocation_endpoint=""))
+    await engine.logins.sign_out(SERVER)
+    assert await store.held() is None
+    assert world.asked("/revoke")[0].form["token"] == "refresh-1"
+
+
+async def test_forgetting_tokens_leaves_none_of_an_issuer_before(engine: Engine, world: World) -> None:
+    engine.add(entry(world))
+    await engine.connect(SERVER)
+    store = LoginStore(engine.secrets, SERVER, world.url)
+    held = await store.held()
+    assert held is not None
+    await store.hold(replace(held, tokens=replace(held.tokens, issuer="http://before.example")))
+    await engine.logins.forget_tokens(SERVER)
+    assert await store.held() is None
+
+
+# ------------------------------------------------------------------ secrets go to whom they are for
+
+
+async def test_a_workload_shows_its_jwt_to_nobody_but_the_configured_issuer(
+    desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even when the server has no metadata, where 2025-03-26 takes the server's own host."""
+    monkeypatch.setenv("WORKLOAD_JWT", MARKER)
+    del world.paths["/.well-known/oauth-protected-resource/mcp"]
+    settings = OAuthSettings(grant="wif", issuer="https://as.example", assertion_variable="WORKLOAD_JWT")
+    async with desk.login(world, settings=settings) as login:
+        await login.run()
+        assert "https://as.example" in login.view.failure
+    assert not any(MARKER.encode() in one.body for one in world.seen)
+
+
+async def test_a_secret_for_another_issuer_does_not_go_with_a_refresh(engine: Engine, world: World) -> None:
+    settings = OAuthSettings(client_id="client-1", client_secret=SecretRef("login/notes/secret"))
+    await engine.secrets.put("login/notes/secret", "first")
+    world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post", "none"]
+    engine.add(entry(world, settings))
+    await engine.connect(SERVER)
+    await engine.secrets.put("login/notes/secret", MARKER)
+    account = engine.logins._account(SERVER)
+    account.lifetime._settings = replace(settings, issuer="https://as.example")
+    await engine.logins.refresh(SERVER)
+    assert len(world.asked("/token")) == 2
+    assert MARKER not in world.asked("/token")[-1].form.values()
+
+
+async def test_consent_to_private_addresses_is_not_that_of_another_address(desk: Desk, world: World) -> None:
+    await desk.store(world).allow_private()
+    assert await desk.store(world).allows_private()
+    assert not await LoginStore(desk.secrets, SERVER, "https://other.example/mcp").allows_private()
+
+
+async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REQUEST)
+        await login.back(StepId.TOKEN_REQUEST)
+        await login.next()
+        assert "used up" in login.view.failure
+    assert len(world.asked("/token")) == 1
+
+
+async def test_a_removed_server_leaves_no_tokens_of_a_login_that_was_given_up(
+    engine: Engine, world: World
+) -> None:
+    engine.add(entry(world))
+    await engine.connect(SERVER)
+    await engine.disconnect(SERVER)
+    await engine.logins.drop(SERVER)
+    engine.logins.authorization_for(entry(world, BearerSettings(token=SecretRef("login/notes/bearer"))))
+    await engine.remove(SERVER)
+    assert [secret.name for secret in await engine.secrets.stored()] == []
+
+
+# ------------------------------------------------------------------ nothing is left open
+
+
+@pytest.mark.parametrize("is_waiting", [True, False])
+async def test_a_cancelled_login_gives_the_port_free_at_once(
+    desk: Desk, world: World, is_waiting: bool
+) -> None:
+    opened = asyncio.Event()
+
+    async def browse_and_forget(url: str) -> None:
+        opened.set()
+
+    async with desk.login(world, browse=browse_and_forget) as login:
+        last = StepId.WAIT if is_waiting else StepId.PREPARE
+        running = asyncio.create_task(login.run_to(last))
+        await (opened.wait() if is_waiting else running)
+        listener = login._stage.listener
+        assert listener is not None
+        login.cancel()
+        await running
+        await login._tasks.settle(5)
+        assert is_free(listener.wait.redirect_uri)
+
+
+async def test_a_listener_whose_opening_is_cancelled_leaves_no_port_open() -> None:
+    listener = LoopbackListener(SystemClock())
+    opening = asyncio.create_task(listener.open())
+    await asyncio.sleep(0)  # now it has the port, and lets others have a turn
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert is_free(listener.wait.redirect_uri)
+
+
+# ------------------------------------------------------------------ no secret in words
+
+
+def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
+    h11 = pytest.importorskip("h11")
+    headers = [("Host", "a"), ("Authorization", f"Bearer {MARKER}\n")]
+    with pytest.raises(h11.LocalProtocolError) as caught:
+        h11.Request(method="GET", target="/", headers=headers)
+    said = explain(caught.value, "https://notes.example")
+    assert isinstance(said, NotReached)
+    assert MARKER not in str(said)
+    assert "header" in said.summary
+
+
+async def test_a_bearer_token_with_a_line_break_is_not_quoted(engine: Engine, world: World) -> None:
+    await engine.secrets.put("login/notes/bearer", f"{MARKER}\n")
+    engine.add(entry(world, BearerSettings(token=SecretRef("login/notes/bearer"))))
+    with pytest.raises(UserError) as caught:
+        await engine.connect(SERVER)
+    assert MARKER not in str(caught.value)
+
+
+def test_no_request_or_answer_or_fact_of_a_login_shows_its_secrets() -> None:
+    request = post_form("https://as.example/token", [("code", MARKER)], (("Authorization", MARKER),))
+    reply = LoginReply("https://as.example/token", 200, (("Set-Cookie", MARKER),), MARKER.encode())
+    facts = Facts(
+        R5, verifier=MARKER, state=MARKER, answer=MARKER, code=MARKER, assertion=MARKER, reply=reply
+    )
+    assert not [each for each in (request, reply, facts) if MARKER in repr(each)]
