@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from inspector.base.errors import ConfigError
+from inspector.base.redact import masked_url
 from inspector.protocol.framing import DEFAULT_LINE_CAP
 from inspector.transport.base import Headers
 
@@ -89,8 +90,10 @@ def _unusable_client(network: Network, error: Exception) -> ConfigError:
     if isinstance(error, ImportError):
         wanted = "HTTP/2" if "h2" in str(error) else "A SOCKS proxy"
         return ConfigError(f"{wanted} needs a package that is not installed: {error}", "Install it.")
+    shown = masked_url(network.proxy)  # many have a password in them, and the library quotes it all
+    why = str(error).replace(network.proxy, shown) if network.proxy else str(error)
     return ConfigError(
-        f"The proxy {network.proxy!r} cannot be used: {error}",
+        f"The proxy {shown!r} cannot be used: {why}",
         "Write it as http://host:port, https://host:port or socks5://host:port.",
     )
 

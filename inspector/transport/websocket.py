@@ -15,6 +15,7 @@ from inspector import __version__
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
 from inspector.base.plaintext import one_line
+from inspector.base.redact import masked_url
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
 from inspector.transport.base import (
@@ -131,7 +132,8 @@ class WebSocketTransport:
         if isinstance(error, ImportError):
             return ConfigError(f"The proxy needs a package that is not installed: {error}.", "Install it.")
         if isinstance(error, InvalidProxy):
-            return ConfigError(f"The proxy cannot be used: {error}.", "Write it as http://host:port.")
+            why = str(error).replace(error.proxy, masked_url(error.proxy))
+            return ConfigError(f"The proxy cannot be used: {why}.", "Write it as http://host:port.")
         failure = explain(error, self._url)
         self._report_handshake(None, None)
         self._end_exchange(failure.summary)

@@ -253,7 +253,7 @@ class SecretStore:
             names = {secret.name for secret in self.stored() if is_meant(secret.name)}
             if names and self._file is not None:
                 with self._writing() as file:
-                    vault = self._read()
+                    vault = self._vault_or_none()  # those in memory go, whatever became of the file
                     if vault is not None and names & vault.records.keys():
                         file.write(vault.without(names))
             for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from inspector.protocol.auth import pkce
@@ -24,7 +24,7 @@ class AuthorizeRequest:
 
     client_id: str
     redirect_uri: str
-    state: str
+    state: str = field(repr=False)
     code_challenge: str
     resource: str | None = None
     scope: str | None = None
@@ -37,8 +37,8 @@ class AuthorizeRequest:
 class AuthorizeUrl:
     """The address, its parameters as a table, and what was left out of it, in sentences."""
 
-    url: str
-    parameters: Pairs
+    url: str = field(repr=False)
+    parameters: Pairs = field(repr=False)
     notes: tuple[str, ...] = ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import quote_plus
 from uuid import uuid4
@@ -48,8 +48,8 @@ class MethodChoice:
 class Proof:
     """What a method adds to a token request."""
 
-    headers: tuple[tuple[str, str], ...] = ()
-    form: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    form: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 def find_method(name: str) -> AuthMethod | None:

@@ -6,14 +6,16 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from inspector.base.clock import SystemClock
-from inspector.base.errors import NotReached, UserError
+from inspector.base.errors import ConfigError, NotReached, UserError
 from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
+from inspector.config.secrets.store import SecretStore
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.http import LoginReply, post_form
@@ -22,8 +24,11 @@ from inspector.oauth.occasions import Occasion
 from inspector.oauth.stage import Facts
 from inspector.oauth.steps import StepId
 from inspector.oauth.store import LoginStore
+from inspector.protocol.auth.authorize import AuthorizeRequest, authorize_url
+from inspector.protocol.auth.clientauth import AuthMethod, authenticate
 from inspector.protocol.revisions import R5
 from inspector.transport.failures import explain
+from inspector.transport.network import Network, make_client
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.login_stage import SERVER, Desk, World, browse
 
@@ -213,4 +218,24 @@ def test_no_request_or_answer_or_fact_of_a_login_shows_its_secrets() -> None:
     facts = Facts(
         R5, verifier=MARKER, state=MARKER, answer=MARKER, code=MARKER, assertion=MARKER, reply=reply
     )
-    assert not [each for each in (request, reply, facts) if MARKER in repr(each)]
+    asked = AuthorizeRequest("client", "http://127.0.0.1:1/callback", MARKER, "challenge")
+    url = authorize_url("https://as.example/authorize", asked)
+    proof = authenticate(AuthMethod.POST, "client", secret=MARKER)
+    every = (request, reply, facts, asked, url, proof)
+    assert not [type(each).__name__ for each in every if MARKER in repr(each)]
+
+
+@pytest.mark.parametrize("proxy", [f"htp://me:{MARKER}@proxy.example:3128", f"http://me:{MARKER}@proxy:x"])
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_client(Network(proxy=proxy), "http://notes.example/mcp")
+    assert MARKER not in str(caught.value)
+    assert "proxy" in caught.value.summary
+
+
+def test_a_secret_in_memory_can_be_deleted_though_the_file_is_damaged(tmp_path: Path) -> None:
+    store = SecretStore(tmp_path)
+    store.put("oauth/tokens", MARKER, for_this_run=True)
+    (tmp_path / "vault.json").write_text("{")
+    assert store.delete("oauth/tokens")
+    assert store.get("oauth/tokens") is None
