@@ -296,3 +296,24 @@ async def test_server_everything_asks_for_a_form_a_model_and_the_roots(
         person.answer(card, declined())
         assert "declined" in await person.text(call)
         assert tmp_path.as_uri() in await person.text(person.call("get-roots-list"))
+        call = person.call("trigger-url-elicitation", url="https://example.com/request")
+        (card,) = await person.cards()
+        assert card.questions[0].params["url"] == "https://example.com/request"
+        person.answer(card, consented())
+        assert "accept" in await person.text(call)
+
+
+async def test_pages_that_server_everything_wants_first_are_waited_for(node_modules: Path) -> None:
+    """Its tool refuses the first call with -32042, and asks when it is called again."""
+    script = str(node_modules / "server-everything/dist/index.js")
+    async with at_the_window(StdioEntry(name="everything", command="node", args=(script, "stdio"))) as person:
+        call = person.call("trigger-url-elicitation", url="https://example.com/first", errorPath=True)
+        (card,) = await person.cards()
+        assert card.round == 1
+        person.answer(card, consented())
+        await person.awaits_page()
+        person.inbox.page_done(card.id)
+        (card,) = await person.cards()
+        assert card.round == 0
+        person.answer(card, consented())
+        assert "accept" in await person.text(call)
