@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -91,14 +91,16 @@ class ByHand:
             return failed(exc, 0)
         human = HumanTime()
         try:
-            async with human.limited(sent.total):
+            # Most calls have no such limit: they are not to pay for one.
+            async with nullcontext() if sent.total is None else human.limited(sent.total):
                 outcome = await self._outcome(server, sent, on_progress, on_task, human)
         except RequestTimedOut as exc:
             outcome = failed(exc, self._since(started))
         except asyncio.CancelledError:
             self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
             raise
-        outcome = replace(outcome, waited_ns=human.ns)
+        if human.ns:
+            outcome = replace(outcome, waited_ns=human.ns)
         self._keep(server, call, outcome.kind, outcome.elapsed_ns, keep)
         return outcome
 
