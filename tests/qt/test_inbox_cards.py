@@ -77,7 +77,9 @@ def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
     stage = InboxStage(lens)
     counts: list[int] = []
     stage.panel.count_changed.connect(counts.append)
-    first, second = stage.call(ask=[form("One?")]), stage.call(ask=[form("Two?")])
+    first = stage.call(ask=[form("One?")])
+    stage.wait_for(1)
+    second = stage.call(ask=[form("Two?")])
     cards = stage.wait_for(2)
     assert "One?" in stage.words(), "the first one stays in front"
     line = stage.form().editor.form.findChild(QLineEdit)
