@@ -16,6 +16,9 @@ from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.protocol.probe import read_era_choice
 from inspector.protocol.revisions import REVISIONS
 
+# What a server can be marked with. In words, for those who read the file; the window has a tone for each.
+COLOURS = ("blue", "green", "amber", "red", "violet", "teal")
+
 Given: TypeAlias = str | SecretRef
 """The value of a header or a variable: as it is, or the name that it has in the secret store."""
 
@@ -54,6 +57,8 @@ class _Entry:
     `era` is "auto" (find out), "legacy-first", or the date of a revision. `auto_restart`
     connects again by itself when the connection is lost. `capabilities` are those that we declare, None
     for all that we can answer; with `exact_capabilities` every revision is told exactly these.
+    `auto_connect` connects when the app starts. `watch` are globs below its working folder: it is restarted
+    when such a file changes. `notes` and `colour` (one of COLOURS, or "") are for the person alone.
     """
 
     name: str
@@ -64,6 +69,10 @@ class _Entry:
     auto_restart: bool = False
     capabilities: dict[str, Any] | None = None  # JSON
     exact_capabilities: bool = False
+    auto_connect: bool = False
+    watch: tuple[str, ...] = ()
+    notes: str = ""
+    colour: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

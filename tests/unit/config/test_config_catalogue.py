@@ -58,6 +58,21 @@ def test_a_saved_server_looks_as_other_clients_write_it(catalogue: Catalogue, pa
     assert read(path) == {"mcpServers": {"a": {"command": "python", "args": ["x"]}}}
 
 
+def test_notes_colour_and_when_to_connect_come_back_as_they_were(catalogue: Catalogue, path: Path) -> None:
+    entry = replace(
+        STDIO, notes="two\nlines", colour="teal", auto_connect=True, watch=("src/**/*.py", "*.js")
+    )
+    catalogue.save(entry)
+    assert catalogue.find("a") == entry
+    written = read(path)["mcpServers"]["a"]  # type: ignore[index,call-overload]
+    assert {name: written[name] for name in ("notes", "colour", "autoConnect", "watch")} == {  # type: ignore[index,call-overload]
+        "notes": "two\nlines",
+        "colour": "teal",
+        "autoConnect": True,
+        "watch": ["src/**/*.py", "*.js"],
+    }
+
+
 def test_members_that_we_do_not_know_survive(catalogue: Catalogue, path: Path) -> None:
     server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
     write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
