@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QGuiApplication
 
+from inspector.qt.widgets.clipboard import secret_clipboard
 from tests.qt.lens_driver import Lens, scripted
 
 _TOKEN = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -45,6 +46,10 @@ def test_secrets_are_masked_and_can_be_copied_on_purpose(lens: Lens) -> None:
     assert "1 secret masked" in lens.window.traffic.strips.text("copied")
     lens.press("Copy with secrets", lens.window.traffic.strips)
     assert _TOKEN in _clipboard()
+    assert lens.window.statusBar().currentMessage() == "Copied. The clipboard is cleared in 60 seconds."
+    secret_clipboard().timer.timeout.emit()
+    assert _clipboard() == ""
+    assert lens.window.statusBar().currentMessage() == "The clipboard was cleared."
     assert lens.window.traffic.strips.text("copied") == ""
 
 

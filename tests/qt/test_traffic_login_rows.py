@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -13,6 +14,7 @@ from inspector.qt.models.trafficcells import TrafficCells
 from inspector.qt.panels.traffic.detail import DetailView
 from inspector.qt.panels.traffic.http import exchange_text, has_secrets
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.clipboard import secret_clipboard
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import HttpExchange, RecordKind
@@ -96,6 +98,21 @@ def test_what_a_login_sent_is_masked_in_every_form_until_it_is_asked_for(
     assert "68 75 73 68" in view.bytes.shown_text()
     switch.click()
     assert "hush" not in view.text.shown_text()
+
+
+def test_what_is_shown_with_its_secrets_is_copied_after_a_question_only(
+    view: DetailView, stage: Stage
+) -> None:
+    view.show_row(stage.recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me"))
+    view.text.copy_action.trigger()
+    assert QGuiApplication.clipboard().text() == "grant_type=authorization_code&code=•••&client_id=me"
+    view.message.secrets.click()
+    view.text.copy_action.trigger()
+    assert view.text.copying.is_asking
+    assert "hush-1" not in QGuiApplication.clipboard().text()
+    view.text.copying.copy_action.trigger()
+    assert "code=hush-1" in QGuiApplication.clipboard().text()
+    secret_clipboard().clear()
 
 
 def test_the_next_row_of_a_login_is_masked_again(view: DetailView, stage: Stage) -> None:

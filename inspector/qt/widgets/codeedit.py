@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from PySide6.QtCore import QMimeData, QRect, QSize, Qt
+from PySide6.QtCore import QMimeData, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QKeyEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -30,7 +32,12 @@ class CodeEdit(QPlainTextEdit):
     """Rows of code in the system's fixed font. Selecting and copying joins the rows of one line again.
 
     QSyntaxHighlighter is not used: it visits every block of a page before the first paint.
+
+    Signals:
+        copy_requested: The keys for copying were pressed; whoever shows it does it.
     """
+
+    copy_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -118,12 +125,23 @@ class CodeEdit(QPlainTextEdit):
                 yield "\n"
             yield row
 
-    def createMimeDataFromSelection(self) -> QMimeData:
+    def selected_text(self) -> str:
+        """With the rows of one line joined."""
         cursor = self.textCursor()
         first = self.document().findBlock(cursor.selectionStart()).blockNumber()
+        return "".join(self._joined(cursor.selectedText().split("\u2029"), first))
+
+    def createMimeDataFromSelection(self) -> QMimeData:
         data = QMimeData()
-        data.setText("".join(self._joined(cursor.selectedText().split("\u2029"), first)))
+        data.setText(self.selected_text())
         return data
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_requested.emit()
+            event.accept()
+        else:
+            super().keyPressEvent(event)
 
     # ------------------------------------------------------------ found places
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QToolButton, Q
 from inspector.base import units
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.clipboard import SecretCopy
 from inspector.qt.widgets.codeedit import CodeEdit
 from inspector.qt.widgets.findbar import FindBar
 from inspector.qt.widgets.labels import Muted
@@ -34,7 +35,7 @@ class JsonView(QWidget):
     """A read-only code view with paging, find (Ctrl+F), copy and wrapping.
 
     Its QActions are public so that a panel can put them into its header: `find_action`, `copy_action`
-    (everything, as it was given), `wrap_action`, `save_action`.
+    (everything, as it was given), `wrap_action`, `save_action`. `copying` asks before secrets are copied.
 
     Signals:
         save_requested: The person wants the whole content in a file.
@@ -49,7 +50,7 @@ class JsonView(QWidget):
         self._here: Pager = self._pager  # as it was where the part that is shown begins
         self._before: list[Pager] = []  # likewise, of the parts that were shown before
         self._window = 0  # how many characters are on screen
-        self._is_json = False
+        self._is_json = self._is_secret = False
         self.offers: Callable[[int], Sequence[QAction]] = lambda line: ()
         self._code = CodeEdit(theme)
         self._code.setAccessibleName(name)
@@ -59,10 +60,12 @@ class JsonView(QWidget):
         self._footer = _Footer(theme, (self._earlier_action, self._end_action))
         self._more_button = self._footer.add_button(self._more_action)
         self._footer.add_button(self.save_action)
+        self._code.copy_requested.connect(self._copy_selected)
+        self.copying = SecretCopy(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for widget in (self._find, self._code, self._footer):
+        for widget in (self._find, self._code, self.copying, self._footer):
             column.addWidget(widget)
         self.setFocusProxy(self._code)
         self.set_wrap(True)
@@ -92,6 +95,11 @@ class JsonView(QWidget):
             "bytes": HexPager,
         }
         self._begin(pagers[form](body), json=form == "pretty")
+
+    def set_secret(self, is_secret: bool) -> None:
+        """Whether what is shown holds secrets as they are: copying asks first, then."""
+        self._is_secret = is_secret
+        self.copying.close_question()
 
     @contextmanager
     def staying(self, stays: bool) -> Iterator[None]:
@@ -152,7 +160,17 @@ class JsonView(QWidget):
 
     def copy_all(self) -> None:
         """Put the whole content on the clipboard as text: a dump as it is shown, anything else as it came."""
-        QGuiApplication.clipboard().setText(self._copied_text())
+        self._copy(self._copied_text)
+
+    def _copy_selected(self) -> None:
+        if text := self._code.selected_text():
+            self._copy(lambda: text)
+
+    def _copy(self, give: Callable[[], str]) -> None:
+        if self._is_secret:
+            self.copying.ask("this with its secrets", give)
+        else:
+            QGuiApplication.clipboard().setText(give())
 
     def _copied_text(self) -> str:
         source = self._source
@@ -174,6 +192,7 @@ class JsonView(QWidget):
     def _begin(self, pager: Pager, *, json: bool) -> None:
         self._is_json = json
         self._before = []
+        self.copying.close_question()
         self._code.clear()  # before wrapping changes: the old text need not be laid out again
         self._pager = pager
         self._apply_wrap()
@@ -226,7 +245,7 @@ class JsonView(QWidget):
         self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._code.customContextMenuRequested.connect(self._on_menu_requested)
         copy_selected = QAction("Copy", self)
-        copy_selected.triggered.connect(self._code.copy)
+        copy_selected.triggered.connect(self._copy_selected)
         copy_selected.setEnabled(False)
         self._code.copyAvailable.connect(copy_selected.setEnabled)
         self._code.addActions(

@@ -28,6 +28,7 @@ from inspector.qt.models.trafficchoices import TrafficChoices
 from inspector.qt.panels.servers import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.clipboard import secret_clipboard
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jobbar import JobBar
 from inspector.qt.widgets.notice import NoticeBar
@@ -278,6 +279,7 @@ class MainWindow(QMainWindow):
         self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
         self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
         self._bridge.open_page = lambda url: self.login_news.open_page(url)
+        secret_clipboard().said.connect(self._on_clipboard_said)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
@@ -287,6 +289,11 @@ class MainWindow(QMainWindow):
 
     def _on_told(self, words: str) -> None:
         self.strips.say("told", words, self._dismiss_told, "ok")
+
+    def _on_clipboard_said(self, words: str, seconds: int) -> None:
+        from inspector.qt.window.secretsstatus import say_in_status_bar
+
+        say_in_status_bar(self, words, seconds)
 
     def _on_secrets_changed(self, state: SecretsState) -> None:
         """Once there is something to say; from then on, the status bar follows by itself."""
@@ -377,6 +384,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self._layout.setValue("geometry", self.saveGeometry())
         self._layout.setValue("state", self.saveState(_LAYOUT_VERSION))
+        secret_clipboard().clear()
         self.closing.emit()
         event.accept()
 

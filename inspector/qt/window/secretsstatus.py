@@ -35,14 +35,9 @@ class SecretsStatus(QToolButton):
         self.setToolTip(plain_tooltip(status_hint(state)))
         self._dress()
         self.setVisible(is_worth_saying(state))
-        self._show_bar()
-
-    def _show_bar(self) -> None:
-        """An empty bar is only in the way."""
         bar = self.parentWidget()
         if isinstance(bar, QStatusBar):
-            inside = bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            bar.setVisible(any(not each.isHidden() for each in inside if not isinstance(each, QSizeGrip)))
+            _show_bar(bar)
 
     def _dress(self) -> None:
         if self._state is None:
@@ -54,6 +49,29 @@ class SecretsStatus(QToolButton):
         self.setPalette(colors)
 
 
+def say_in_status_bar(window: QMainWindow, words: str, seconds: int) -> None:
+    """A sentence that holds for a while; a bar that is there for it alone goes with it."""
+    _bar_of(window).showMessage(words, seconds * 1_000)
+
+
+def _bar_of(window: QMainWindow) -> QStatusBar:
+    """Made when there is something to say in it."""
+    known = window.findChild(QStatusBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    if known is not None:
+        return known
+    bar = window.statusBar()
+    bar.setSizeGripEnabled(False)
+    bar.messageChanged.connect(lambda _: _show_bar(bar))
+    return bar
+
+
+def _show_bar(bar: QStatusBar) -> None:
+    """An empty bar is only in the way."""
+    inside = bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    is_used = any(not each.isHidden() for each in inside if not isinstance(each, QSizeGrip))
+    bar.setVisible(is_used or bool(bar.currentMessage()))
+
+
 def put_into_status_bar(
     window: QMainWindow, bridge: Bridge, theme: Theme, action: QAction, state: SecretsState
 ) -> SecretsStatus | None:
@@ -61,8 +79,6 @@ def put_into_status_bar(
     if not is_worth_saying(state):
         return None
     status = SecretsStatus(bridge, theme, action)
-    bar = window.statusBar()
-    bar.setSizeGripEnabled(False)
-    bar.addPermanentWidget(status)
+    _bar_of(window).addPermanentWidget(status)
     status.show_state(state)
     return status

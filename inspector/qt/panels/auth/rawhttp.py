@@ -111,6 +111,7 @@ class RawHttp(QWidget):
             text = request_text(self._step.preview, look)
         else:
             return
+        self.text.set_secret(self.secrets.isChecked())
         self.text.set_text(text, "text")
 
     def _on_row_requested(self) -> None:

@@ -115,6 +115,7 @@ class DecodedView(QWidget):
         self._set_content(self.picture)
 
     def _show_text(self, decoding: Decoding) -> None:
+        self.text.set_secret(decoding.is_secret)
         self.text.set_text(decoding.text, "json" if decoding.kind is DecodingKind.JSON else "text")
         self._set_content(self.text)
 

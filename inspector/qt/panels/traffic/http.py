@@ -97,6 +97,7 @@ class HttpView(QWidget):
     def _show_text(self) -> None:
         if self._exchange is not None:
             text = exchange_text(self._exchange, show_secrets=self.secrets.isChecked())
+            self.text.set_secret(self.secrets.isChecked())
             self.text.set_text(text, "text")
 
 

@@ -219,6 +219,7 @@ class MessageView(QWidget):
             view.show_decodings(self._decodings)
         elif isinstance(view, JsonView):
             is_pretty = form is Form.PRETTY and self._is_json
+            view.set_secret(self.has_secrets and not isinstance(body, MaskedBody))
             view.set_body(body, "pretty" if is_pretty else "bytes" if form is Form.BYTES else "text")
 
     # -------------------------------------------------------------- the tree
@@ -247,6 +248,7 @@ class MessageView(QWidget):
             next_step = "Pretty and Text show it all the same."
             gate.explain("failed", "", "No tree", _sentence(tree.problem), next_step, self._to_pretty)
         else:
+            widget.set_secret(self.has_secrets and not isinstance(self._body, MaskedBody))
             widget.set_value(tree.value)
             gate.open()
 

@@ -15,6 +15,7 @@ from inspector.base.errors import UserError
 from inspector.base.units import plural
 from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.theme import Theme
+from inspector.qt.widgets.clipboard import secret_clipboard
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
 
@@ -175,20 +176,26 @@ class RowCommands(QObject):
             self.problem_found.emit("This exchange is too big to be copied in one piece. Export it instead.")
         elif (masking := self._masking(number)).items:
             if self._put_on_clipboard(shape, number, masking):
-                again = partial(self._put_on_clipboard, shape, number, None)
+                again = partial(self._put_on_clipboard, shape, number, None, is_secret=True)
                 self.copied_masked.emit(f"Copied, with {plural(len(masking.items), 'secret')} masked.", again)
         else:
             self._put_on_clipboard(shape, number, None)
 
-    def _put_on_clipboard(self, shape: str, number: int, masking: Masking | None) -> bool:
+    def _put_on_clipboard(
+        self, shape: str, number: int, masking: Masking | None, *, is_secret: bool = False
+    ) -> bool:
         from inspector.traffic.export.copyas import as_curl, as_json, as_python
 
         write = {"curl": as_curl, "python": as_python, "json": as_json}[shape]
         try:
-            QGuiApplication.clipboard().setText(write(self._log, number, masking))
+            text = write(self._log, number, masking)
         except UserError as exc:
             self.problem_found.emit(str(exc))
             return False
+        if is_secret:
+            secret_clipboard().put(text)
+        else:
+            QGuiApplication.clipboard().setText(text)
         return True
 
     def _exchange_of(self, number: int) -> list[int]:

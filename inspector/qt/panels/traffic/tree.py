@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from inspector.engine.jsontree import TreeValue, whole_length
 from inspector.qt.models.jsontree import JsonTreeModel, Steps
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.clipboard import SecretCopy
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.jsonview import JsonView
 
@@ -68,13 +69,24 @@ class JsonTree(QWidget):
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.view)
+        self._is_secret = False
+        self.copying = SecretCopy(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._splitter)
+        column.setSpacing(0)
+        column.addWidget(self._splitter, 1)
+        column.addWidget(self.copying)
         self.setFocusProxy(self.view)
+
+    def set_secret(self, is_secret: bool) -> None:
+        """Whether what is shown holds secrets as they are: copying asks first, then."""
+        self._is_secret = is_secret
+        if self._whole is not None:
+            self._whole.set_secret(is_secret)
 
     def set_value(self, value: TreeValue) -> None:
         """Show another value, opened as far as a screen goes."""
+        self.copying.close_question()
         self.hide_whole_value()
         self.model.set_value(value)
         self._open_first_rows()
@@ -92,7 +104,10 @@ class JsonTree(QWidget):
     def copy_value(self) -> None:
         """A leaf as it is meant; a container as JSON, as far as it is there."""
         index = self.view.currentIndex()
-        if index.isValid():
+        if index.isValid() and self._is_secret:
+            text = self.model.text(index)
+            self.copying.ask("this value", lambda: text)
+        elif index.isValid():
             QGuiApplication.clipboard().setText(self.model.text(index))
 
     def copy_path(self) -> None:
@@ -112,6 +127,7 @@ class JsonTree(QWidget):
             return
         if self._whole is None:
             self._whole = JsonView(self._theme, "Whole value")
+            self._whole.set_secret(self._is_secret)
             self._splitter.addWidget(self._whole)
         self._whole.set_text(self.model.text(index), "text")
         self._whole.show()

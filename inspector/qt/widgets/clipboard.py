@@ -1,0 +1,115 @@
+"""Copying secrets: the person is asked first, and the clipboard does not keep them for long."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from PySide6.QtCore import QCoreApplication, QMimeData, QObject, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.alert import Alert
+
+KEPT_SECONDS = 60
+# What tells programs that keep a history of the clipboard to leave this out of it: on KDE and others, on
+# Windows (twice), on macOS.
+_HINTS = {
+    "x-kde-passwordManagerHint": b"secret",
+    "ExcludeClipboardContentFromMonitorProcessing": b"1",
+    "CanIncludeInClipboardHistory": b"\0\0\0\0",
+    "application/x-nspasteboard-concealed-type": b"1",
+}
+
+
+class SecretClipboard(QObject):
+    """The clipboard, for secrets. What was copied over it meanwhile is not ours, and stays.
+
+    Signals:
+        said: What became of the clipboard; carries a sentence, and for how many seconds it holds.
+    """
+
+    said = Signal(str, int)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._digest = b""  # of what we put there: the secret itself need not be kept for it
+        self.timer = QTimer(self, interval=KEPT_SECONDS * 1_000, singleShot=True)
+        self.timer.timeout.connect(self._on_time_up)
+
+    def put(self, text: str) -> None:
+        """Copy a secret, for a minute."""
+        data = QMimeData()
+        data.setText(text)
+        for name, value in _HINTS.items():
+            data.setData(name, value)
+        QGuiApplication.clipboard().setMimeData(data)
+        self._digest = _digest(text)
+        self.timer.start()
+        words = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
+        self.said.emit(words, KEPT_SECONDS)
+
+    def clear(self) -> bool:
+        """Take the secret away, if it is still there; whether it was."""
+        self.timer.stop()
+        clipboard = QGuiApplication.clipboard()
+        is_ours = bool(self._digest) and _digest(clipboard.text()) == self._digest
+        self._digest = b""
+        if is_ours:
+            clipboard.clear()
+        return is_ours
+
+    def _on_time_up(self) -> None:
+        if self.clear():
+            self.said.emit("The clipboard was cleared.", 5)
+
+
+def secret_clipboard() -> SecretClipboard:
+    """The one of the application."""
+    app = QCoreApplication.instance()
+    assert app is not None
+    return app.findChild(SecretClipboard) or SecretClipboard(app)
+
+
+class SecretCopy(QWidget):
+    """The question before a secret is copied, where it is shown. It waits, and holds up nothing."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._give: Callable[[], str] | None = None
+        self.alert = Alert(theme)
+        self.copy_action = QAction("Copy it", self)
+        self.copy_action.triggered.connect(self._on_copy)
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.triggered.connect(self.close_question)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.alert)
+        self.hide()
+
+    @property
+    def is_asking(self) -> bool:
+        return self._give is not None
+
+    def ask(self, what: str, give: Callable[[], str]) -> None:
+        """`give` is called for the text when the person says yes."""
+        self._give = give
+        words = f"Copy {what}? Whoever has it may do what its owner may."
+        self.alert.say("copy", words, actions=[self.copy_action, self.cancel_action])
+        self.show()
+
+    def close_question(self) -> None:
+        self._give = None
+        self.alert.close_all()
+        self.hide()
+
+    def _on_copy(self) -> None:
+        give = self._give
+        self.close_question()
+        if give is not None:
+            secret_clipboard().put(give())
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
