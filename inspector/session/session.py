@@ -57,6 +57,7 @@ class Session:
     Signals:
         state_changed: Carries the new SessionState.
         notified: The server sent a notification; carries it.
+        process_seen: Our child started or ended; carries what the wire says of that.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Session:
         self.state = SessionState()
         self.state_changed: Signal[SessionState] = Signal()
         self.notified: Signal[Message] = Signal()
+        self.process_seen: Signal[ProcessStarted | ProcessExited] = Signal()
         self._routes = self._coming = routes
         self._route = routes[0]
         self._recorder = recorder
@@ -380,6 +382,7 @@ class Session:
                 self._on_started(event)
             case ProcessExited():
                 self._recorder.note(RecordKind.PROCESS, f"Process {event.pid} {event.status}.")
+                self.process_seen.emit(event)
             case RequestFailed():
                 self._conversation.request_failed(event)
             case Closed():
@@ -403,6 +406,7 @@ class Session:
         text = f"Process {event.pid} started: {' '.join(masked_words(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
+        self.process_seen.emit(event)
         self._set_state(replace(self.state, pid=event.pid))
 
     def _on_closed(self, event: Closed) -> None:
