@@ -23,12 +23,20 @@ class SecretRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider:
-    """Enterprise-managed authorization: the company's identity provider, and what it knows us by."""
+    """Enterprise-managed authorization: the company's identity provider, and what it knows us by.
+
+    With its `issuer` and our `client_id` there, the person signs in with the browser. `id_token` is one that
+    they have already: then nobody signs in, and a `token_endpoint` spares the search for it.
+    `method` is how we authenticate there, `scope` what is asked for at the sign-in; None and "" leave it to
+    the rules.
+    """
 
     issuer: str = ""
     token_endpoint: str = ""
     client_id: str = ""
     client_secret: SecretRef | None = None
+    method: str = ""
+    scope: str | None = None
     id_token: SecretRef | None = None
 
 

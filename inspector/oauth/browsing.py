@@ -1,4 +1,8 @@
-"""Three steps of a login: the browser is sent off, its answer is waited for, and checked."""
+"""Three steps of a login: the browser is sent off, its answer is waited for, and checked.
+
+It goes to the server's authorization server; in a login for a company to the identity provider, unless who
+signed in before need not do it again.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,41 @@ from dataclasses import replace
 
 from inspector.oauth.callbackwait import NO_STATE, OTHER_PATH, OTHER_STATE, CallbackHit
 from inspector.oauth.http import LoginRequest
-from inspector.oauth.stage import Stage, Stop
+from inspector.oauth.stage import PersonNeeded, Stage, Stop
 from inspector.protocol.auth import pkce
 from inspector.protocol.auth.authorize import AuthorizeRequest, AuthorizeUrl, authorize_url
 from inspector.protocol.auth.callback import Expectation, check_callback, read_callback
 from inspector.protocol.auth.findings import Finding, Severity, finding
-from inspector.protocol.auth.servermeta import MetadataSource
+from inspector.protocol.auth.identity import Client
+from inspector.protocol.auth.idtoken import sign_in_scope
+from inspector.protocol.auth.servermeta import MetadataSource, ServerMetadata
 
-_SECRET = ("state",)
+_SECRET = ("state", "nonce")
 
 
 async def prepare_authorize(stage: Stage) -> LoginRequest | None:
     """What the browser will be sent to. It is not us who asks, so nothing but the address can be edited."""
+    if _is_signed_in(stage):
+        return None
+    await _make_ready(stage)
     return LoginRequest("GET", _url(stage).url)
 
 
 async def authorize(stage: Stage) -> None:
     facts = stage.facts
+    if _is_signed_in(stage):
+        stage.notes.is_skipped = True
+        stage.decide("You are signed in.")
+        return
+    if not stage.opens_browser:
+        raise PersonNeeded("You must sign in with your company's identity provider.", "Log in.")
+    await _make_ready(stage)
     built = _url(stage)
     edited, stage.edited = stage.edited, None
     url = edited.url if edited is not None else built.url
     stage.http.check(url)  # once more: what is opened is not only asked, but shown to a person
     facts.authorize = AuthorizeUrl(url, built.parameters, built.notes)
+    stage.use("code verifier", facts.verifier, "new for each way through the browser", is_secret=True)
     for name, value in built.parameters:
         stage.use(name, value, is_secret=name in _SECRET)
     for note in built.notes:
@@ -37,34 +54,80 @@ async def authorize(stage: Stage) -> None:
         await stage.reopen_listener()
     assert stage.listener is not None
     stage.listener.wait.expect(facts.state)
+    stage.spent.add(facts.state)
     await stage.tools.open_browser(url)
-    stage.decide("The browser was sent to the authorization server.")
+    whom = "authorization server" if stage.needs_browser else "identity provider"
+    stage.decide(f"The browser was sent to the {whom}.")
+
+
+def _is_signed_in(stage: Stage) -> bool:
+    return bool(stage.facts.id_token)
+
+
+async def _make_ready(stage: Stage) -> None:
+    """A listener, and secrets that no browser was sent off with: whoever saw those of before knows them."""
+    facts = stage.facts
+    if not stage.needs_browser:
+        await stage.open_listener()
+    if not facts.state or facts.state in stage.spent:
+        make_secrets(stage)
+
+
+def make_secrets(stage: Stage) -> None:
+    """Those of one way through the browser."""
+    facts, tools = stage.facts, stage.tools
+    facts.verifier, facts.state = tools.new_verifier(), tools.new_state()
+    facts.nonce = "" if stage.needs_browser else tools.new_state()
+
+
+def _asked(stage: Stage) -> tuple[ServerMetadata, Client]:
+    """Whom the browser is sent to, and who we are there."""
+    facts = stage.facts
+    server, client = facts.server, facts.client
+    if not stage.needs_browser:
+        server, client = facts.provider, facts.provider_client
+    assert server is not None
+    assert client is not None
+    return server, client
 
 
 def _url(stage: Stage) -> AuthorizeUrl:
     facts = stage.facts
-    assert facts.server is not None
-    assert facts.client is not None
-    assert facts.scopes is not None
-    assert facts.resource_value is not None
-    endpoint = facts.server.authorization_endpoint
+    server, client = _asked(stage)
+    endpoint = server.authorization_endpoint
     if endpoint is None:
         raise Stop("There is no authorization endpoint that may be used.")
     request = AuthorizeRequest(
-        client_id=facts.client.client_id,
+        client_id=client.client_id,
         redirect_uri=facts.redirect_uri,
         state=facts.state,
         code_challenge=pkce.challenge_of(facts.verifier),
+        extras=stage.overrides.extras,
+    )
+    return authorize_url(endpoint.url, _with_wishes(stage, server, request))
+
+
+def _with_wishes(stage: Stage, server: ServerMetadata, request: AuthorizeRequest) -> AuthorizeRequest:
+    """What is asked for: access to the server's resource, or only who the person is."""
+    facts, provider = stage.facts, stage.settings.identity_provider
+    if not stage.needs_browser:
+        typed = provider.scope if provider is not None else None
+        return replace(request, scope=sign_in_scope(server.scopes, typed), nonce=facts.nonce)
+    assert facts.scopes is not None
+    assert facts.resource_value is not None
+    return replace(
+        request,
         resource=facts.resource_value.value,
         scope=facts.scopes.text,
         wants_consent=facts.scopes.wants_consent,
-        extras=stage.overrides.extras,
         key_thumbprint=facts.key.thumbprint() if facts.key is not None else "",
     )
-    return authorize_url(endpoint.url, request)
 
 
 async def wait(stage: Stage) -> None:
+    if _is_signed_in(stage):
+        stage.notes.is_skipped = True
+        return
     listener = stage.listener
     if listener is None:
         raise Stop("Nobody listens for the answer any more.", "Go back to “Open browser”.")
@@ -99,19 +162,21 @@ def _about_hit(hit: CallbackHit, stage: Stage) -> list[Finding]:
 
 async def check_answer(stage: Stage) -> None:
     facts = stage.facts
-    assert facts.server is not None
-    assert facts.client is not None
+    if _is_signed_in(stage):
+        stage.notes.is_skipped = True
+        return
+    server, client = _asked(stage)
     callback = read_callback(facts.answer)
-    is_assumed = facts.server.source is MetadataSource.DEFAULTS
+    is_assumed = server.source is MetadataSource.DEFAULTS
     verdict = check_callback(
         callback,
         Expectation(
             state=facts.state,
-            issuer=None if is_assumed else facts.server.recorded_issuer,
-            iss_promised=facts.server.promises_iss,
+            issuer=None if is_assumed else server.recorded_issuer,
+            iss_promised=server.promises_iss,
             redirect_uri=facts.redirect_uri,
-            client_id=facts.client.client_id,
-            client_source=facts.client.source,
+            client_id=client.client_id,
+            client_source=client.source,
             revision=stage.revision,
         ),
     )
@@ -125,7 +190,7 @@ async def check_answer(stage: Stage) -> None:
     if verdict.problem or not verdict.code:
         raise Stop(
             verdict.problem or "The answer holds no code.",
-            "Begin again with “Prepare”: what belonged to this answer is used up.",
+            "Go back to “Open browser”: what belonged to this answer is used up.",
         )
     for name, value in callback.parameters.items():
         if name in ("code", "state", "iss", "scope", "session_state"):

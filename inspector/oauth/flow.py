@@ -17,7 +17,7 @@ from inspector.base.errors import RequestCancelled, UserError
 from inspector.base.signals import Signal
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.shown import token_info, waiting_of, with_notes
-from inspector.oauth.stage import Facts, Notes, Refused, Stage, Stop, Target, Tools
+from inspector.oauth.stage import Facts, Notes, PersonNeeded, Refused, Stage, Stop, Target, Tools
 from inspector.oauth.steps import (
     STEPS,
     LoginView,
@@ -49,7 +49,8 @@ class Login:
     """One login of one server. Close it at the end, however it ended.
 
     `refused` is the answer that led to it, `scopes` what a step-up asks for. With `by_itself` nobody looks
-    on: then what clients must refuse is refused in any mode.
+    on: then what clients must refuse is refused in any mode. Without `opens_browser` it goes as far as it can
+    without a person.
 
     Signals:
         changed: Something is to be shown; carries the LoginView.
@@ -65,13 +66,21 @@ class Login:
         refused: Refused | None = None,
         scopes: ScopeChoice | None = None,
         by_itself: bool = False,
+        opens_browser: bool = True,
         revision: Revision | None = None,
     ) -> None:
         self.changed: Signal[LoginView] = Signal()
         overrides = overrides or Overrides()
         facts = Facts(overrides.revision or revision or R5, refused)
         self._stage = Stage(
-            target, tools, overrides, facts, scopes=scopes, check=self._check, on_change=self._announce
+            target,
+            tools,
+            overrides,
+            facts,
+            scopes=scopes,
+            opens_browser=opens_browser,
+            check=self._check,
+            on_change=self._announce,
         )
         self._flow_id = flow_id
         self._by_itself = by_itself
@@ -109,6 +118,11 @@ class Login:
     def held(self) -> Held | None:
         """The tokens, once there are some."""
         return self._stage.facts.held
+
+    @property
+    def needs_person(self) -> bool:
+        """Did it end only because the browser was not to be opened?"""
+        return isinstance(self._failure, PersonNeeded)
 
     @property
     def is_by_itself(self) -> bool:

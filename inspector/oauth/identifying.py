@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from inspector.base.jsonvalue import JSONObject, compact
+from inspector.oauth.browsing import make_secrets
 from inspector.oauth.http import LoginReply, LoginRequest, post_json
 from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.steps import LoginGrant, Question, QuestionKind
@@ -238,7 +239,7 @@ async def prepare_request(stage: Stage) -> None:
         stage.use("DPoP key", facts.key.thumbprint(), "its thumbprint; the key stays in the secret store")
     if not stage.needs_browser:
         return
-    facts.verifier, facts.state = stage.tools.new_verifier(), stage.tools.new_state()
+    make_secrets(stage)
     stage.use("code verifier", facts.verifier, f"{len(facts.verifier)} random characters", is_secret=True)
     stage.use("code challenge", pkce.challenge_of(facts.verifier), "SHA-256 of the verifier")
     stage.use("state", facts.state, "random", is_secret=True)

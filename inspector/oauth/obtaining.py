@@ -7,12 +7,13 @@ import os
 from pathlib import Path
 
 from inspector.oauth.http import LoginReply, LoginRequest
+from inspector.oauth.identityprovider import provider_request
 from inspector.oauth.signing import SigningKey, read_key
 from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.steps import LoginGrant
 from inspector.oauth.store import Held
 from inspector.oauth.tokenrequest import TokenRequest, request_token
-from inspector.protocol.auth.clientauth import AuthMethod, choose_method
+from inspector.protocol.auth.clientauth import AuthMethod
 from inspector.protocol.auth.grants import (
     Form,
     Grant,
@@ -21,13 +22,12 @@ from inspector.protocol.auth.grants import (
     code_form,
     exchange_form,
 )
-from inspector.protocol.auth.identity import Client, ClientSource
-from inspector.protocol.auth.jwtview import read_jwt
 from inspector.protocol.auth.scopes import compare_scopes
 from inspector.protocol.auth.servermeta import MetadataSource
 from inspector.protocol.auth.tokens import TokenAsked, TokenReply, TokenSet, read_token_reply
 from inspector.protocol.members import some
 
+_ID_TOKEN_REFUSED = ("invalid_grant", "invalid_token")
 _LONGEST_FILE = 64 * 1024
 _GRANTS = {
     LoginGrant.CODE: Grant.CODE,
@@ -40,46 +40,41 @@ _GRANTS = {
 
 
 async def prepare_exchange(stage: Stage) -> LoginRequest | None:
-    return (await _exchange(stage)).http(stage.tools.now(), stage.tools.nonces)
+    return _exchange(stage).http(stage.tools.now(), stage.tools.nonces)
 
 
 async def exchange(stage: Stage) -> None:
     """An ID token for an ID-JAG, which the server's own authorization server takes for a token."""
-    facts = stage.facts
-    assert facts.server is not None
-    request = await _exchange(stage)
+    facts, request = stage.facts, _exchange(stage)
+    assert facts.provider is not None
+    for name, value in request.form:
+        stage.use(name, value, is_secret=name == "subject_token")
     reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
     asked = TokenAsked(
         Grant.EXCHANGE,
-        issuer=stage.settings.identity_provider.issuer if stage.settings.identity_provider else "",
+        issuer=facts.provider.issuer,
         client_id=request.client.client_id if request.client is not None else "",
         resource=_resource(stage),
         scopes=_scopes(stage),
-        method=request.method.value if request.method is not None else "none",
+        method=request.method.value if request.method is not None else AuthMethod.NONE.value,
     )
     read = _read(stage, reply, asked)
     if read.tokens is None:
+        if read.error is not None and read.error.code in _ID_TOKEN_REFUSED:
+            await stage.tools.store.drop_sign_in(facts.provider.issuer)  # else it would be tried each time
         raise Stop(read.problem, "The ID token may have run out: sign in with the identity provider again.")
     facts.assertion = read.tokens.access_token
-    _show_claims(stage, "ID-JAG", facts.assertion)
+    stage.use("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
+    stage.show_claims("ID-JAG", facts.assertion)
 
 
-async def _exchange(stage: Stage) -> TokenRequest:
-    provider = stage.settings.identity_provider
-    if provider is None or not provider.token_endpoint:
-        raise Stop(
-            "The identity provider is not configured.",
-            "Enter its token endpoint and the ID token in the server's settings.",
-        )
-    assert stage.facts.server is not None
-    id_token = await stage.tools.store.secret(provider.id_token, "ID token")
-    secret = await stage.tools.store.secret(provider.client_secret, "identity provider's client secret")
-    client = Client(provider.client_id, provider.issuer, ClientSource.BY_HAND, secret=secret)
-    method = choose_method(offered=None, has_secret=bool(secret)).method
+def _exchange(stage: Stage) -> TokenRequest:
+    facts = stage.facts
+    assert facts.server is not None
     scope = " ".join(_scopes(stage)) or None
-    form = exchange_form(id_token, stage.facts.server.issuer, _resource(stage), scope)
-    has_client = bool(provider.client_id)
-    return TokenRequest(provider.token_endpoint, form, client if has_client else None, method)
+    return provider_request(
+        stage, exchange_form(facts.id_token, facts.server.issuer, _resource(stage), scope)
+    )
 
 
 # ------------------------------------------------------------------ the token request
@@ -134,7 +129,7 @@ async def _form(stage: Stage) -> Form:
     facts, resource, scope = stage.facts, _resource(stage), " ".join(_scopes(stage)) or None
     if stage.grant is LoginGrant.CODE:
         if not facts.code or facts.code in stage.spent:
-            raise Stop("The code is used up: it is good for one request.", "Go back to “Prepare”.")
+            raise Stop("The code is used up: it is good for one request.", "Go back to “Open browser”.")
         return code_form(facts.code, facts.redirect_uri, facts.verifier, resource)
     if stage.grant is LoginGrant.CLIENT:
         return client_form(resource, scope)
@@ -223,21 +218,12 @@ def _show_tokens(stage: Stage, tokens: TokenSet) -> None:
         stage.decide("The server does not say how long the token lives: a 401 will tell.")
     else:
         stage.decide(f"The token lives for {tokens.expires_at - tokens.received_at:,.0f} seconds.")
-    _show_claims(stage, "access token", tokens.access_token)
-
-
-def _show_claims(stage: Stage, name: str, token: str) -> None:
-    view = read_jwt(token)
-    if view is None:
-        return
-    rows = [("header", key, str(value)) for key, value in view.header.items()]
-    rows += [("claims", key, str(value)) for key, value in view.claims.items()]
-    stage.show(f"The {name}, read (its signature is not checked)", ("", "Name", "Value"), rows)
+    stage.show_claims("access token", tokens.access_token)
 
 
 def _next_step(stage: Stage) -> str:
     if stage.grant is LoginGrant.CODE:
-        return "The code is used up. Begin again with “Prepare”."
+        return "The code is used up. Go back to “Open browser”."
     return "Look at what was sent, and at the server's settings."
 
 

@@ -10,7 +10,7 @@ from inspector.base.clock import Clock
 from inspector.traffic.httpevents import record_http
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import RecordKind
+from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 from inspector.transport.base import WireEvent
 
 NO_ROW = -1
@@ -20,7 +20,7 @@ class LoginRecorder:
     """Writes the rows of one login. It has a recorder of its own: the session's counts its own exchanges."""
 
     def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
-        self._recorder = Recorder(log, server, clock)
+        self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
 
     def step(self, text: str) -> None:
         """One step of the login, in words that hold no secret."""

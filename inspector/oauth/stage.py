@@ -37,6 +37,7 @@ from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.findings import Finding
 from inspector.protocol.auth.guard import Allowance, BlockReason, UrlBlocked
 from inspector.protocol.auth.identity import Client
+from inspector.protocol.auth.jwtview import read_jwt
 from inspector.protocol.auth.resourcemeta import IssuerChoice, ResourcePlaces, ResourceReading
 from inspector.protocol.auth.resourceuri import ResourceChoice
 from inspector.protocol.auth.scopes import ScopeChoice
@@ -55,6 +56,10 @@ MakeListener = Callable[[str, int, str], LoopbackListener]
 
 class Stop(UserError):
     """The login ends at this step: why, and what to do."""
+
+
+class PersonNeeded(Stop):
+    """It could go on in the browser, which was not to be opened now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +123,14 @@ class Facts:
     method: AuthMethod | None = None
     scopes: ScopeChoice | None = None
     resource_value: ResourceChoice | None = None
+    provider: ServerMetadata | None = None  # the company's identity provider
+    provider_client: Client | None = None  # who we are to it
+    provider_method: AuthMethod | None = None
+    id_token: str = field(default="", repr=False)
+    id_reply: LoginReply | None = None
     verifier: str = field(default="", repr=False)
     state: str = field(default="", repr=False)
+    nonce: str = field(default="", repr=False)  # of a sign-in, for the ID token
     uses_dpop: bool = False
     key: SigningKey | None = None  # that the token is to be bound to
     authorize: AuthorizeUrl | None = field(default=None, repr=False)
@@ -157,6 +168,7 @@ class Stage:
         facts: Facts,
         *,
         scopes: ScopeChoice | None = None,
+        opens_browser: bool = True,
         check: Callable[[list[Finding]], None],
         on_change: Callable[[], None],
     ) -> None:
@@ -170,11 +182,13 @@ class Stage:
         self.facts = facts
         self.first_revision = facts.revision
         self.step_up = scopes
+        self.opens_browser = opens_browser
         self.notes = Notes()
         self.step = StepId.PROBE
         self.question: Question | None = None
         self.edited: LoginRequest | None = None
-        self.spent: set[str] = set()  # codes that were sent: going back does not make them good again
+        # Codes that were sent, and states that went with a browser: going back makes none of them good again.
+        self.spent: set[str] = set()
         self.listener: LoopbackListener | None = None
         self.check = check  # raises Stop at a finding that this mode does not pass
         self.on_change = on_change
@@ -185,6 +199,7 @@ class Stage:
 
     @property
     def needs_browser(self) -> bool:
+        """Does the person agree in the browser, at the server's own authorization server?"""
         return self.grant is LoginGrant.CODE
 
     @property
@@ -215,6 +230,15 @@ class Stage:
         every = tuple(rows)
         if every:
             self.notes.tables.append(Table(title, columns, every))
+
+    def show_claims(self, name: str, token: str) -> None:
+        """What a token says, when it is one that can be read."""
+        view = read_jwt(token)
+        if view is None:
+            return
+        rows = [("header", key, str(value)) for key, value in view.header.items()]
+        rows += [("claims", key, str(value)) for key, value in view.claims.items()]
+        self.show(f"The {name}, read (its signature is not checked)", ("", "Name", "Value"), rows)
 
     # -------------------------------------------------------------- doing
 
@@ -305,6 +329,8 @@ class Stage:
     async def _earlier_ports(self, host: str, path: str) -> list[int]:
         """Ports that a client of ours is registered with: it can be used again when one of them is free."""
         issuer = self.facts.issuer.issuer if self.facts.issuer is not None else ""
+        if not self.needs_browser:  # the identity provider's client is not one that we registered
+            return []
         clients = [client for client in await self.tools.store.clients() if client.issuer == issuer]
         uris = [urlsplit(uri) for client in clients for uri in client.redirect_uris]
         return [uri.port for uri in uris if uri.hostname == host and uri.path == path and uri.port]

@@ -39,10 +39,14 @@ class StepId(Enum):
     SERVER_CHECK = "Check server metadata"
     IDENTITY = "Client identity"
     PREPARE = "Prepare"
-    EXCHANGE = "Ask identity provider"
+    PROVIDER_LOOKUP = "Find identity provider"
+    SIGN_IN = "Look for earlier sign-in"
     AUTHORIZE = "Open browser"
     WAIT = "Wait for answer"
     CALLBACK = "Check answer"
+    ID_TOKEN_REQUEST = "Request ID token"  # noqa: S105
+    ID_TOKEN_REPLY = "Check ID token"  # noqa: S105
+    EXCHANGE = "Exchange ID token"
     TOKEN_REQUEST = "Request token"  # noqa: S105
     TOKEN_REPLY = "Check token"  # noqa: S105
     CALL = "Call with token"
@@ -55,6 +59,8 @@ STEPS_OF_BROWSER = (
     StepId.AUTHORIZE,
     StepId.WAIT,
     StepId.CALLBACK,
+    StepId.ID_TOKEN_REQUEST,
+    StepId.ID_TOKEN_REPLY,
     StepId.TOKEN_REQUEST,
     StepId.TOKEN_REPLY,
 )
@@ -72,13 +78,22 @@ _DISCOVERY = (
     StepId.PREPARE,
 )
 _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK)
+# The company's identity provider: the browser goes there, and not to the server's authorization server.
+_PROVIDER = (
+    StepId.PROVIDER_LOOKUP,
+    StepId.SIGN_IN,
+    *_BROWSER,
+    StepId.ID_TOKEN_REQUEST,
+    StepId.ID_TOKEN_REPLY,
+    StepId.EXCHANGE,
+)
 _TOKEN = (StepId.TOKEN_REQUEST, StepId.TOKEN_REPLY, StepId.CALL, StepId.VERIFY, StepId.LIFETIME)
 
 # The steps of each kind of login, in their order.
 STEPS: dict[LoginGrant, tuple[StepId, ...]] = {
     LoginGrant.CODE: (*_DISCOVERY, *_BROWSER, *_TOKEN),
     LoginGrant.CLIENT: (*_DISCOVERY, *_TOKEN),
-    LoginGrant.ENTERPRISE: (*_DISCOVERY, StepId.EXCHANGE, *_TOKEN),
+    LoginGrant.ENTERPRISE: (*_DISCOVERY, *_PROVIDER, *_TOKEN),
     LoginGrant.WORKLOAD: (*_DISCOVERY, *_TOKEN),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from inspector.base.errors import ConfigError
@@ -24,6 +24,7 @@ from inspector.protocol.members import number_of, object_of, strings_of, text_of
 
 KIND = "oauth"
 _CLIENT, _TOKENS, _KEY, _HOSTS, _PRIVATE = "client", "tokens", "key", "hosts", "private"
+_SIGN_IN = "sign-in"
 _ANY_ISSUER = "any"
 
 
@@ -50,6 +51,21 @@ class Held:
     revocation_endpoint: str = ""
     offered_methods: tuple[str, ...] | None = None
     server_scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A sign-in with a company's identity provider. `issuer` is the provider's, `method` how we authenticate
+    there. The endpoint for renewing it is found anew each time."""
+
+    issuer: str
+    client_id: str
+    id_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
+    subject: str = ""
+    expires_at: float | None = None
+    revocation_endpoint: str = ""
+    method: str = ""
 
 
 class LoginStore:
@@ -101,6 +117,28 @@ class LoginStore:
         names = [*await self._names(_CLIENT), *await self._names(_TOKENS)]
         return tuple(dict.fromkeys(parts_of(name)[1] for name in names))
 
+    # -------------------------------------------------------------- sign-ins with an identity provider
+
+    async def signed_in(self, issuer: str) -> SignedIn | None:
+        """Who signed in for this server, with this provider; None for nobody."""
+        return _read_sign_in(await self._object(self._name(issuer, _SIGN_IN)))
+
+    async def sign_ins(self) -> tuple[SignedIn, ...]:
+        """With every provider that this server ever had."""
+        found = [_read_sign_in(await self._object(name)) for name in await self._names(_SIGN_IN)]
+        return tuple(one for one in found if one is not None)
+
+    async def keep_sign_in(self, signed_in: SignedIn) -> bool:
+        """Say whether it lasts beyond this run."""
+        return await self._put(self._name(signed_in.issuer, _SIGN_IN), asdict(signed_in))
+
+    async def drop_sign_in(self, issuer: str) -> None:
+        await self._secrets.delete(self._name(issuer, _SIGN_IN))
+
+    def signing_in(self, issuer: str) -> AbstractAsyncContextManager[None]:
+        """Alone with a sign-in, in all processes: read it again inside."""
+        return self._secrets.claim(self._name(issuer, _SIGN_IN))
+
     # -------------------------------------------------------------- keys, hosts, and what a person stored
 
     async def key(self, issuer: str) -> SigningKey:
@@ -141,7 +179,7 @@ class LoginStore:
 
     async def forget(self) -> None:
         """All of this server, of every issuer."""
-        for kind in (_TOKENS, _CLIENT, _KEY, _HOSTS, _PRIVATE):
+        for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
 
@@ -198,6 +236,22 @@ def _read_client(document: JSONObject) -> Client | None:
         client,
         secret_expires_at=number_of(document, "secret_expires_at"),
         redirect_uris=strings_of(document, "redirect_uris"),
+    )
+
+
+def _read_sign_in(document: JSONObject) -> SignedIn | None:
+    issuer, client, token = (text_of(document, name) for name in ("issuer", "client_id", "id_token"))
+    if not issuer or not client or not token:
+        return None
+    return SignedIn(
+        issuer,
+        client,
+        token,
+        text_of(document, "refresh_token"),
+        text_of(document, "subject"),
+        number_of(document, "expires_at"),
+        text_of(document, "revocation_endpoint"),
+        text_of(document, "method"),
     )
 
 

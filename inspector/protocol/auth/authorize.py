@@ -31,6 +31,7 @@ class AuthorizeRequest:
     wants_consent: bool = False
     extras: Pairs = ()  # the person's own, such as `login_hint`
     key_thumbprint: str = ""  # `dpop_jkt` (RFC 9449, section 10)
+    nonce: str = field(default="", repr=False)  # of OpenID Connect: it comes back inside of the ID token
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ def authorize_url(endpoint: str, request: AuthorizeRequest) -> AuthorizeUrl:
     """Build the address. The endpoint's own query stays (RFC 6749, section 3.1), and no name comes twice."""
     parts = urlsplit(endpoint)
     ours = _ours(request)
-    extras = tuple((name.strip(), value) for name, value in request.extras if not extra_problem(name))
+    refused = [name for name, _ in request.extras if _is_decided(name, request)]
+    extras = tuple((name.strip(), value) for name, value in request.extras if name not in refused)
     named = {name for name, _ in (*ours, *extras)}
     endpoints_own = tuple(parse_qsl(parts.query, keep_blank_values=True))
     kept = tuple(pair for pair in endpoints_own if pair[0] not in named)
     parameters = (*kept, *_overlaid(ours, extras))
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(parameters, quote_via=quote), ""))
-    refused = [name for name, _ in request.extras if extra_problem(name)]
     return AuthorizeUrl(url, parameters, tuple(_notes(refused, [n for n, _ in endpoints_own if n in named])))
 
 
@@ -63,6 +64,11 @@ def extra_problem(name: str) -> str:
     if name.strip().lower() in RESERVED:
         return f"{name.strip()} is decided by the login itself; change it in its own field."
     return ""
+
+
+def _is_decided(name: str, request: AuthorizeRequest) -> bool:
+    """A nonce is the login's own only where it looks for it again."""
+    return bool(extra_problem(name)) or (bool(request.nonce) and name.strip().lower() == "nonce")
 
 
 def _ours(request: AuthorizeRequest) -> Pairs:
@@ -77,6 +83,7 @@ def _ours(request: AuthorizeRequest) -> Pairs:
         ("scope", request.scope),
         ("prompt", "consent" if request.wants_consent else ""),
         ("dpop_jkt", request.key_thumbprint),
+        ("nonce", request.nonce),
     )
     return tuple((name, value) for name, value in pairs if value)
 

@@ -68,6 +68,13 @@ def server_places(issuer: str) -> tuple[Candidate, ...]:
     )
 
 
+def provider_places(issuer: str) -> tuple[Candidate, ...]:
+    """The same for an identity provider, whose own document is that of OpenID Connect: its place first."""
+    url = issuer.removesuffix("/") + OPENID
+    own = Candidate(url, "The place of OpenID Connect: behind the issuer.")
+    return (own, *(place for place in server_places(issuer) if place.url != url))
+
+
 def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision) -> Finding:
     """What to say when no place had a document. A failing place is among those tried, with its status."""
     return finding("ASM-001", revision, issuer=issuer, tried=tried(replies))
