@@ -13,10 +13,11 @@ from inspector.traffic.records import Direction, HttpExchange, RecordKind
 class HttpRecorder:
     """One row an exchange, written when it begins and completed as it goes on."""
 
-    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker) -> None:
+    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker, about: str = "") -> None:
         self._log = log
         self._server = server
         self._operations = operations
+        self._about = about
         self._rows: dict[int, int] = {}
 
     def new_conversation(self) -> None:
@@ -56,4 +57,4 @@ class HttpRecorder:
     def _append(
         self, kind: RecordKind, direction: Direction, at: int, wall: int, raw: bytes, method: str
     ) -> int:
-        return self._log.append(self._server, kind, direction, at, wall, raw, method)
+        return self._log.append(self._server, kind, direction, at, wall, raw, method, self._about)

@@ -40,14 +40,15 @@ _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 class Recorder:
     """Writes one server's rows, pairs its requests with their answers, in both directions, and links what
-    belongs to one operation."""
+    belongs to one operation. `about` is the subject of its rows that are no messages."""
 
-    def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
+    def __init__(self, log: TrafficLog, server: str, clock: Clock, about: str = "") -> None:
         self._log = log
         self._server = log.add_server(server)
         self._clock = clock
+        self._about = about
         self._operations = OperationLinker(log)
-        self.http = HttpRecorder(log, self._server, self._operations)
+        self.http = HttpRecorder(log, self._server, self._operations, about)
         # Rows of open requests, by the direction in which they went.
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
@@ -102,13 +103,14 @@ class Recorder:
     def note(self, kind: RecordKind, text: str) -> None:
         """Something that is not on the wire: a process event, a state, an error of ours."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
-        self._log.append(self._server, kind, Direction.NONE, now, wall, text.encode(errors="replace"))
+        raw = text.encode(errors="replace")
+        self._log.append(self._server, kind, Direction.NONE, now, wall, raw, "", self._about)
         self._log.publish()
 
     def login_body(self, body: bytes) -> int:
         """What a request of a login carries, which is no message. Give its row."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
-        row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body)
+        row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body, "", self._about)
         self._log.publish()
         return row
 

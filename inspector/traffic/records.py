@@ -34,6 +34,8 @@ class RecordKind(IntEnum):
         return self <= RecordKind.TEXT
 
 
+LOGIN_SUBJECT = "login"  # what all rows of a login are about, its HTTP exchanges too
+
 assert all(RecordKind[kind.name].value == kind.value for kind in Kind)
 
 

@@ -15,9 +15,11 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 from inspector.config.entries import HttpEntry, StdioEntry
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.oauth.steps import StepId, StepState
+from inspector.qt.models.traffic import Column
 from inspector.qt.opener import Opener
 from inspector.qt.panels.auth.panel import AuthPanel
 from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.traffic_eyes import column
 from tests.unit.demo.login_client import LoginDemo
 
 
@@ -235,8 +237,14 @@ def test_requests_of_a_login_lead_to_the_traffic(lens: Lens, demo: LoginDemo, pe
     lens.until(lambda: state_of(panel, StepId.PROBE) is StepState.DONE)
     panel.steps.choose(StepId.PROBE)
     assert "HTTP 401" in panel.http.text.shown_text()
-    lens.do("traffic.events")
+    traffic = lens.window.traffic
+    lens.until(lambda: "login" in column(traffic, Column.STATUS))
+    assert "401" in column(traffic, Column.STATUS)
+    lens.do("traffic.logins")
+    assert {"login", "401"}.isdisjoint(column(traffic, Column.STATUS))
     panel.http.row_action.trigger()
+    lens.press("Show it", traffic.strips)
+    assert lens.actions["traffic.logins"].isChecked()
     row = lens.window.traffic.current_number()
     assert row is not None
     exchange = lens.app.bridge.log.http(row)

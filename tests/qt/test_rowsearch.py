@@ -14,6 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.oauth.recording import LoginRecorder
 from inspector.protocol.jsonrpc import read
 from inspector.qt.models.rowsearch import Condition, RowSearch
 from inspector.qt.models.sorting import sort_in_steps
@@ -23,7 +24,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.grammar import parse
 from inspector.traffic.query.matcher import Matcher, compile
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import RecordKind, Remark, Status
+from inspector.traffic.records import HttpExchange, RecordKind, Remark, Status
 from tests.helpers.fakes import FakeClock
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
@@ -214,6 +215,32 @@ def test_filter_that_names_kinds_shows_stderr_without_events_switched_on(
     assert list(search.rows) == []
     search.set_condition(Condition(matcher=fitting(log, "kind:stderr"), any_kind=True))
     assert list(search.rows) == [0]
+
+
+def test_rows_of_logins_are_shown_with_and_without_events_unless_they_are_switched_off(
+    log: TrafficLog, search: RowSearch
+) -> None:
+    exchange = HttpExchange("GET", "https://as.example/.well-known/x", (), 0)
+    login = LoginRecorder(log, "one", FakeClock())
+    login.step("Login, Probe.")
+    body = login.body(b"grant_type=client_credentials")
+    login._recorder.http.requested(1, exchange, 0, 0, body)
+    usual = Recorder(log, "one", FakeClock())
+    usual.http.requested(1, exchange, 0, 0, -1)
+    usual.note(RecordKind.STATE, "connected")
+    usual.stderr([b"noise"], 1)
+    search.extend(len(log))
+    assert list(search.rows) == [0, 1, 2]
+    search.set_condition(Condition(with_events=True))
+    assert list(search.rows) == [0, 1, 2, 3, 4]
+    search.set_condition(Condition(with_events=True, with_logins=False))
+    assert list(search.rows) == [3, 4]
+    search.set_condition(Condition(with_logins=False))
+    assert list(search.rows) == []
+    search.set_condition(Condition(matcher=fitting(log, "subject:login kind:http"), any_kind=True))
+    assert list(search.rows) == [2]
+    search.set_condition(Condition(matcher=fitting(log, "login")))
+    assert list(search.rows) == [0, 1, 2]
 
 
 def test_operations_have_a_row_each_with_their_rounds_their_end_and_the_whole_time(

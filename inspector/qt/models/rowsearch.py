@@ -19,7 +19,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.qt.models.operationrows import OperationRows
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import RecordKind
+from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 
 # The first turn may be as long as nobody notices: small logs are done with it, and need no second one.
 _FIRST_TURN_S = 0.02
@@ -31,6 +31,8 @@ _FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is looked at in between
 
 _ALL_KINDS = bytes([1] * 256)
 _FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
+_FRAMES_AND_LOGINS = bytes(1 <= kind <= RecordKind.TEXT or kind == RecordKind.LOGIN for kind in range(256))
+_ALL_BUT_LOGINS = bytes(kind not in (RecordKind.STDERR, RecordKind.LOGIN) for kind in range(256))
 _ALL_BUT_STDERR = bytes(kind != RecordKind.STDERR for kind in range(256))
 
 
@@ -55,6 +57,7 @@ class Condition:
 
     server: str | None = None
     with_events: bool = False
+    with_logins: bool = True  # their steps, what they sent, and their HTTP exchanges
     any_kind: bool = False  # the matcher decides about kinds, stderr included
     matcher: Matcher | None = None
     span: tuple[int, int] | None = None  # wall time in nanoseconds: from, up to and with
@@ -259,12 +262,29 @@ class RowSearch(QObject):
         wanted = self._condition
         if wanted.operations:
             return self._in_place(self._operations_in(numbers))
-        kinds = _ALL_KINDS if wanted.any_kind else _ALL_BUT_STDERR if wanted.with_events else _FRAMES
-        flags = self._log.columns.kind[numbers.start : numbers.stop].tobytes().translate(kinds)
+        flags = self._of_kinds(numbers)
         if wanted.matcher is None:
             return self._in_place(compress(numbers, flags))
         found = wanted.matcher.rows(numbers)  # whole runs: that is what it is fastest with
         return self._in_place(row for row in found if flags[row - numbers.start])
+
+    def _of_kinds(self, numbers: range) -> bytes | bytearray:
+        """A one for each of these rows whose kind is to be shown."""
+        wanted, kinds = self._condition, self._log.columns.kind[numbers.start : numbers.stop].tobytes()
+        if wanted.any_kind:
+            return kinds.translate(_ALL_KINDS)
+        if wanted.with_events == wanted.with_logins:
+            return kinds.translate(_ALL_BUT_STDERR if wanted.with_events else _FRAMES)
+        # An HTTP exchange may be one of a login. Few logs have any; what they are about tells them apart.
+        flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if wanted.with_events else _FRAMES_AND_LOGINS))
+        login = self._log.words.number_of(LOGIN_SUBJECT)
+        place = kinds.find(RecordKind.HTTP) if login is not None else -1
+        subjects = self._log.columns.subject
+        while place >= 0:
+            if subjects[numbers.start + place] == login:
+                flags[place] = wanted.with_logins
+            place = kinds.find(RecordKind.HTTP, place + 1)
+        return flags
 
     def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
         """Those of the wanted server and time."""

@@ -88,6 +88,9 @@ class TrafficModel(QAbstractTableModel):
     def set_with_events(self, shown: bool) -> None:
         self.search.set_condition(replace(self.search.condition, with_events=shown))
 
+    def set_with_logins(self, shown: bool) -> None:
+        self.search.set_condition(replace(self.search.condition, with_logins=shown))
+
     def set_matcher(self, matcher: Matcher | None, *, any_kind: bool = False) -> None:
         """Only what a filter lets through. With `any_kind` it alone decides about kinds of rows."""
         condition = replace(self.search.condition, matcher=matcher, any_kind=any_kind)

@@ -153,7 +153,7 @@ _FIELDS = (
     _subject("prompt", "The prompt that is asked for", "prompt:review", _PROMPT_METHODS),
     _text(
         "subject",
-        "The tool, resource, prompt or log level that it is about",
+        "The tool, resource, prompt or log level that it is about; login, for all rows of a login",
         "subject:error",
         "subject",
         TrafficLog.subject,

@@ -1,4 +1,4 @@
-"""Everything that decides which rows a traffic panel shows: filter, time range, server, events."""
+"""Everything that decides which rows a traffic panel shows: filter, time range, server, events, logins."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from inspector.base.units import time_of_day
 from inspector.qt.models.traffic import TrafficModel
 from inspector.qt.panels.traffic.filtering import FilterLanguage
 from inspector.qt.widgets.filterbar import FilterBar
-from inspector.traffic.records import RecordKind
+from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 
 if TYPE_CHECKING:
     from inspector.qt.panels.traffic.rowmenu import Term
 
 _EVENTS_TIP = "Process, state, HTTP and local errors among the messages"
+_LOGINS_TIP = "Steps and requests of logins among the messages"
 _NAMED_TIP = "The filter says itself which kinds of rows to show"
 
 
@@ -28,7 +29,7 @@ class Narrowing(QObject):
     """Turns what the person chooses into conditions of the model. `change` wraps each change of it.
 
     A filter that names `kind` decides alone about kinds: with `kind:stderr` the rows are there, whether
-    connection events are switched on or not, and the switch says so.
+    connection events are switched on or not, and the switches say so.
 
     Signals:
         problem_found: Carries a sentence.
@@ -43,6 +44,7 @@ class Narrowing(QObject):
         bar: FilterBar,
         scope: QComboBox,
         events: QAction,
+        logins: QAction,
         change: Callable[[Callable[[], None]], None],
     ) -> None:
         super().__init__(bar)
@@ -51,12 +53,14 @@ class Narrowing(QObject):
         self._bar = bar
         self._scope = scope
         self._events = events
+        self._logins = logins
         self._change = change
         self._server = ""
         bar.filter_changed.connect(self._on_filter_changed)
         bar.chip_closed.connect(lambda: self.set_range(None))
         scope.currentIndexChanged.connect(self._apply_scope)
         events.toggled.connect(lambda shown: change(lambda: model.set_with_events(shown)))
+        logins.toggled.connect(lambda shown: change(lambda: model.set_with_logins(shown)))
 
     def set_server(self, name: str) -> None:
         """Which one "This server" means."""
@@ -88,13 +92,15 @@ class Narrowing(QObject):
         self.set_range(None)
         self._scope.setCurrentIndex(0)
 
-    def let_in(self, number: int, kind: RecordKind) -> None:
+    def let_in(self, number: int, kind: RecordKind, subject: str) -> None:
         """Take away whatever hides a row, and look for it until it is there."""
         self.show_all()
         if number < self._model.cleared_count:
             self._model.show_cleared()
         if kind is RecordKind.STDERR:
             self._bar.set_text("kind:stderr")
+        elif kind is RecordKind.LOGIN or (kind is RecordKind.HTTP and subject == LOGIN_SUBJECT):
+            self._logins.setChecked(True)
         elif not kind.is_frame:
             self._events.setChecked(True)
         self._model.search.look_up_to(number)
@@ -109,8 +115,9 @@ class Narrowing(QObject):
 
     def _on_filter_changed(self, text: str) -> None:
         ready = self._language.compile(text)
-        self._events.setEnabled(not ready.names_kind)
-        self._events.setToolTip(_NAMED_TIP if ready.names_kind else _EVENTS_TIP)
+        for switch, tip in ((self._events, _EVENTS_TIP), (self._logins, _LOGINS_TIP)):
+            switch.setEnabled(not ready.names_kind)
+            switch.setToolTip(_NAMED_TIP if ready.names_kind else tip)
         self._change(lambda: self._model.set_matcher(ready.matcher, any_kind=ready.names_kind))
 
     def _apply_scope(self) -> None:

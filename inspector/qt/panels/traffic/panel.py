@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from inspector.qt.panels.traffic.detail import DetailView
 
 _PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
-_BUTTONS = ("traffic.events", "traffic.follow", "traffic.pause", "traffic.clear")
+_BUTTONS = ("traffic.events", "traffic.logins", "traffic.follow", "traffic.pause", "traffic.clear")
 _VIEWS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.statistics")
 
 
@@ -103,6 +103,7 @@ class TrafficPanel(QWidget):
             self.filter_bar,
             self.scope,
             self._actions["traffic.events"],
+            self._actions["traffic.logins"],
             self._keep_current,
         )
         self._lay_out()
@@ -263,6 +264,7 @@ class TrafficPanel(QWidget):
         self.scope.setVisible(self.source.is_live)
         self._actions["traffic.show_cleared"].setEnabled(False)
         self._actions["traffic.frames"].setChecked(True)
+        self._actions["traffic.logins"].setChecked(True)
         if not self.source.is_live:  # when the panel has been built and shown: that takes its time, too
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
         self._standing.tell()
@@ -381,8 +383,8 @@ class TrafficPanel(QWidget):
         """Take away what hides the row that was wanted, and go there."""
         self.strips.take_back("hidden")
         self.show_view(View.FRAMES)
-        number = self._wanted_number
-        self._narrowing.let_in(number, RecordKind(self.source.log.kind(number)))
+        number, log = self._wanted_number, self.source.log
+        self._narrowing.let_in(number, RecordKind(log.kind(number)), log.subject(number))
         self.choose(number)
 
     def _on_choices_changed(self) -> None:
