@@ -30,6 +30,7 @@ from inspector.config.entries import (
     check_url,
     is_websocket,
 )
+from inspector.config.expansion import is_expanded
 from inspector.config.secrets.names import is_name
 
 
@@ -39,13 +40,28 @@ class Loaded:
 
     entries: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()  # names that are there, and cannot be used
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """A server that was taken out of the file, as it stood there: what `put_back` needs."""
+
+    name: str
+    value: JSON
+    place: int
 
 
 class Catalogue:
-    """Reads and writes one file. Writing replaces it whole or not at all."""
+    """Reads and writes one file. Writing replaces it whole or not at all.
+
+    `writes` counts how often we wrote: who read the file meanwhile on another thread may have read it before.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.writes = 0
         self._file = JsonDocument(path)
 
     def load(self) -> Loaded:
@@ -53,15 +69,17 @@ class Catalogue:
         try:
             servers = _servers(self._file.read())
         except ConfigError as exc:
-            return Loaded(problems=(str(exc),))
+            return Loaded(problems=(str(exc),), is_readable=False)
         entries: list[Entry] = []
         problems: list[str] = []
+        broken: list[str] = []
         for name, value in servers.items():
             try:
                 entries.append(self._entry(name, value))
             except ConfigError as exc:
                 problems.append(str(exc))
-        return Loaded(tuple(entries), tuple(problems))
+                broken.append(name)
+        return Loaded(tuple(entries), tuple(problems), tuple(broken))
 
     def find(self, name: str) -> Entry:
         """One server by name. Raises ConfigError, naming those that there are."""
@@ -73,17 +91,48 @@ class Catalogue:
 
     def save(self, entry: Entry) -> None:
         """Add a server, or write it anew in its place."""
+        self.replace(entry.name, entry)
+
+    def replace(self, name: str, entry: Entry) -> None:
+        """Write a server in the place of the one of this name, which may be another; else at the end."""
         document = self._file.read()
         servers = _servers(document)
-        known = servers.get(entry.name)
-        servers[entry.name] = _write_entry(entry, known if isinstance(known, dict) else {})
+        if entry.name != name and entry.name in servers:
+            raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
+        written = _write_over(entry, servers.get(name))
+        if name in servers:
+            items = [(entry.name, written) if each == name else (each, servers[each]) for each in servers]
+            servers = dict(items)
+        else:
+            servers[entry.name] = written
         self._write(document, servers)
 
-    def remove(self, name: str) -> None:
+    def copy(self, name: str, entry: Entry) -> None:
+        """Add a server behind the one of this name, with the members of that one that we do not know."""
         document = self._file.read()
         servers = _servers(document)
-        if servers.pop(name, None) is not None:
-            self._write(document, servers)
+        place = list(servers).index(name) + 1 if name in servers else len(servers)
+        self._write(document, _inserted(servers, entry.name, _write_over(entry, servers.get(name)), place))
+
+    def remove(self, name: str) -> TakenOut | None:
+        document = self._file.read()
+        servers = _servers(document)
+        if name not in servers:
+            return None
+        place = list(servers).index(name)
+        taken = TakenOut(name, servers.pop(name), place)
+        self._write(document, servers)
+        return taken
+
+    def put_back(self, taken: TakenOut) -> None:
+        """Where it was, as it was. Raises ConfigError when there is another of its name by now."""
+        document = self._file.read()
+        servers = _servers(document)
+        if taken.name in servers:
+            raise ConfigError(
+                f"There is a server {taken.name!r} in {self.path} again.", "Rename or remove it first."
+            )
+        self._write(document, _inserted(servers, taken.name, taken.value, taken.place))
 
     def set_enabled(self, entry: Entry, enabled: bool) -> None:
         self.save(replace(entry, enabled=enabled))
@@ -96,6 +145,7 @@ class Catalogue:
             raise ConfigError(summary, exc.next_step) from exc
 
     def _write(self, document: JSONObject, servers: JSONObject) -> None:
+        self.writes += 1
         self._file.write({**document, "mcpServers": servers})
 
 
@@ -136,7 +186,7 @@ def read_entry(name: str, value: JSON) -> Entry:
         entry = replace(entry, auth=auth)
     check_era(entry.era)
     check_timeouts(entry.timeouts)
-    if not isinstance(entry, StdioEntry):
+    if not isinstance(entry, StdioEntry) and not is_expanded(entry.url):
         check_url(entry.url)
     return entry
 
@@ -149,9 +199,21 @@ def _kind(value: JSONObject) -> type[Entry]:
     return HttpEntry if "url" in value else StdioEntry
 
 
-def _write_entry(entry: Entry, known: JSONObject) -> JSONObject:
-    """The members of a server; those that are at their default and were not there are left out."""
-    kind = type(entry)
+def _write_over(entry: Entry, known: JSON) -> JSONObject:
+    return write_entry(entry, known if isinstance(known, dict) else {})
+
+
+def _inserted(servers: JSONObject, name: str, value: JSON, place: int) -> JSONObject:
+    items = list(servers.items())
+    return dict([*items[:place], (name, value), *items[place:]])
+
+
+def write_entry(entry: Entry, known: JSONObject | None = None) -> JSONObject:
+    """The members of a server; those that are at their default and were not there are left out.
+
+    `known` is what stood there before: members that we do not know are kept.
+    """
+    kind, known = type(entry), known or {}
     others = {_member(field) for other in _KINDS for field in _fields(other)} - set(
         map(_member, _fields(kind))
     )
