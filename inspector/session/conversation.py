@@ -130,6 +130,7 @@ class Conversation:
 
     async def close(self, transport: Transport) -> None:
         """End what still runs, then the wire that was left."""
+        self.waiting.close()
         await self._notices.close()
         await transport.close()
 

@@ -7,13 +7,14 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from inspector.base.errors import LensError, RequestCancelled, RequestTimedOut
 from inspector.base.jsonvalue import compact
 from inspector.base.units import duration
 from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import Message, RequestId
+from inspector.session.alarm import Alarm
 
 OnProgress: TypeAlias = Callable[[Progressed], None]
 
@@ -102,7 +103,8 @@ class Exchange:
 class Waiter:
     """One request: resolved with its answer, or failed. Whoever waits may begin late, or never.
 
-    `operation` is what it belongs to in the log, once it was sent.
+    `operation` is what it belongs to in the log, once it was sent. Its limits are kept while somebody waits:
+    `alarm` is told when they are due.
     """
 
     def __init__(
@@ -110,22 +112,26 @@ class Waiter:
         request: Message,
         limits: Limits,
         on_progress: OnProgress | None,
-        human: HumanTime | None = None,
+        human: HumanTime | None,
+        loop: asyncio.AbstractEventLoop,
+        alarm: Alarm,
     ) -> None:
-        loop = asyncio.get_running_loop()
         self.request = request
         self.answer: asyncio.Future[Message] = loop.create_future()
-        self.answer.add_done_callback(_hear)
         self.on_progress = on_progress
         self.operation: int | None = None
         self.answer_row: int | None = None
         self._human = human
-        self._pauses = 0
-        self._paused_at = 0.0
-        self._is_over = False
+        self._loop = loop
+        self._alarm = alarm
         self._limits = limits
         self._started = self._heard = loop.time()
-        self._timeout: asyncio.Timeout | None = None
+        self._pauses = 0
+        self._paused_at = 0.0
+        self._task: asyncio.Task[Any] | None = None  # that waits
+        self._cancels = 0  # of that task, when it began to wait
+        self._is_late = False
+        self._is_over = False
 
     @property
     def is_answered(self) -> bool:
@@ -136,37 +142,83 @@ class Waiter:
 
         `sending` gives the request's row. Raises RequestTimedOut, and what sending and waiting raise.
         """
+        self._begin()
         try:
-            async with self._in_time():
-                row, answer = await sending, await self.answer
-                return Exchange(self.request, answer, row, self.answer_row)
-        except TimeoutError:
-            raise self._timed_out() from None
+            row, answer = await sending, await self.answer
+            return Exchange(self.request, answer, row, self.answer_row)
+        except asyncio.CancelledError:
+            if self._is_for_limit():
+                raise self._timed_out() from None
+            raise
         finally:
-            self._count_pause()
+            self._end()
 
     async def wait_on(self) -> Message:
         """Wait for the answer to a request that was sent. Progress has counted since then."""
+        self._begin()
         try:
-            async with self._in_time():
-                return await self.answer
-        except TimeoutError:
-            raise self._timed_out() from None
+            return await self.answer
+        except asyncio.CancelledError:
+            if self._is_for_limit():
+                raise self._timed_out() from None
+            raise
         finally:
-            self._count_pause()
+            self._end()
 
-    def _in_time(self) -> asyncio.Timeout:
-        is_limited = self._limits is not NO_LIMIT and not self._pauses
-        self._timeout = asyncio.timeout_at(self._due() if is_limited else None)
-        return self._timeout
+    def _begin(self) -> None:
+        task = asyncio.current_task(self._loop)
+        assert task is not None
+        self._task, self._cancels = task, task.cancelling()
+        self._alarm.set(self.due)
+
+    def _end(self) -> None:
+        """It is over, perhaps in the middle of a pause."""
+        if self._is_late and self._task is not None:
+            self._task.uncancel()  # something else ended it meanwhile
+        self._task, self._is_over = None, True
+        if self._pauses and self._human is not None:
+            self._human.end()
+
+    # -------------------------------------------------------------- its limits
+
+    @property
+    def due(self) -> float:
+        """When it will have waited for too long, by the loop's clock; never, while that does not count."""
+        if self._task is None or self._pauses or self._is_late:
+            return math.inf
+        return min(self._heard + self._limits.idle, self._started + self._limits.total)
+
+    def end_late(self) -> None:
+        """The limit is reached: whoever waits gets RequestTimedOut."""
+        if self._task is not None:
+            self._is_late = True
+            self._task.cancel()
+
+    def _is_for_limit(self) -> bool:
+        """It was cancelled: for the limit, and not by somebody else as well? As `asyncio.timeout` has it."""
+        if not self._is_late or self._task is None:
+            return False
+        self._is_late = False
+        return self._task.uncancel() <= self._cancels
+
+    def _timed_out(self) -> RequestTimedOut:
+        waited = self._loop.time() - self._started
+        return RequestTimedOut(
+            f"The server did not answer {self.request.method} within {duration(round(waited * 1e9))}.",
+            "It may still be working: look at its Console, or give the request more time.",
+        )
+
+    def progressed(self, event: Progressed) -> None:
+        self._heard = self._loop.time()
+        if self.on_progress is not None:
+            self.on_progress(event)
 
     # -------------------------------------------------------------- while it is our turn
 
     def pause(self) -> None:
         """The limits stand still, until `unpause` was called as often."""
         if self._pauses == 0:
-            self._paused_at = asyncio.get_running_loop().time()
-            self._reschedule(None)
+            self._paused_at = self._loop.time()
             if self._human is not None and not self._is_over:
                 self._human.begin()
         self._pauses += 1
@@ -175,42 +227,13 @@ class Waiter:
         self._pauses -= 1
         if self._pauses:
             return
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         paused = now - self._paused_at
         self._started += paused
         self._heard = min(now, self._heard + paused)
-        if not self._is_over:
-            if self._human is not None:
-                self._human.end()
-            if self._limits is not NO_LIMIT:
-                self._reschedule(self._due())
-
-    def _count_pause(self) -> None:
-        """It is over, perhaps in the middle of a pause."""
-        self._is_over = True
-        if self._pauses and self._human is not None:
+        if not self._is_over and self._human is not None:
             self._human.end()
-
-    def _reschedule(self, when: float | None) -> None:
-        if self._timeout is not None and not self._timeout.expired() and not self._is_over:
-            self._timeout.reschedule(when)
-
-    def _due(self) -> float:
-        return min(self._heard + self._limits.idle, self._started + self._limits.total)
-
-    def progressed(self, event: Progressed) -> None:
-        self._heard = asyncio.get_running_loop().time()
-        if self._timeout is not None and self._timeout.when() is not None and not self._timeout.expired():
-            self._timeout.reschedule(self._due())
-        if self.on_progress is not None:
-            self.on_progress(event)
-
-    def _timed_out(self) -> RequestTimedOut:
-        waited = asyncio.get_running_loop().time() - self._started
-        return RequestTimedOut(
-            f"The server did not answer {self.request.method} within {duration(round(waited * 1e9))}.",
-            "It may still be working: look at its Console, or give the request more time.",
-        )
+        self._alarm.set(self.due)
 
 
 class WaitingRoom:
@@ -222,7 +245,9 @@ class WaitingRoom:
 
     def __init__(self) -> None:
         self._waiters: dict[RequestId, Waiter] = {}
-        self._superseded: list[Message] = []
+        self._superseded: list[Waiter] = []
+        self._loop = asyncio.get_running_loop()
+        self._alarm = Alarm(self._end_late)
 
     def enter(
         self,
@@ -233,9 +258,9 @@ class WaitingRoom:
     ) -> Waiter:
         assert request.id is not None
         if request.id in self._waiters:
-            self._superseded.append(self._waiters[request.id].request)
+            self._superseded.append(self._waiters[request.id])
             self.ended(request.id, _superseded(request.id))
-        waiter = Waiter(request, limits, on_progress, human)
+        waiter = Waiter(request, limits, on_progress, human, self._loop, self._alarm)
         self._waiters[request.id] = waiter
         return waiter
 
@@ -277,7 +302,7 @@ class WaitingRoom:
 
     def failed(self, request: Message, error: LensError) -> None:
         """This request will get no answer. That says nothing about another one that took its id."""
-        if request.id is not None and not any(request is older for older in self._superseded):
+        if request.id is not None and not any(request is older.request for older in self._superseded):
             self.ended(request.id, error)
 
     def ended(self, id: RequestId, error: LensError) -> None:
@@ -285,10 +310,23 @@ class WaitingRoom:
         waiter = self._waiters.get(id)
         if waiter is not None and not waiter.answer.done():
             waiter.answer.set_exception(error)
+            waiter.answer.exception()  # counts as heard, also when nobody waits for it any more
 
     def fail_all(self, error: LensError) -> None:
         for id in self._waiters:
             self.ended(id, error)
+
+    def close(self) -> None:
+        """Nothing is waited for any more: limits are not kept either."""
+        self._alarm.stop()
+
+    def _end_late(self) -> None:
+        """End those that have waited for too long, and look again when the next is due."""
+        now = self._loop.time()
+        for waiter in (*self._waiters.values(), *self._superseded):
+            if waiter.due <= now:
+                waiter.end_late()
+            self._alarm.set(waiter.due)
 
     def _of(self, request: Message) -> Waiter | None:
         waiter = self._waiters.get(request.id) if request.id is not None else None
@@ -300,9 +338,3 @@ def _superseded(id: RequestId) -> RequestCancelled:
         f"Another request with the id {compact(id)} was sent by hand while this one waited.",
         "An answer with this id is now taken for the other's; the Traffic view has all that comes.",
     )
-
-
-def _hear(answer: asyncio.Future[Message]) -> None:
-    """An error counts as heard, also when nobody waits for it any more."""
-    if not answer.cancelled():
-        answer.exception()
