@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
@@ -23,11 +24,13 @@ from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
+from inspector.engine.drift import Drift
 from inspector.engine.inbox import Inbox
 from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.prettytext import PrettyText, pretty_text
+from inspector.engine.processes import Processes
 from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
@@ -83,6 +86,7 @@ class Engine:
         secrets: Secrets | None = None,
         inbox: Inbox | None = None,
         answers: AnswerRules | None = None,
+        baselines: Path | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
@@ -92,6 +96,7 @@ class Engine:
         self.answers = answers or AnswerRules()
         self.by_hand = ByHand(self)
         self.clock = clock or SystemClock()
+        self.processes = Processes(self.log, self.clock)
         self.server_changed: Signal[ServerView] = Signal()
         self.server_removed: Signal[str] = Signal()
         self.tasks = TaskBook(self)
@@ -112,6 +117,7 @@ class Engine:
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
         self._tasks = TaskScope()
+        self.drift = Drift(self, baselines)
 
     # -------------------------------------------------------------- servers
 
@@ -208,6 +214,9 @@ class Engine:
     def _admit(self, server: Server) -> ServerView:
         name = server.entry.name
         server.session.notified.connect(lambda message: self._on_notified(name, message))
+        server.session.process_seen.connect(
+            lambda event: self.processes.hear(name, event, was_asked=server.session.is_ending)
+        )
         server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
         self._servers[name] = server
         server.announce()
@@ -226,11 +235,20 @@ class Engine:
         if server.is_kept and self._catalogue is not None:
             self._catalogue.remove(name)
         await self._forget_secrets(server.entry)
+        self.processes.forget(name)
         self.server_removed.emit(name)
 
     def view(self, name: str) -> ServerView:
         """One server as it stands. Raises ConfigError."""
         return self._server(name).view
+
+    def entry(self, name: str) -> Entry:
+        """How a server is configured. Raises ConfigError."""
+        return self._server(name).entry
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
 
     def views(self) -> tuple[ServerView, ...]:
         return tuple(server.view for server in self._servers.values())
@@ -304,6 +322,7 @@ class Engine:
         try:
             await self._tasks.close()
             await self.tasks.close()
+            await self.drift.close()
             await self.logins.close()
             await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
             await self._worker.close()
@@ -321,16 +340,16 @@ class Engine:
         return self._server(name).client
 
     async def list_tools(self, name: str) -> Listing[Tool]:
-        return await self._server(name).client.list_tools()
+        return self.drift.saw(name, "tools", await self._server(name).client.list_tools())
 
     async def list_resources(self, name: str) -> Listing[Resource]:
-        return await self._server(name).client.list_resources()
+        return self.drift.saw(name, "resources", await self._server(name).client.list_resources())
 
     async def list_resource_templates(self, name: str) -> Listing[ResourceTemplate]:
-        return await self._server(name).client.list_resource_templates()
+        return self.drift.saw(name, "templates", await self._server(name).client.list_resource_templates())
 
     async def list_prompts(self, name: str) -> Listing[Prompt]:
-        return await self._server(name).client.list_prompts()
+        return self.drift.saw(name, "prompts", await self._server(name).client.list_prompts())
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way in which that can end is an outcome, as with a call."""
@@ -404,9 +423,10 @@ class Engine:
         """A frame of ours or of a capture, for reading. Big ones are read in another process."""
         return await self._worker.run(pretty_text, log.raw(row))
 
-    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """Any function of bytes, likewise. It must be one that another process can import by its name."""
-        return await self._worker.run(function, data)
+    async def work(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
+        """Any function of bytes, likewise; `apart`, also of few. It must be one that another process can
+        import by its name."""
+        return await self._worker.run(function, data, apart=apart)
 
     async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
         """A function whose time does not follow from the size of its bytes, such as one that follows a

@@ -91,6 +91,11 @@ class Session:
         """What we declare on the connection that there is; None when there is none."""
         return self._conversation.declared if self.state.agreement is not None else None
 
+    @property
+    def is_ending(self) -> bool:
+        """Is there no wire that we want open? Whatever happens on it now is by our own wish."""
+        return self._talk is None or self._talk.is_over
+
     def use(self, routes: Sequence[Route]) -> None:
         """Take these routes from the next connecting on. What they declare is said at once where each
         request says it."""
@@ -107,7 +112,7 @@ class Session:
         `look_up` gives the routes where secrets belong to them; it may wait for the person, without a limit.
         """
         async with self._life:
-            await self._end(SessionState(Status.STOPPED))
+            await self._end(SessionState(Status.IDLE))
             try:
                 if look_up is not None:
                     self._set_state(SessionState(Status.CONNECTING, waits_for="the secret store"))
@@ -120,7 +125,7 @@ class Session:
                 await self._fail(SessionState(status, exc.summary, exc.next_step))
                 raise
             except asyncio.CancelledError:
-                await self._fail(SessionState(Status.STOPPED, "Connecting was cancelled."))
+                await self._fail(SessionState(Status.IDLE, "Connecting was cancelled."))
                 raise
             except Exception as exc:  # a bug of ours must not leave a process behind that nobody ends
                 error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
@@ -132,7 +137,7 @@ class Session:
     async def close(self) -> None:
         """End the connection, the process behind it included."""
         async with self._life:
-            await self._end(SessionState(Status.STOPPED))
+            await self._end(SessionState(Status.IDLE))
 
     def explain_login(self, error: NeedsLogin) -> None:
         """A login was tried, and there is still none: the state says why, unless it is another by now."""
@@ -261,7 +266,7 @@ class Session:
         talk = self._talk
         if talk is None:
             return
-        if state.status is Status.STOPPED:
+        if state.status is Status.IDLE:
             await talk.settle()
         wire = talk.leave()
         if wire is None:

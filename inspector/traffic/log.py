@@ -14,7 +14,7 @@ import threading
 from array import array
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
@@ -22,6 +22,9 @@ from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Remark, Status
 from inspector.traffic.words import Words
+
+if TYPE_CHECKING:
+    from inspector.traffic.callcost import CallCost
 
 _BIGGEST = 2**63 - 1
 NO_REMARK = Remark()
@@ -66,6 +69,7 @@ class TrafficLog:
         self._http_lock = threading.Lock()
         self._remarks: dict[int, Remark] = {}
         self._resent: dict[int, int] = {}
+        self._costs: dict[int, CallCost] = {}
         self._servers: list[str] = []
         self._shelf: Shelf | None = None
 
@@ -171,6 +175,11 @@ class TrafficLog:
         """A request is an older one, sent again."""
         self._resent[row] = old
         self._touch(row)
+
+    def set_cost(self, operation: int, cost: CallCost) -> None:
+        """What the call that began with this row cost the server; kept while the log is in memory."""
+        self._costs[operation] = cost
+        self._touch(operation)
 
     def _touch(self, row: int) -> None:
         if row < self._count:
@@ -319,6 +328,10 @@ class TrafficLog:
     def resent_of(self, number: int) -> int | None:
         """The row of the request that this one repeats, by the person's wish."""
         return self._resent.get(number)
+
+    def cost(self, operation: int) -> CallCost | None:
+        """Of a call that was measured."""
+        return self._costs.get(operation)
 
     def resent(self) -> dict[int, int]:
         return dict(self._resent)

@@ -1,0 +1,171 @@
+"""The processes of stdio servers, as a person looks at them: what runs now, and how those before it ended.
+
+Nothing is measured unless somebody looks: a look at the tree (`look`), or a call by hand (`measured`). Both
+read the process table on a thread beside the engine's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from inspector.base.clock import Clock
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.signals import Signal
+from inspector.engine.processsample import Sample, take, tree_cpu_ns
+from inspector.engine.views import CallOutcome
+from inspector.traffic.callcost import CallCost, cost_of, last_stderr
+from inspector.traffic.log import TrafficLog
+from inspector.transport.base import ProcessExited, ProcessStarted
+
+MOST_ENDED = 50
+_LAST_LINES = 5
+_LONGEST_LINE = 500
+_DEEP_NS = 5_000_000_000  # how often memory and open files are looked at closely
+
+
+@dataclass(frozen=True, slots=True)
+class EndedProcess:
+    """One that is gone. `was_asked`: we ended it ourselves, to disconnect or to connect anew."""
+
+    pid: int
+    status: str  # "exited with code 1", "was ended by signal SIGKILL"
+    started_ns: int  # wall time
+    ended_ns: int
+    was_asked: bool
+    last_lines: tuple[str, ...] = ()  # of its stderr
+    rows: range = range(0)  # of the log, while it ran
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessView:
+    """`pid`, `folder` and `sample` are of the one that runs, if one does. `ended` has the latest first."""
+
+    server: str
+    pid: int | None = None
+    folder: str = ""
+    started_ns: int = 0  # wall time
+    sample: Sample | None = None
+    ended: tuple[EndedProcess, ...] = ()
+
+
+@dataclass(slots=True)
+class _Running:
+    pid: int
+    folder: str
+    started_ns: int
+    first_row: int
+    sample: Sample | None = None
+    deep_at_ns: int = 0
+
+
+class Processes:
+    """On the engine's loop.
+
+    Signals:
+        changed: A process of a server started or ended; carries the server's name.
+    """
+
+    def __init__(self, log: TrafficLog, clock: Clock) -> None:
+        self.changed: Signal[str] = Signal()
+        self._log = log
+        self._clock = clock
+        self._running: dict[str, _Running] = {}
+        self._ended: dict[str, deque[EndedProcess]] = {}
+
+    # -------------------------------------------------------------- what is heard
+
+    def hear(self, server: str, event: ProcessStarted | ProcessExited, *, was_asked: bool) -> None:
+        """A process started or ended; `was_asked` when we wanted its connection to end."""
+        at = self._clock.wall_ns() - (self._clock.monotonic_ns() - event.at)
+        if isinstance(event, ProcessStarted):
+            self._running[server] = _Running(event.pid, event.cwd, at, len(self._log))
+        elif (running := self._running.get(server)) is not None and running.pid == event.pid:
+            del self._running[server]
+            rows = range(running.first_row, len(self._log))
+            ended = EndedProcess(event.pid, event.status, running.started_ns, at, was_asked, rows=rows)
+            self._ended.setdefault(server, deque(maxlen=MOST_ENDED)).appendleft(ended)
+        self.changed.emit(server)
+
+    def forget(self, server: str) -> None:
+        self._running.pop(server, None)
+        self._ended.pop(server, None)
+
+    # -------------------------------------------------------------- looking
+
+    def folder(self, server: str) -> str:
+        """Where the process that runs was started; "" when that is where we are, or none runs."""
+        running = self._running.get(server)
+        return running.folder if running is not None else ""
+
+    async def look(self, server: str) -> ProcessView:
+        """How it stands now. Ask again after a second for what the processes used meanwhile."""
+        running = self._running.get(server)
+        if running is not None:
+            await self._sample(running)
+        ended = self._ended.get(server)
+        if ended and any(each.rows and not each.last_lines for each in ended):
+            read = await asyncio.to_thread(self._with_lines, server, tuple(ended))
+            self._keep_lines(server, read)
+        view = ProcessView(server, ended=tuple(self._ended.get(server, ())))
+        if running is None or self._running.get(server) is not running:
+            return view
+        return replace(
+            view,
+            pid=running.pid,
+            folder=running.folder,
+            started_ns=running.started_ns,
+            sample=running.sample,
+        )
+
+    async def _sample(self, running: _Running) -> None:
+        now = self._clock.monotonic_ns()
+        is_deep = now - running.deep_at_ns >= _DEEP_NS
+        before = running.sample
+        sample = await asyncio.to_thread(take, running.pid, before, deep=is_deep)
+        if sample is not None and running.sample is before:  # else somebody else's look is newer
+            running.sample = sample
+            running.deep_at_ns = now if is_deep else running.deep_at_ns
+
+    def _with_lines(self, server: str, ended: tuple[EndedProcess, ...]) -> tuple[EndedProcess, ...]:
+        return tuple(self._lines_of(server, each) if each.rows else each for each in ended)
+
+    def _lines_of(self, server: str, ended: EndedProcess) -> EndedProcess:
+        rows = ended.rows
+        lines = last_stderr(self._log, server, rows.start, rows.stop, _LAST_LINES)
+        texts = (one_line(line.decode(errors="replace")).strip() for line in lines)
+        return replace(ended, last_lines=tuple(shorten(text, _LONGEST_LINE) for text in texts), rows=range(0))
+
+    def _keep_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:
+        """More may have ended meanwhile."""
+        known = {(each.pid, each.started_ns): each for each in read}
+        ended = self._ended.get(server)
+        if ended is not None:
+            kept = [known.get((each.pid, each.started_ns), each) for each in ended]
+            self._ended[server] = deque(kept, maxlen=MOST_ENDED)
+
+    # -------------------------------------------------------------- calls
+
+    async def measured(self, server: str, call: Callable[[], Awaitable[CallOutcome]]) -> CallOutcome:
+        """Make a call, and say with its outcome what it cost the server's processes. A server that we did
+        not start is only called."""
+        running = self._running.get(server)
+        if running is None:
+            return await call()
+        begun = await asyncio.to_thread(tree_cpu_ns, running.pid)
+        first = len(self._log)
+        outcome = await call()
+        cost = await asyncio.to_thread(self._cost, server, running.pid, begun, first, len(self._log))
+        if outcome.row is not None:
+            operation = self._log.operation(outcome.row)
+            self._log.set_cost(outcome.row if operation is None else operation, cost)
+            self._log.publish()
+        return replace(outcome, cost=cost)
+
+    def _cost(self, server: str, pid: int, begun: int | None, first: int, last: int) -> CallCost:
+        now = tree_cpu_ns(pid) if begun is not None else None
+        used = None if now is None or begun is None else max(0, now - begun)
+        return cost_of(self._log, server, first, last, used)
