@@ -11,7 +11,6 @@ if TYPE_CHECKING:  # the window shows these values before the protocol is import
     from inspector.protocol.declared import Declared
     from inspector.protocol.handshake import Agreement
     from inspector.protocol.revisions import Revision
-    from inspector.traffic.callcost import CallCost
 
 
 class ServerStatus(Enum):
@@ -82,8 +81,7 @@ class CallOutcome:
 
     The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
     frame was put together from that. `is_lost`: it failed because there is no connection (any more).
-    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours. `cost` is what it
-    took of the server's processes, where that was measured.
+    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours.
     """
 
     kind: OutcomeKind
@@ -96,7 +94,6 @@ class CallOutcome:
     is_composed: bool = False
     is_lost: bool = False
     waited_ns: int = 0
-    cost: CallCost | None = None
 
 
 @dataclass(frozen=True, slots=True)

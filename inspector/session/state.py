@@ -9,7 +9,7 @@ from inspector.protocol.handshake import Agreement
 
 
 class Status(Enum):
-    STOPPED = "stopped"
+    IDLE = "idle"
     CONNECTING = "connecting"
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
@@ -20,7 +20,7 @@ class Status(Enum):
 class SessionState:
     """`reason` and `next_step` say why it stands like that and what to do; `pid` is of our child."""
 
-    status: Status = Status.STOPPED
+    status: Status = Status.IDLE
     reason: str = ""
     next_step: str = ""
     agreement: Agreement | None = None

@@ -159,7 +159,7 @@ class AuthStage:
 
 
 def server_view(transport: str = "http", **changes: Any) -> ServerView:
-    return replace(ServerView("notes", transport, SERVER, ServerStatus.STOPPED), **changes)
+    return replace(ServerView("notes", transport, SERVER, ServerStatus.IDLE), **changes)
 
 
 # ------------------------------------------------------------------ views

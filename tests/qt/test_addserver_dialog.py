@@ -49,7 +49,7 @@ def test_command_is_added_connected_chosen_kept_and_there_after_a_restart(
     def look() -> None:
         second.run(second.app.bridge.load())
         second.until(lambda: second.window.servers.model.rowCount() == 1)
-        assert second.view("mine").status is ServerStatus.STOPPED
+        assert second.view("mine").status is ServerStatus.IDLE
 
     second.play(look)
 

@@ -134,7 +134,7 @@ def test_a_login_is_walked_through_step_by_step_without_a_connection(
     assert panel.login is not None
     assert panel.login.failure == ""
     assert len(person.pages) == 1
-    assert lens.view("notes").status is ServerStatus.STOPPED
+    assert lens.view("notes").status is ServerStatus.IDLE
 
 
 def test_the_answer_can_be_pasted_and_a_wrong_one_is_refused_in_words(

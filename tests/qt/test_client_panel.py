@@ -188,7 +188,7 @@ def test_what_is_being_written_stays_when_the_server_goes_and_comes(lens: Lens) 
     panel = open_panel(lens, scripted())
     write(panel, '{"mine": {}}')
     lens.do("server.disconnect")
-    lens.wait_for("scripted", ServerStatus.STOPPED)
+    lens.wait_for("scripted", ServerStatus.IDLE)
     lens.do("server.connect")
     lens.wait_for("scripted", ServerStatus.CONNECTED)
     assert panel.exact.text.text() == '{"mine": {}}'

@@ -89,7 +89,7 @@ def tool(name: str, **members: str) -> Tool:
     return Tool.read({"name": name, **members})
 
 
-def server(name: str, status: ServerStatus = ServerStatus.STOPPED, reason: str = "") -> ServerView:
+def server(name: str, status: ServerStatus = ServerStatus.IDLE, reason: str = "") -> ServerView:
     return ServerView(name, "stdio", "command", status, reason=reason)
 
 
@@ -290,7 +290,7 @@ def test_panel_without_a_connection_says_something_and_leads_on(status: ServerSt
 
 def test_disabled_server_that_is_stopped_stands_disabled() -> None:
     entry = StdioEntry(name="one", command="x", enabled=False)
-    assert view_of(entry, SessionState(Status.STOPPED), True).status is ServerStatus.DISABLED
+    assert view_of(entry, SessionState(Status.IDLE), True).status is ServerStatus.DISABLED
 
 
 def test_invalid_index_has_no_data(wire: Wire, theme: Theme) -> None:

@@ -63,7 +63,7 @@ def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
     lens.do("server.connect")
     lens.until(lambda: "Waiting for the answer to initialize." in words_on(lens.workspace.overview))
     press(lens, "Disconnect")
-    lens.wait_for("silent", ServerStatus.STOPPED)
+    lens.wait_for("silent", ServerStatus.IDLE)
     assert "Not connected" in words_on(lens.workspace.overview)
 
 

@@ -87,8 +87,8 @@ def test_pretty_lays_it_out_and_as_sent_brings_the_bytes_back(lens: Lens) -> Non
 def test_nothing_typed_is_lost_when_the_connection_is_gone_and_connect_helps(lens: Lens) -> None:
     dialog = opened(lens)
     lens.do("server.disconnect")
-    lens.wait_for("scripted", ServerStatus.STOPPED)
-    lens.until(lambda: "stopped" in dialog.server.currentText())
+    lens.wait_for("scripted", ServerStatus.IDLE)
+    lens.until(lambda: "idle" in dialog.server.currentText())
     typed = dialog.composer.editor.raw().replace(b"tools/call", b"tools/list")
     dialog.composer.editor.set_raw(typed)
     send(lens, dialog)

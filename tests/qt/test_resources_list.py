@@ -176,7 +176,7 @@ def test_panel_says_how_it_stands(lens: Lens) -> None:
     lens.do("server.connect")
     lens.until(lambda: panel.lists.total)
     lens.do("server.disconnect")
-    lens.wait_for("offering", ServerStatus.STOPPED)
+    lens.wait_for("offering", ServerStatus.IDLE)
     assert "Not connected" in words_on(panel)
     assert not lens.actions["resource.read"].isEnabled()
 

@@ -46,7 +46,7 @@ def test_first_server_is_chosen_and_stands_stopped(lens: Lens) -> None:
     view = lens.window.current_view()
     assert view is not None
     assert view.name == "scripted"
-    assert state_words(view) == "stopped"
+    assert state_words(view) == "idle"
     assert not lens.actions["server.disconnect"].isEnabled()
 
 
@@ -56,14 +56,14 @@ def test_connecting_says_what_it_waits_for_and_can_be_stopped(lens: Lens) -> Non
     lens.until(lambda: state_words(lens.view("silent")) == "waiting for the answer to initialize")
     assert not lens.actions["server.connect"].isEnabled()
     lens.do("server.disconnect")
-    lens.wait_for("silent", STATES.STOPPED)
+    lens.wait_for("silent", STATES.IDLE)
 
 
 def test_connected_server_shows_its_revision_and_can_be_disconnected(lens: Lens) -> None:
     lens.connect(scripted())
     assert state_words(lens.view("scripted")) == "connected · 2025-11-25"
     lens.do("server.disconnect")
-    lens.wait_for("scripted", STATES.STOPPED)
+    lens.wait_for("scripted", STATES.IDLE)
     assert lens.actions["server.connect"].isEnabled()
 
 
@@ -99,7 +99,7 @@ def test_disabled_server_is_not_connected_until_it_is_enabled(lens: Lens) -> Non
     lens.settle()
     assert lens.view("scripted").status is STATES.DISABLED
     lens.do("server.enable")
-    lens.wait_for("scripted", STATES.STOPPED)
+    lens.wait_for("scripted", STATES.IDLE)
     assert lens.actions["server.enable"].isChecked()
 
 
@@ -152,7 +152,7 @@ def test_double_click_connects(lens: Lens) -> None:
     servers = lens.window.servers.list
     _double_click(servers, 1)
     lens.wait_for("two", STATES.CONNECTED)
-    assert lens.view("one").status is STATES.STOPPED
+    assert lens.view("one").status is STATES.IDLE
 
 
 def test_context_menu_offers_what_can_be_done_with_a_server(lens: Lens) -> None:

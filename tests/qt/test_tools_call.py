@@ -227,7 +227,7 @@ def test_call_command_belongs_to_the_server_in_front(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
     lens.run(lens.app.bridge.disconnect_server("one"))
-    lens.wait_for("one", ServerStatus.STOPPED)
+    lens.wait_for("one", ServerStatus.IDLE)
     assert lens.workspace.view.name == "two"
     assert lens.actions["tool.call"].isEnabled(), "another server's end took the command away"
     lens.choose("one")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.DISABLED: (DotShape.DASH, "muted"),
-    ServerStatus.STOPPED: (DotShape.RING, "muted"),
+    ServerStatus.IDLE: (DotShape.RING, "muted"),
     ServerStatus.CONNECTING: (DotShape.RING, "wait"),
     ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
     ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),

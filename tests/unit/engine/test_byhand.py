@@ -283,7 +283,7 @@ async def test_a_resource_is_watched_until_the_server_goes(desk: Desk) -> None:
 async def test_a_watch_of_a_server_that_is_not_connected_ends_at_once(desk: Desk) -> None:
     await desk.connect(tools={})
     await desk.engine.disconnect("srv")
-    assert "stopped" in await desk.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
+    assert "idle" in await desk.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
     unknown = ToolCall("x", {"n": "${no}"}, variables=Variables())
     with pytest.raises(UserError, match="has no value"):
         await desk.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)

@@ -120,7 +120,7 @@ async def test_stopping_while_connecting_tells_who_waits_that_it_was_stopped(lab
     await lab.engine.disconnect("srv")
     with pytest.raises(RequestCancelled, match="Connecting was stopped"):
         await connecting
-    assert lab.view().status is ServerStatus.STOPPED
+    assert lab.view().status is ServerStatus.IDLE
 
 
 async def test_cancelling_who_waits_does_not_stop_the_connecting(lab: Lab) -> None:
@@ -134,7 +134,7 @@ async def test_cancelling_who_waits_does_not_stop_the_connecting(lab: Lab) -> No
 
 
 @pytest.mark.parametrize(
-    ("last", "status"), [("connect", ServerStatus.CONNECTED), ("disconnect", ServerStatus.STOPPED)]
+    ("last", "status"), [("connect", ServerStatus.CONNECTED), ("disconnect", ServerStatus.IDLE)]
 )
 async def test_of_hasty_clicks_the_last_one_counts(lab: Lab, last: str, status: ServerStatus) -> None:
     lab.engine.add(fault_entry())

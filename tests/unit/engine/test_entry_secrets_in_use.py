@@ -112,7 +112,7 @@ async def test_waiting_for_the_secret_store_can_be_stopped(
     await engine.disconnect("a")
     with pytest.raises(RequestCancelled):
         await connecting
-    assert engine.view("a").status is ServerStatus.STOPPED
+    assert engine.view("a").status is ServerStatus.IDLE
     assert server.calls == []
 
 

@@ -177,8 +177,8 @@ async def test_one_entry_that_cannot_be_used_is_reported_and_stops_no_other(tmp_
     engine.problem_found.connect(problems.append)
     engine.load()
     assert [(view.name, view.status) for view in engine.views()] == [
-        ("a", ServerStatus.STOPPED),
-        ("d", ServerStatus.STOPPED),
+        ("a", ServerStatus.IDLE),
+        ("d", ServerStatus.IDLE),
     ]
     bad_era, no_such_way = problems
     assert bad_era.startswith("servers.json, server 'b': era: there is no 'soon'. Give “auto”")

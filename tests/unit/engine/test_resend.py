@@ -171,7 +171,7 @@ async def test_without_a_connection_nothing_is_sent(lab: Lab) -> None:
     with pytest.raises(ConfigError, match="There is no server"):
         await lab.engine.send_raw("srv", ODD)
     lab.engine.add(StdioEntry(name="srv", command="x"))
-    with pytest.raises(ConnectionLost, match=r"The server is not connected \(stopped\)\. Connect first\."):
+    with pytest.raises(ConnectionLost, match=r"The server is not connected \(idle\)\. Connect first\."):
         await lab.engine.send_raw("srv", ODD)
     with pytest.raises(ConnectionLost, match="Connect first"):
         lab.engine.next_id("srv")

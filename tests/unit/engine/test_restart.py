@@ -219,7 +219,7 @@ async def test_a_click_on_disconnect_ends_a_try_that_is_under_way(yard: Yard) ->
     await yard.time.advance(100)
     assert len(yard.wires) == 2
     assert yard.wire.is_closed
-    assert yard.view.status is ServerStatus.STOPPED
+    assert yard.view.status is ServerStatus.IDLE
 
 
 async def test_a_click_in_the_same_moment_as_the_loss_counts(yard: Yard) -> None:

@@ -131,7 +131,7 @@ async def test_connecting_can_be_cancelled(stage: Stage) -> None:
     with pytest.raises(asyncio.CancelledError):
         await connecting
     assert (stage.session.state.status, stage.session.state.reason) == (
-        Status.STOPPED,
+        Status.IDLE,
         "Connecting was cancelled.",
     )
     assert stage.wire.is_closed
@@ -144,8 +144,8 @@ async def test_closing_ends_the_wire_and_fails_what_waits(connected: Stage) -> N
     with pytest.raises(ConnectionLost, match="The connection was closed"):
         await call
     assert connected.wire.is_closed
-    assert connected.session.state.status is Status.STOPPED
-    with pytest.raises(ConnectionLost, match=r"not connected \(stopped\)"):
+    assert connected.session.state.status is Status.IDLE
+    with pytest.raises(ConnectionLost, match=r"not connected \(idle\)"):
         await connected.session.request("ping")
 
 
@@ -215,7 +215,7 @@ async def test_frames_that_arrive_while_the_wire_is_being_closed_are_recorded(co
     await closing
     methods = [row.method for row in connected.rows(RecordKind.NOTIFICATION, RecordKind.REQUEST)]
     assert methods[-2:] == ["notifications/message", "ping"]
-    assert connected.session.state.status is Status.STOPPED
+    assert connected.session.state.status is Status.IDLE
 
 
 async def test_what_the_process_does_is_noted(connected: Stage) -> None:
