@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the window shows these values before the protocol is import
     from inspector.protocol.declared import Declared
     from inspector.protocol.handshake import Agreement
     from inspector.protocol.revisions import Revision
+    from inspector.traffic.callcost import CallCost
 
 
 class ServerStatus(Enum):
@@ -81,7 +82,8 @@ class CallOutcome:
 
     The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
     frame was put together from that. `is_lost`: it failed because there is no connection (any more).
-    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours.
+    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours. `cost` is what it
+    took of the server's processes, where that was measured.
     """
 
     kind: OutcomeKind
@@ -94,6 +96,7 @@ class CallOutcome:
     is_composed: bool = False
     is_lost: bool = False
     waited_ns: int = 0
+    cost: CallCost | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,11 @@ class Session:
         """What we declare on the connection that there is; None when there is none."""
         return self._conversation.declared if self.state.agreement is not None else None
 
+    @property
+    def is_ending(self) -> bool:
+        """Is there no wire that we want open? Whatever happens on it now is by our own wish."""
+        return self._talk is None or self._talk.is_over
+
     def use(self, routes: Sequence[Route]) -> None:
         """Take these routes from the next connecting on. What they declare is said at once where each
         request says it."""
