@@ -36,9 +36,11 @@ class Account:
     login: Login | None = None
     adopted: Held | None = None  # the tokens of the login that are in use
     step_up: LoginNeed | None = None  # more scopes were asked for, and nobody has logged in for them yet
+    wants_sign_in: bool = False  # a login without the browser came as far as the identity provider's page
 
     @property
     def needs_browser(self) -> bool:
+        """Does every login go through the browser? One for a company does so only now and then."""
         return self.target.settings.grant == "authorization_code"
 
 

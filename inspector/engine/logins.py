@@ -18,6 +18,7 @@ from inspector.base.signals import Signal
 from inspector.config.auth import BearerSettings, OAuthSettings
 from inspector.config.entries import Entry, HttpEntry
 from inspector.config.settings import Settings
+from inspector.engine.loginoptions import LoginOptions
 from inspector.engine.secrets import Secrets
 from inspector.oauth.occasions import Occasion
 from inspector.protocol.revisions import R5, Revision, find_revision
@@ -90,6 +91,7 @@ class Logins:
         self.page_wanted: Signal[str, str] = Signal()
         self.opens_browser: frozenset[Occasion] = frozenset()
         self.open_url: Opener | None = None
+        self.options = LoginOptions()
         self._secrets = secrets
         self._log = log
         self._clock = clock
@@ -227,6 +229,7 @@ class Logins:
 
         await self.drop(server)
         await LoginStore(self._secrets, server, "").forget()  # it may have had a login before its header
+        await self.options.forget(server)
 
     async def close(self) -> None:
         for account in self._accounts.values():
@@ -237,8 +240,10 @@ class Logins:
 
     async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
         """Log in, when that is how connecting goes on; False when it is not ours to do. Raises UserError."""
-        may_open = Occasion.CONNECT in self.opens_browser
-        if not may_open or not self.has_login(server) or not self._account(server).needs_browser:
+        if Occasion.CONNECT not in self.opens_browser or not self.has_login(server):
+            return False
+        account = self._account(server)
+        if not account.needs_browser and not account.wants_sign_in:
             return False
         from inspector.oauth.stage import Refused
 
@@ -264,21 +269,35 @@ class Logins:
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
         may_open = need.occasion in self.opens_browser and not is_connecting
         if account.needs_browser and not may_open:
-            if need.occasion is Occasion.STEP_UP:
-                account.step_up = need
-            if not is_connecting:  # else the server's view says it, and connecting may go on with a login
-                scopes = need.scopes.scopes if need.scopes is not None else ()
-                self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
-            next_step = "Log in." if is_connecting else "Log in, and do it again."
-            raise NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
-        return await self._log_in(server, need.refused, need.scopes)
+            raise self._wanting(server, need, is_connecting=is_connecting)
+        try:
+            return await self._log_in(server, need.refused, need.scopes, opens_browser=may_open)
+        except NeedsLogin:
+            if account.wants_sign_in:
+                raise self._wanting(server, need, is_connecting=is_connecting) from None
+            raise
 
-    async def _log_in(self, server: str, refused: Refused, scopes: ScopeChoice | None) -> Held:
+    def _wanting(self, server: str, need: LoginNeed, *, is_connecting: bool) -> NeedsLogin:
+        """What to raise when only a person can go on; the window is told."""
+        if need.occasion is Occasion.STEP_UP:
+            self._account(server).step_up = need
+        if not is_connecting:  # else the server's view says it, and connecting may go on with a login
+            scopes = need.scopes.scopes if need.scopes is not None else ()
+            self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
+        next_step = "Log in." if is_connecting else "Log in, and do it again."
+        return NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
+
+    async def _log_in(
+        self, server: str, refused: Refused, scopes: ScopeChoice | None, *, opens_browser: bool = True
+    ) -> Held:
         """Raises NeedsLogin."""
         from inspector.oauth.steps import STEPS_OF_BROWSER, StepId
 
-        login = await self._begin(server, None, refused=refused, scopes=scopes, by_itself=True)
+        login = await self._begin(
+            server, await self.options.of(server), refused=refused, scopes=scopes, by_itself=True, opens_browser=opens_browser
+        )
         await login.run_to(StepId.TOKEN_REPLY)
+        self._account(server).wants_sign_in = login.needs_person
         if login.held is not None:
             return login.held
         view = login.view
@@ -304,6 +323,7 @@ class Logins:
         refused: Refused | None = None,
         scopes: ScopeChoice | None = None,
         by_itself: bool = False,
+        opens_browser: bool = True,
     ) -> Login:
         from inspector.oauth.flow import Login
 
@@ -318,6 +338,7 @@ class Logins:
             refused=refused,
             scopes=scopes,
             by_itself=by_itself,
+            opens_browser=opens_browser,
             revision=self._revision(server),
         )
         login.changed.connect(partial(self._on_changed, server, login))

@@ -23,7 +23,7 @@ from inspector.protocol.auth.challenge import (
 )
 from inspector.protocol.auth.documents import Candidate, Outcome, Reply, read_document
 from inspector.protocol.auth.grants import trusted_issuer
-from inspector.protocol.auth.guard import UrlBlocked, check_url
+from inspector.protocol.auth.guard import Allowance, UrlBlocked, check_url
 from inspector.protocol.auth.resourcemeta import (
     IssuerChoice,
     choose_issuer,
@@ -152,7 +152,7 @@ async def look_for_resource(stage: Stage) -> None:
         if document.outcome is Outcome.FOUND:
             stage.facts.resource_content = document.content
             break
-    _show_candidates(stage, places.candidates, replies)
+    show_candidates(stage, places.candidates, replies)
     if stage.facts.resource_content is None:
         _without_resource(stage, replies)
     else:
@@ -274,7 +274,7 @@ async def look_for_server(stage: Stage) -> None:
             stage.facts.server_source = MetadataSource.LEGACY if is_legacy else MetadataSource.NAMED
             stage.find(judge_cors(reply, stage.notes.exchanges[-1].request.headers, stage.revision))
             break
-    _show_candidates(stage, candidates, replies)
+    show_candidates(stage, candidates, replies)
     if stage.facts.server_content is not None:
         stage.decide(f"The document at {replies[-1].url} is used.")
         for copy in await _copies(stage, candidates[len(replies) :]):
@@ -314,7 +314,7 @@ async def check_server(stage: Stage) -> None:
     )
     has_secret = bool(stage.settings.client_secret or stage.overrides.client_secret)
     facts.server = reading.metadata
-    stage.block(*_private_endpoints(stage, reading.metadata))
+    stage.block(*private_endpoints(reading.metadata, stage.allowance))
     stage.find(reading.findings)
     stage.find(
         judge_offers(reading.metadata, stage.revision, needs_code=stage.needs_browser, has_secret=has_secret)
@@ -341,9 +341,9 @@ async def check_server(stage: Stage) -> None:
         )
 
 
-def _private_endpoints(stage: Stage, metadata: ServerMetadata) -> list[str]:
+def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[str]:
     """Those that only the person's consent lacks."""
-    private, urls = replace(stage.allowance, private=True), []
+    private, urls = replace(allowance, private=True), []
     for name in CONTACTED:
         url = metadata.content.get(name)
         if name in metadata.endpoints or not isinstance(url, str):
@@ -365,7 +365,7 @@ def _document_request(stage: Stage, candidate: Candidate) -> LoginRequest:
     return get_document(candidate.url, said)
 
 
-def _show_candidates(stage: Stage, candidates: tuple[Candidate, ...], replies: list[Reply]) -> None:
+def show_candidates(stage: Stage, candidates: tuple[Candidate, ...], replies: list[Reply]) -> None:
     rows = []
     for number, candidate in enumerate(candidates):
         came = (

@@ -7,7 +7,7 @@ processes renews at a time, and looks first whether another one just did.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from inspector.base.clock import Clock
@@ -17,10 +17,10 @@ from inspector.oauth.http import LoginHttp, get_document
 from inspector.oauth.recording import LoginRecorder
 from inspector.oauth.signing import SigningKey, read_key
 from inspector.oauth.stage import Refused, Target
-from inspector.oauth.store import Held, LoginStore
+from inspector.oauth.store import Held, LoginStore, SignedIn
 from inspector.oauth.tokenrequest import TokenRequest, request_token
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
-from inspector.protocol.auth.clientauth import AuthMethod, choose_method
+from inspector.protocol.auth.clientauth import AuthMethod, choose_method, find_method
 from inspector.protocol.auth.documents import Outcome, Reply, read_document
 from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.findings import Finding
@@ -161,8 +161,10 @@ class Lifetime:
         Tokens that are just being renewed are waited for: those that come of it are given back.
         """
         held = await self._store.held()
+        has_signed_in = bool(await self._store.sign_ins())
+        await self._leave_providers(tells=True)
         if held is None:
-            return "There was nothing to sign out of."
+            return "Signed out here." if has_signed_in else "There was nothing to sign out of."
         words = await self._sign_out_of(held)
         for issuer in await self._store.issuers():  # the server may have named another one before
             if (older := await self._store.held_of(issuer)) is not None:
@@ -182,6 +184,30 @@ class Lifetime:
         for issuer in await self._store.issuers():
             async with self._store.renewing(issuer):
                 await self._store.drop_tokens(issuer)
+        await self._leave_providers(tells=False)
+
+    async def _leave_providers(self, *, tells: bool) -> None:
+        """Forget who signed in with a company's identity provider: with that, a login would go on by itself.
+
+        `tells`: the refresh token is given back, where the provider takes it.
+        """
+        for known in await self._store.sign_ins():
+            async with self._store.signing_in(known.issuer):
+                kept = await self._store.signed_in(known.issuer) or known
+                await self._store.drop_sign_in(known.issuer)
+            if tells and kept.refresh_token and kept.revocation_endpoint:
+                with suppress(UserError):
+                    await self._give_back(kept)
+
+    async def _give_back(self, kept: SignedIn) -> None:
+        provider = self._settings.identity_provider
+        ref = provider.client_secret if provider is not None and provider.issuer == kept.issuer else None
+        secret = await self._store.secret(ref, "identity provider's client secret")
+        client = Client(kept.client_id, kept.issuer, ClientSource.BY_HAND, kept.method, secret)
+        form = revocation_form(kept.refresh_token, is_refresh_token=True)
+        request = TokenRequest(kept.revocation_endpoint, form, client, find_method(kept.method))
+        async with self._http() as http:
+            await http.send(request.http(self.now(), self._nonces))
 
     async def _revoke(self, held: Held) -> str:
         if not held.revocation_endpoint:

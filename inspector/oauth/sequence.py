@@ -1,14 +1,14 @@
-"""A login as a sequence of messages between four parties: what went, what waits, what is still to come."""
+"""A login as a sequence of messages between those who take part: what went, what waits, what is to come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import urlsplit
 
 from inspector.base.plaintext import one_line
-from inspector.oauth.steps import HttpSeen, LoginView, Step, StepId, StepState
+from inspector.oauth.steps import HttpSeen, LoginGrant, LoginView, Step, StepId, StepState
 
 
 class Party(Enum):
@@ -18,6 +18,7 @@ class Party(Enum):
     US = "MCP Lens"
     SERVER = "MCP server"
     AUTHORITY = "Authorization server"
+    PROVIDER = "Identity provider"  # of a company: only in its logins
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,10 @@ _TALKS_TO = {
     StepId.RESOURCE_LOOKUP: Party.SERVER,
     StepId.SERVER_LOOKUP: Party.AUTHORITY,
     StepId.IDENTITY: Party.AUTHORITY,
-    StepId.EXCHANGE: Party.AUTHORITY,
+    StepId.PROVIDER_LOOKUP: Party.PROVIDER,
+    StepId.SIGN_IN: Party.PROVIDER,
+    StepId.ID_TOKEN_REQUEST: Party.PROVIDER,
+    StepId.EXCHANGE: Party.PROVIDER,
     StepId.TOKEN_REQUEST: Party.AUTHORITY,
     StepId.CALL: Party.SERVER,
     StepId.VERIFY: Party.SERVER,
@@ -49,6 +53,8 @@ _PLANNED = {
     StepId.PROBE: "request without a token",
     StepId.RESOURCE_LOOKUP: "GET resource metadata",
     StepId.SERVER_LOOKUP: "GET server metadata",
+    StepId.PROVIDER_LOOKUP: "GET its metadata",
+    StepId.ID_TOKEN_REQUEST: "token request",
     StepId.TOKEN_REQUEST: "token request",
     StepId.EXCHANGE: "token exchange",
     StepId.CALL: "request with the token",
@@ -57,16 +63,24 @@ _PLANNED = {
 _SHORT = 64
 
 
+def parties_of(arrows: Iterable[Arrow]) -> tuple[Party, ...]:
+    """Who takes part in a login, from left to right."""
+    ends = {end for arrow in arrows for end in (arrow.source, arrow.target)}
+    return tuple(party for party in Party if party is not Party.PROVIDER or party in ends)
+
+
 def arrows_of(view: LoginView) -> tuple[Arrow, ...]:
     """All messages of a login, in their order."""
-    return tuple(arrow for step in view.steps for arrow in _of_step(step))
+    asked = Party.PROVIDER if view.grant is LoginGrant.ENTERPRISE else Party.AUTHORITY
+    return tuple(arrow for step in view.steps for arrow in _of_step(step, asked))
 
 
 def mermaid(view: LoginView) -> str:
     """The diagram as text that many programs draw: a Mermaid sequence diagram."""
+    arrows = arrows_of(view)
     lines = ["sequenceDiagram"]
-    lines += [f"    participant {each.name.title()} as {each.value}" for each in Party]
-    for arrow in arrows_of(view):
+    lines += [f"    participant {each.name.title()} as {each.value}" for each in parties_of(arrows)]
+    for arrow in arrows:
         if arrow.state in (StepState.DONE, StepState.FAILED, StepState.RUNNING):
             lines.append(f"    {_mermaid_arrow(arrow)}")
     return "\n".join(lines) + "\n"
@@ -80,18 +94,21 @@ def _mermaid_arrow(arrow: Arrow) -> str:
     return f"{source}{'-->>' if arrow.is_answer else '->>'}{target}: {text}"
 
 
-def _of_step(step: Step) -> Iterator[Arrow]:
+def _of_step(step: Step, asked: Party) -> Iterator[Arrow]:
+    """`asked` is whom the browser is sent to."""
+    is_skipped = step.state is StepState.SKIPPED
     match step.id:
-        case StepId.AUTHORIZE:
+        case StepId.AUTHORIZE if not is_skipped:
+            words = "log in and agree" if asked is Party.AUTHORITY else "sign in"
             yield _arrow(step, Party.US, Party.BROWSER, "open the authorize address")
-            yield _arrow(step, Party.BROWSER, Party.AUTHORITY, "authorize: log in and agree")
-        case StepId.WAIT:
-            yield _arrow(step, Party.AUTHORITY, Party.BROWSER, "redirect with code and state", is_answer=True)
+            yield _arrow(step, Party.BROWSER, asked, f"authorize: {words}")
+        case StepId.WAIT if not is_skipped:
+            yield _arrow(step, asked, Party.BROWSER, "redirect with code and state", is_answer=True)
             yield _arrow(step, Party.BROWSER, Party.US, "callback")
         case _ if step.exchanges:
             for seen in step.exchanges:
                 yield from _of_exchange(step, seen)
-        case _ if step.id in _PLANNED and step.state is not StepState.SKIPPED:
+        case _ if step.id in _PLANNED and not is_skipped:
             yield _arrow(step, Party.US, _TALKS_TO[step.id], _PLANNED[step.id])
         case _:
             yield _arrow(step, Party.US, Party.US, step.id.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from inspector.oauth import browsing, discovering, identifying, identityprovider, obtaining, trying
+from inspector.oauth import browsing, discovering, identifying, identityprovider, obtaining, signin, trying
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.stage import Stage
 from inspector.oauth.steps import StepId
@@ -33,12 +33,12 @@ WORK = {
     StepId.IDENTITY: Work(identifying.identify, identifying.prepare_identity),
     StepId.PREPARE: Work(identifying.prepare_request),
     StepId.PROVIDER_LOOKUP: Work(identityprovider.look_for_provider, identityprovider.prepare_lookup),
-    StepId.SIGN_IN: Work(identityprovider.look_for_sign_in, identityprovider.prepare_sign_in),
+    StepId.SIGN_IN: Work(signin.look_for_sign_in, signin.prepare_sign_in),
     StepId.AUTHORIZE: Work(browsing.authorize, browsing.prepare_authorize),
     StepId.WAIT: Work(browsing.wait),
     StepId.CALLBACK: Work(browsing.check_answer),
-    StepId.ID_TOKEN_REQUEST: Work(identityprovider.ask_for_id_token, identityprovider.prepare_id_token),
-    StepId.ID_TOKEN_REPLY: Work(identityprovider.take_id_token),
+    StepId.ID_TOKEN_REQUEST: Work(signin.ask_for_id_token, signin.prepare_id_token),
+    StepId.ID_TOKEN_REPLY: Work(signin.take_id_token),
     StepId.EXCHANGE: Work(obtaining.exchange, obtaining.prepare_exchange),
     StepId.TOKEN_REQUEST: Work(obtaining.ask_for_token, obtaining.prepare_token),
     StepId.TOKEN_REPLY: Work(obtaining.take_token),

@@ -78,7 +78,6 @@ def _routes(own: Realm, company: Realm, robot: Key, workloads: Workloads) -> lis
         *_realm_routes(own, Grants(own, company, workloads)),
         *_realm_routes(company, Grants(company, company, workloads)),
         Route("/register", Register(own).handle, methods=["POST"]),
-        Route("/revoke", TokenEndpoint(own, Grants(own, company, workloads)).revoke, methods=["POST"]),
     ]
 
 
@@ -86,6 +85,7 @@ def _realm_routes(realm: Realm, grants: Grants) -> list[Route]:
     return [
         Route(f"{realm.path}/authorize", Authorize(realm).handle, methods=["GET", "POST"]),
         Route(f"{realm.path}/token", TokenEndpoint(realm, grants).handle, methods=["POST"]),
+        Route(f"{realm.path}/revoke", TokenEndpoint(realm, grants).revoke, methods=["POST"]),
         Route(f"{realm.path}/jwks", Keys(realm).handle),
     ]
 

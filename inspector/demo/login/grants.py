@@ -29,6 +29,7 @@ ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105, a name
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 ID_JAG_TYPE = "oauth-id-jag+jwt"
 ASSERTION_LIFE = 300
+ID_TOKEN_LIFE = 3600
 
 Form = Mapping[str, str]
 Reply = dict[str, Any]
@@ -89,7 +90,7 @@ class Grants:
             grant = replace(grant, scopes=(READ,))
         reply = realm.tokens.issue(grant, refreshable=REFRESH in client.grants)
         if "openid" in grant.scopes:
-            reply["id_token"] = self._id_token(agreed)
+            reply["id_token"] = self._id_token(client.id, agreed.subject, agreed.asked.nonce)
         return reply
 
     def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
@@ -122,19 +123,22 @@ class Grants:
         )
         if realm.bench.on("refresh_unusable"):
             del reply["access_token"]
+        if "openid" in wanted:
+            reply["id_token"] = self._id_token(client.id, grant.subject)
         return reply
 
-    def _id_token(self, agreed: Agreed) -> str:
+    def _id_token(self, client_id: str, person: str, nonce: str = "") -> str:
+        """Says who signed in. A renewed one has no nonce (OpenID Connect Core, section 12.2)."""
         now = int(time.time())
         claims = {
             "iss": self._realm.issuer,
-            "sub": agreed.subject,
-            "aud": agreed.asked.client.id,
+            "sub": person,
+            "aud": client_id,
             "iat": now,
-            "exp": now + 3600,
-            "email": f"{agreed.subject}@company.example",
+            "exp": now + ID_TOKEN_LIFE,
+            "email": f"{person}@company.example",
         }
-        return self._realm.key.sign({**claims, "nonce": agreed.asked.nonce} if agreed.asked.nonce else claims)
+        return self._realm.key.sign({**claims, "nonce": nonce} if nonce else claims)
 
     # ------------------------------------------------------------------ a machine
 

@@ -168,12 +168,14 @@ def server_document(realm: Realm) -> Document:
         "code_challenge_methods_supported": ["S256"],
         "authorization_response_iss_parameter_supported": True,
     }
+    document |= {
+        "revocation_endpoint": f"{realm.base}/revoke",
+        "revocation_endpoint_auth_methods_supported": list(METHODS),
+    }
     if is_company:
         return document
     document |= {
         "registration_endpoint": f"{realm.base}/register",
-        "revocation_endpoint": f"{realm.base}/revoke",
-        "revocation_endpoint_auth_methods_supported": list(METHODS),
         "client_id_metadata_document_supported": True,
         "authorization_grant_profiles_supported": [ID_JAG_PROFILE],
         "service_documentation": f"{realm.origin}/",

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.oauth.sequence import Arrow, Party, arrows_of, mermaid
+from inspector.oauth.sequence import Arrow, Party, arrows_of, mermaid, parties_of
 from inspector.oauth.steps import LoginView, StepId, StepState
 from inspector.qt.panels.auth.marks import STATE_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
@@ -99,6 +99,7 @@ class Sequence(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._arrows: tuple[Arrow, ...] = ()
+        self._parties = parties_of(())
         self._step: StepId | None = None
         self._focused = 0
         self.setMouseTracking(True)
@@ -115,6 +116,7 @@ class Sequence(QWidget):
         if arrows == self._arrows:
             return
         self._arrows = arrows
+        self._parties = parties_of(arrows)
         self._focused = min(self._focused, max(len(arrows) - 1, 0))
         self.setAccessibleDescription("; ".join(_words(arrow) for arrow in arrows if _is_told(arrow))[:4000])
         self.setFixedHeight(self.sizeHint().height())
@@ -186,13 +188,12 @@ class Sequence(QWidget):
             painter.drawRect(QRectF(self.row_box(self._focused)).adjusted(1, 0.5, -1, -0.5))
 
     def _x(self, party: Party) -> float:
-        parties = list(Party)
         room = self.width() - 2 * _SIDE
-        return _SIDE + room * parties.index(party) / (len(parties) - 1)
+        return _SIDE + room * self._parties.index(party) / (len(self._parties) - 1)
 
     def _paint_lifelines(self, painter: QPainter) -> None:
         bold = self._theme.ui_font(1.0, QFont.Weight.DemiBold)
-        for party in Party:
+        for party in self._parties:
             x = self._x(party)
             painter.setPen(QPen(self._theme.color("edge"), 1))
             painter.drawLine(QPointF(x, _HEAD - 6), QPointF(x, self.height()))
