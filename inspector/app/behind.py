@@ -26,6 +26,7 @@ from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.inbox import Inbox
+from inspector.engine.loginoptions import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
@@ -72,6 +73,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
         answers=answers,
     )
+    engine.logins.options = LoginOptions(files.preferences)
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:

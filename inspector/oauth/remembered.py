@@ -1,4 +1,4 @@
-"""Options of a login as they are remembered: JSON without anything secret, read back as far as it is usable."""
+"""Options of a login as they are remembered: JSON without secrets, read back as far as it is usable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_overrides(value: JSON) -> Overrides:
 def _written(value: object) -> JSON:
     match value:
         case LoginGrant() | Strategy():
-            return value.value
+            return str(value.value)
         case Revision():
             return str(value)
         case tuple():

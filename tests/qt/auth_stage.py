@@ -57,6 +57,7 @@ class Desk:
         self.refusal: UserError | None = None
         self.held: TokenInfo | None = None
         self.configured = OAuthSettings()
+        self.remembered = Overrides()
 
     async def login(self) -> LoginView | None:
         return None
@@ -69,6 +70,12 @@ class Desk:
 
     async def settings(self) -> OAuthSettings:
         return self.configured
+
+    async def options(self) -> Overrides:
+        return self.remembered
+
+    async def remember(self, options: Overrides) -> None:
+        self._note("remember", options)
 
     async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         self._note("keep", settings, dict(secrets))
@@ -139,8 +146,8 @@ async def _whole(work: Coroutine[Any, Any, object]) -> None:
 class AuthStage:
     """A panel, its desk, and the addresses that it opened."""
 
-    def __init__(self, theme: Theme | None = None) -> None:
-        self.desk = Desk()
+    def __init__(self, theme: Theme | None = None, desk: Desk | None = None) -> None:
+        self.desk = desk or Desk()
         self.opened: list[str] = []
         self.bridge = _Bridge()
         self.panel = AuthPanel(

@@ -55,6 +55,12 @@ class LoginDesk(Protocol):
 
     async def settings(self) -> OAuthSettings: ...
 
+    async def options(self) -> Overrides:
+        """As they were remembered."""
+        ...
+
+    async def remember(self, options: Overrides) -> None: ...
+
     async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         """For all logins from now on; a login that runs is over."""
         ...
@@ -119,6 +125,12 @@ class EngineDesk:
 
     async def settings(self) -> OAuthSettings:
         return await self._soon(lambda logins: logins.settings(self._server))
+
+    async def options(self) -> Overrides:
+        return await self._ask(lambda logins: logins.options.of(self._server))
+
+    async def remember(self, options: Overrides) -> None:
+        await self._ask(lambda logins: logins.options.keep(self._server, options))
 
     async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         await self._bridge.set_auth(self._server, settings, secrets)

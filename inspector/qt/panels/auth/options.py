@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import parse_qsl
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction
@@ -30,6 +31,8 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted
 
+T = TypeVar("T")
+
 _REVISIONS = {"Automatic": None, **{str(each): each for each in (R5, R4, R3, R2)}}
 _STRATEGIES = {
     "Automatic": Strategy.AUTO,
@@ -40,6 +43,9 @@ _STRATEGIES = {
 _METHODS = ("", "none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 _DPOP = {"As configured": None, "On": True, "Off": False}
 _FIELD_WIDTH = 260
+_ABOUT = (
+    "What follows counts from the next login on, and is remembered for this server; a client secret is not."
+)
 
 
 class OptionsForm(QScrollArea):
@@ -47,9 +53,11 @@ class OptionsForm(QScrollArea):
 
     Signals:
         changed: The person changed one.
+        settled: They are done with one of them, for now: it is worth remembering.
     """
 
     changed = Signal()
+    settled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -111,6 +119,33 @@ class OptionsForm(QScrollArea):
             tolerates_slash=self.slash.isChecked(),
         )
 
+    def show_overrides(self, overrides: Overrides) -> None:
+        """What was chosen before. A secret is not among it, and stays as it is."""
+        with QSignalBlocker(self):
+            self.revision.setCurrentText(_word(_REVISIONS, overrides.revision))
+            self.mode.setCurrentIndex(int(overrides.is_strict))
+            self.strategy.setCurrentText(_word(_STRATEGIES, overrides.strategy))
+            self.host.setCurrentIndex(max(self.host.findText(overrides.redirect_host), 0))
+            self.method.setCurrentIndex(max(self.method.findText(overrides.method), 0))
+            self.dpop.setCurrentText(_word(_DPOP, overrides.uses_dpop))
+            self.port.setValue(overrides.redirect_port or 0)
+            texts = {
+                self.client_id: overrides.client_id,
+                self.document: overrides.client_document,
+                self.issuer: overrides.issuer,
+                self.scope: overrides.scope or "",
+                self.resource: overrides.resource or "",
+                self.extras: urlencode(overrides.extras),
+                self.path: overrides.redirect_path,
+            }
+            for line, text in texts.items():
+                line.setText(text)
+            self.no_scope.setChecked(overrides.scope == "")
+            self.no_resource.setChecked(overrides.resource == "")
+            self.forgets.setChecked(overrides.forgets_client)
+            self.slash.setChecked(overrides.tolerates_slash)
+        self._on_changed()
+
     @property
     def is_usual(self) -> bool:
         """Is nothing changed?"""
@@ -129,6 +164,7 @@ class OptionsForm(QScrollArea):
                 box.setChecked(False)
             self.port.setValue(0)
         self._on_changed()
+        self.settled.emit()
 
     # --------------------------------------------------------------
 
@@ -160,11 +196,15 @@ class OptionsForm(QScrollArea):
     def _connect(self) -> None:
         for choice in self._choices():
             choice.currentIndexChanged.connect(self._on_changed)
+            choice.activated.connect(self.settled)
         for line in self._lines():
             line.textChanged.connect(self._on_changed)
+            line.editingFinished.connect(self.settled)
         for box in self._boxes():
             box.toggled.connect(self._on_changed)
+            box.clicked.connect(self.settled)
         self.port.valueChanged.connect(self._on_changed)
+        self.port.editingFinished.connect(self.settled)
 
     def _on_changed(self) -> None:
         self.scope.setEnabled(not self.no_scope.isChecked())
@@ -206,7 +246,7 @@ class OptionsForm(QScrollArea):
         redirect = _row(self.host, self.port, self.path)
         self._group("Redirect", ("Address", redirect))
         head = QHBoxLayout()
-        head.addWidget(Muted(self._theme, "What follows counts from the next login on.", wrap=True), 1)
+        head.addWidget(Muted(self._theme, _ABOUT, wrap=True), 1)
         head.addWidget(ActionButton(self.reset_action))
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
@@ -249,6 +289,11 @@ def _row(*widgets: QWidget) -> QWidget:
     for widget in widgets:
         row.addWidget(widget, 1 if isinstance(widget, QLineEdit) else 0)
     return holder
+
+
+def _word(words: Mapping[str, T], value: T) -> str:
+    """The word of a choice for a value; the first one, where it is none of them."""
+    return next((word for word, each in words.items() if each == value), next(iter(words)))
 
 
 def _text(line: QLineEdit) -> str:

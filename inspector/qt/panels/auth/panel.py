@@ -19,7 +19,7 @@ from inspector.base.errors import UserError
 from inspector.config.auth import OAuthSettings
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.oauth.report import login_text, login_trace
-from inspector.oauth.steps import LoginView, StepId
+from inspector.oauth.steps import LoginView, Overrides, StepId
 from inspector.qt.bridge import Bridge
 from inspector.qt.opener import Opener
 from inspector.qt.panels.auth.card import StepCard
@@ -74,6 +74,7 @@ class AuthPanel(QWidget):
         self._opener = opener
         self._theme = theme
         self.login: LoginView | None = None  # the newest of this server
+        self._remembered = Overrides()
         self.steps = StepList(theme)
         self.card = StepCard(theme)
         self.http = RawHttp(theme)
@@ -116,6 +117,8 @@ class AuthPanel(QWidget):
         if login is not None and self.login is None:
             self.show_login(login)
         self.token.show_token(token)
+        self._remembered = await self._desk.options()
+        self.options.show_overrides(self._remembered)
 
     # -------------------------------------------------------------- what is shown
 
@@ -183,6 +186,15 @@ class AuthPanel(QWidget):
             self._complain(exc)
             return
         self._ask("begin", self._desk.begin(overrides, runs=runs))
+
+    def _on_options_settled(self) -> None:
+        try:
+            overrides = self.options.overrides()
+        except UserError:
+            return  # half written: beginning a login says what is wrong
+        if overrides != self._remembered:
+            self._remembered = overrides
+            self._ask("options", self._desk.remember(overrides))
 
     def _on_moved(self, what: str) -> None:
         self._ask(what, getattr(self._desk, what)())
@@ -316,6 +328,7 @@ class AuthPanel(QWidget):
         self.token.forget_requested.connect(lambda: self._ask_token("forget", self._desk.forget()))
         self.options.grants.kept.connect(lambda auth, secrets: self._ask("keep", self._keep(auth, secrets)))
         self.options.grants.refused.connect(self._complain)
+        self.options.settled.connect(self._on_options_settled)
         self.views.chosen.connect(self._on_view_chosen)
         self.sides.chosen.connect(self._show_sides)
         self.copy_action.triggered.connect(self._copy)

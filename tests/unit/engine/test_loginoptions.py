@@ -1,0 +1,59 @@
+"""Options of logins, by server: remembered in the preferences file beside what else is in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from inspector.engine.loginoptions import LoginOptions
+from inspector.oauth.steps import Overrides
+
+CHOSEN = Overrides(scope="read", is_strict=True)
+
+
+async def test_options_are_remembered_for_each_server_alone(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"captures": {"keepDays": 3}}')
+    await LoginOptions(path).keep("one", CHOSEN)
+    assert await LoginOptions(path).of("one") == CHOSEN
+    assert await LoginOptions(path).of("two") == Overrides()
+    assert json.loads(path.read_text()) == {
+        "captures": {"keepDays": 3},
+        "logins": {"one": {"scope": "read", "is_strict": True}},
+    }
+
+
+async def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    await LoginOptions(path).keep("one", Overrides(client_id="me", client_secret="hush-1"))
+    assert "hush-1" not in path.read_text()
+
+
+async def test_back_to_the_usual_and_a_removed_server_leave_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    options = LoginOptions(path)
+    await options.keep("one", CHOSEN)
+    await options.keep("two", CHOSEN)
+    await options.keep("one", Overrides())
+    await options.forget("two")
+    assert json.loads(path.read_text()) == {"logins": {}}
+
+
+async def test_nothing_is_written_where_nothing_was_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    await LoginOptions(path).forget("one")
+    assert not path.exists()
+
+
+async def test_a_damaged_file_is_left_alone_and_the_usual_holds(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text("{")
+    assert await LoginOptions(path).of("one") == Overrides()
+    await LoginOptions(path).forget("one")
+    assert path.read_text() == "{"
+
+
+async def test_without_a_file_they_hold_for_this_run() -> None:
+    options = LoginOptions()
+    await options.keep("one", CHOSEN)
+    assert await options.of("one") == CHOSEN
