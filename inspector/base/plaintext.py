@@ -40,6 +40,11 @@ def one_line(text: str) -> str:
     return _LINE_BREAKS.sub(" ", visible(text))
 
 
+def hidden_tokens(text: str) -> list[str]:
+    """The hidden characters in a text, each as `visible` shows it; none in ordinary text."""
+    return [token for match in _HIDDEN.finditer(text) if (token := _token(match)) != match.group()]
+
+
 def escaped(text: str) -> str:
     """For rich text that shows exactly these characters. (`html` brings a table of 2,000 names along.)"""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

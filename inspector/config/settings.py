@@ -17,3 +17,5 @@ class Settings:
     keep_alive: float = 0.0  # 0: never ask whether the server is still there
     line_cap: int = DEFAULT_LINE_CAP
     most_pages: int = 10_000
+    remember_lists: bool = True  # what servers offer, to say what changed since the last time
+    ask_for_lists: bool = True  # for that, also for lists that nobody looks at

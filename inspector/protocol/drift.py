@@ -1,0 +1,305 @@
+"""What became of what a server offers since the last time: item by item, renames recognised.
+
+A server that was trusted once can say something else the next day: another description for the same tool is
+how a model is made to do what nobody wanted. So everything that was sent counts, but not the order of a
+list, nor what a resource says about its present contents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from inspector.base.jsonvalue import JSON, JSONObject, shorten
+from inspector.base.plaintext import hidden_tokens, one_line
+from inspector.base.units import plural
+
+SERVER = "server"
+# What is remembered of a server, and the member by which each item of such a list is known. The server's own
+# words about itself are a list of one.
+LISTS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
+NOUNS = {
+    SERVER: "server",
+    "tools": "tool",
+    "resources": "resource",
+    "templates": "resource template",
+    "prompts": "prompt",
+}
+Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as they were sent, by SERVER and LISTS
+
+_Key: TypeAlias = tuple[str, int]  # the name, and which of those with that name
+_MOST_TOKENS = 5
+_CARRIAGE_RETURN = "\u240d"  # as it is shown: many a text has Windows' line ends, and hides nothing with them
+
+
+class Became(Enum):
+    """In the words that are shown."""
+
+    CHANGED = "changed"
+    RENAMED = "renamed"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChange:
+    """What became of one item.
+
+    `number` tells items of one name apart, from 0. `fields` are its members that differ; `hidden` are the
+    hidden characters that are new in it, in words: people cannot see them, and models read them.
+    """
+
+    kind: str
+    became: Became
+    name: str
+    number: int = 0
+    old_name: str = ""
+    old_number: int = 0
+    fields: tuple[str, ...] = ()
+    hidden: str = ""
+
+
+def compare_offers(before: Offer, after: Offer) -> tuple[ItemChange, ...]:
+    """What differs in the lists that both have; one that only one side has was not asked for on the other."""
+    changes: list[ItemChange] = []
+    for kind in (SERVER, *LISTS):
+        if kind in before and kind in after:
+            changes += _compare_list(kind, before[kind], after[kind])
+    return tuple(changes)
+
+
+def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
+    """Items by their names; several of one name are told apart by their order."""
+    counts: Counter[str] = Counter()
+    found: dict[_Key, JSONObject] = {}
+    for item in items:
+        name = SERVER if kind == SERVER else item.get(LISTS[kind])
+        if isinstance(name, str):
+            found[name, counts[name]] = item
+            counts[name] += 1
+    return found
+
+
+def in_words(changes: Sequence[ItemChange]) -> str:
+    """`2 tools changed, 1 prompt added`."""
+    counts = Counter((change.kind, change.became) for change in changes)
+    order = {kind: place for place, kind in enumerate((*LISTS, SERVER))}
+    words = []
+    for kind, became in sorted(counts, key=lambda pair: (order[pair[0]], list(Became).index(pair[1]))):
+        words.append(
+            "what the server says of itself changed"
+            if kind == SERVER
+            else f"{plural(counts[kind, became], NOUNS[kind])} {became.value}"
+        )
+    return ", ".join(words)
+
+
+def _compare_list(kind: str, before: Sequence[JSONObject], after: Sequence[JSONObject]) -> list[ItemChange]:
+    old, new = keyed(kind, before), keyed(kind, after)
+    changes = [
+        _change(kind, Became.CHANGED, key, key, old[key], new[key], fields)
+        for key in new
+        if key in old and (fields := _differing(kind, old[key], new[key]))
+    ]
+    gone = {key: item for key, item in old.items() if key not in new}
+    came = {key: item for key, item in new.items() if key not in old}
+    for left, right in _renames(kind, gone, came):
+        ours, theirs = gone.pop(left), came.pop(right)
+        changes.append(
+            _change(kind, Became.RENAMED, left, right, ours, theirs, _differing(kind, ours, theirs))
+        )
+    changes += [_change(kind, Became.ADDED, key, key, {}, item) for key, item in came.items()]
+    changes += [ItemChange(kind, Became.REMOVED, *key) for key in gone]
+    return changes
+
+
+def _change(
+    kind: str,
+    became: Became,
+    old_key: _Key,
+    key: _Key,
+    before: JSONObject,
+    after: JSONObject,
+    fields: tuple[str, ...] = (),
+) -> ItemChange:
+    old_name, old_number = old_key if became is Became.RENAMED else ("", 0)
+    return ItemChange(kind, became, *key, old_name, old_number, fields, _new_hidden(before, after))
+
+
+# -------------------------------------------------------------- equal or not
+
+
+def _differing(kind: str, before: JSONObject, after: JSONObject) -> tuple[str, ...]:
+    """Members that differ, in the order in which they were sent."""
+    if _is_same_text(before, after):  # quick, and nearly all of ten thousand are
+        return ()
+    before, after = _settled(kind, before), _settled(kind, after)
+    names = dict.fromkeys((*after, *before))
+    return tuple(
+        name
+        for name in names
+        if (name in before) != (name in after) or _canonical(before.get(name)) != _canonical(after.get(name))
+    )
+
+
+def _settled(kind: str, item: JSONObject) -> JSONObject:
+    """Without what says nothing about what it is: the size and the time of a resource's present contents."""
+    if kind != "resources":
+        return item
+    kept = {name: value for name, value in item.items() if name != "size"}
+    annotations = kept.get("annotations")
+    if isinstance(annotations, dict) and "lastModified" in annotations:
+        rest = {name: value for name, value in annotations.items() if name != "lastModified"}
+        kept["annotations"] = rest
+        if not rest:
+            del kept["annotations"]
+    return kept
+
+
+def _is_same_text(before: JSONObject, after: JSONObject) -> bool:
+    """Not `==`: to Python, 1 and true are equal."""
+    try:
+        return _encode(before) == _encode(after)
+    except RecursionError:
+        return False
+
+
+def _canonical(value: JSON) -> str:
+    """Equal for values that say the same: the order of members counts as little as that of `required`."""
+    try:
+        return _encode(_sorted_sets(value) if isinstance(value, dict | list) else value)
+    except RecursionError:
+        return repr(type(value))  # nobody can read such a value anyway
+
+
+def _sorted_sets(value: JSON) -> JSON:
+    if isinstance(value, list):
+        return [_sorted_sets(item) if isinstance(item, dict | list) else item for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: sorted(child, key=str)
+        if name == "required" and isinstance(child, list) and all(isinstance(each, str) for each in child)
+        else _sorted_sets(child)
+        if isinstance(child, dict | list)
+        else child
+        for name, child in value.items()
+    }
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+# -------------------------------------------------------------- renamed
+
+
+def _renames(
+    kind: str, gone: Mapping[_Key, JSONObject], came: Mapping[_Key, JSONObject]
+) -> Iterator[tuple[_Key, _Key]]:
+    """Pairs of what went and what came that are one thing: equal but for the name, else alike in what tells
+    it apart from all others."""
+    left, right = dict(gone), dict(came)
+    for likeness in _likenesses(kind):
+        ours, theirs = _by(likeness, left), _by(likeness, right)
+        for look, keys in ours.items():
+            others = theirs.get(look, [])
+            is_sure = likeness is _body or len(keys) == len(others) == 1
+            for pair in zip(keys, others, strict=False) if is_sure else ():
+                yield pair
+                del left[pair[0]], right[pair[1]]
+
+
+def _by(look_of: Callable[[JSONObject], str], items: Mapping[_Key, JSONObject]) -> dict[str, list[_Key]]:
+    found: dict[str, list[_Key]] = {}
+    for key, item in items.items():
+        if look := look_of(item):
+            found.setdefault(look, []).append(key)
+    return found
+
+
+def _body(item: JSONObject) -> str:
+    """All but what it is called; nothing for what has too little to be known again by."""
+    body = {
+        name: value for name, value in item.items() if name not in ("name", "title", "uri", "uriTemplate")
+    }
+    has_substance = bool(body.get("description")) or bool(_properties(item)) or "arguments" in body
+    return _canonical(body) if has_substance else ""
+
+
+def _description(item: JSONObject) -> str:
+    text = item.get("description")
+    return text if isinstance(text, str) else ""
+
+
+def _schema(item: JSONObject) -> str:
+    return _canonical(item.get("inputSchema")) if _properties(item) else ""
+
+
+def _arguments(item: JSONObject) -> str:
+    arguments = item.get("arguments")
+    return _canonical(arguments) if isinstance(arguments, list) and arguments else ""
+
+
+def _resource_name(item: JSONObject) -> str:
+    name = item.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _properties(item: JSONObject) -> JSON:
+    schema = item.get("inputSchema")
+    return schema.get("properties") if isinstance(schema, dict) else None
+
+
+def _likenesses(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
+    if kind == "tools":
+        return (_body, _description, _schema)
+    if kind == "prompts":
+        return (_body, _description, _arguments)
+    return (_body, _resource_name, _description)
+
+
+# -------------------------------------------------------------- hidden characters
+
+
+def _new_hidden(before: JSONObject, after: JSONObject) -> str:
+    """`description: ⟨U+200B⟩ ⟨U+202E⟩`, for what was not there before."""
+    known = Counter(token for _, tokens in _hidden_in(before) for token in tokens)
+    words: list[str] = []
+    for member, tokens in _hidden_in(after):
+        new = []
+        for token in tokens:
+            if known[token] > 0:
+                known[token] -= 1
+            else:
+                new.append(token)
+        if new:
+            kinds = list(dict.fromkeys(new))
+            more = " …" if len(kinds) > _MOST_TOKENS else ""
+            words.append(f"{member}: {' '.join(kinds[:_MOST_TOKENS])}{more}")
+    return "; ".join(words)
+
+
+def _hidden_in(item: JSONObject) -> Iterator[tuple[str, list[str]]]:
+    """For each member that has some: all hidden characters below it, as they are shown."""
+    for member, value in item.items():
+        found = (token for text in _texts(member, value) for token in hidden_tokens(text))
+        tokens = [token for token in found if token != _CARRIAGE_RETURN]
+        if tokens:
+            yield one_line(shorten(member, 40)), tokens
+
+
+def _texts(name: str, value: JSON) -> Iterator[str]:
+    waiting: list[JSON] = [name, value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            waiting += one.values()
+            waiting += one

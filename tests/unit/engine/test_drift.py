@@ -1,0 +1,282 @@
+"""Drift of real servers: the first time is the baseline, a change is told, and the person decides."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.config.entries import StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine.drift import Drift, DriftView
+from inspector.engine.engine import Engine
+from inspector.engine.views import OutcomeKind
+from inspector.protocol.drift import Became
+from tests.qt.lens_driver import scripted
+from tests.qt.offering_stage import offering
+
+ECHO: dict[str, Any] = {"name": "echo", "description": "Says it.", "inputSchema": {"type": "object"}}
+
+
+class Desk:
+    """One run of the app after the other over the same folder; `views` are those of the latest."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings = Settings(connect_timeout=10, request_timeout=10)
+        self._news = asyncio.Condition()
+        self.engine: Engine | None = None
+        self.views: asyncio.Queue[DriftView] = asyncio.Queue()
+
+    async def start(self) -> Engine:
+        await self.stop()
+        self.views = asyncio.Queue()
+        self.engine = Engine(settings=self.settings, baselines=self.folder)
+        self.engine.drift.quiet = 0.0
+        self.engine.drift.changed.connect(self.views.put_nowait)
+        return self.engine
+
+    async def stop(self) -> None:
+        engine, self.engine = self.engine, None
+        if engine is not None:
+            await engine.close()
+
+    async def run(self, entry: StdioEntry) -> DriftView:
+        """A new run that connects to this server: what it says of its lists."""
+        engine = await self.start()
+        engine.add(entry)
+        await engine.connect(entry.name)
+        return await self.next()
+
+    async def next(self) -> DriftView:
+        async with asyncio.timeout(10):
+            return await self.views.get()
+
+    @property
+    def drift(self) -> Drift:
+        assert self.engine is not None
+        return self.engine.drift
+
+    def requests(self) -> list[str]:
+        assert self.engine is not None
+        log = self.engine.log
+        return [log.method(row) for row in range(len(log)) if log.method(row).endswith("/list")]
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path / "baselines")
+    yield desk
+    await desk.stop()
+
+
+def tools(*items: dict[str, Any], **script: Any) -> StdioEntry:
+    return scripted("srv", tools=list(items), **script)
+
+
+async def test_the_first_time_is_the_baseline_and_nothing_is_said(desk: Desk) -> None:
+    view = await desk.run(tools(ECHO))
+    assert not view.changes
+    (file,) = desk.folder.iterdir()
+    kept = json.loads(file.read_text())
+    assert kept["lists"]["tools"] == [ECHO]
+    assert kept["lists"]["prompts"] == []
+    assert kept["lists"]["server"][0]["serverInfo"]["version"] == "1.2.3"
+    assert not (await desk.run(tools(ECHO))).changes
+
+
+async def test_a_change_since_the_last_run_is_told_until_it_is_accepted(desk: Desk) -> None:
+    first = await desk.run(tools(ECHO))
+    view = await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
+    (change,) = view.changes
+    assert (change.name, change.became, change.fields) == ("echo", Became.CHANGED, ("description",))
+    assert view.taken_ns == first.taken_ns
+    again = await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
+    assert again.changes == view.changes
+    await desk.drift.accept("srv")
+    accepted = await desk.next()
+    assert not accepted.changes
+    assert accepted.taken_ns > view.taken_ns
+    assert not (await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))).changes
+
+
+async def test_a_baseline_that_is_kept_is_not_asked_about_again_until_something_else_changes(
+    desk: Desk,
+) -> None:
+    await desk.run(tools(ECHO))
+    grows = {"name": "grows", "inputSchema": {"type": "object"}}
+    await desk.run(tools(ECHO, grows))
+    await desk.drift.keep("srv")
+    assert (await desk.next()).is_kept
+    assert desk.engine is not None
+    await desk.engine.connect("srv")
+    again = await desk.next()
+    assert again.is_kept
+    assert again.changes
+    outcome = await desk.engine.call_tool("srv", "grows", {})
+    assert outcome.kind is OutcomeKind.RESULT
+    grown = await desk.next()
+    assert not grown.is_kept
+    assert len(grown.changes) == 2
+
+
+async def test_a_change_while_connected_is_told_without_anybody_listing(desk: Desk) -> None:
+    grows = {"name": "grows", "inputSchema": {"type": "object"}}
+    await desk.run(tools(ECHO, grows))
+    assert desk.engine is not None
+    await desk.engine.call_tool("srv", "grows", {})
+    (change,) = (await desk.next()).changes
+    assert (change.became, change.kind) == (Became.ADDED, "tools")
+
+
+async def test_one_change_is_shown_member_by_member(desk: Desk) -> None:
+    old = {**ECHO, "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+    new = {**ECHO, "inputSchema": {"type": "object", "properties": {"text": {"type": "number"}}}}
+    await desk.run(tools(old, {"name": "gone", "description": "Went.", "inputSchema": {}}))
+    view = await desk.run(tools(new, {"name": "here", "description": "Went.", "inputSchema": {}}))
+    changed, renamed = view.changes
+    diff = await desk.drift.diff("srv", changed)
+    assert [diff.path_text(index) for index, _ in diff.differences()] == ["inputSchema.properties.text.type"]
+    assert renamed.old_name == "gone"
+    diff = await desk.drift.diff("srv", renamed)
+    assert [(diff.path_text(index), each.left, each.right) for index, each in diff.differences()] == [
+        ("name", "gone", "here")
+    ]
+
+
+async def test_what_came_and_what_went_is_shown_with_all_its_members(desk: Desk) -> None:
+    await desk.run(tools(ECHO))
+    view = await desk.run(tools({"name": "other", "title": "New", "inputSchema": {}}))
+    added, removed = view.changes
+    diff = await desk.drift.diff("srv", added)
+    assert {diff.path_text(index) for index, _ in diff.differences()} == {"name", "title", "inputSchema"}
+    diff = await desk.drift.diff("srv", removed)
+    assert ("description", "Says it.") in {
+        (diff.path_text(index), str(entry.left)) for index, entry in diff.differences()
+    }
+
+
+async def test_resources_templates_and_prompts_are_remembered_too(desk: Desk) -> None:
+    script: dict[str, Any] = {
+        "resources": [{"uri": "x://a", "name": "a"}],
+        "templates": [{"uriTemplate": "x://{b}", "name": "b"}],
+        "prompts": [{"name": "p", "arguments": [{"name": "who"}]}],
+    }
+    await desk.run(offering("srv", **script))
+    script["resources"] = []
+    script["templates"] = [{"uriTemplate": "x://{b}", "name": "b", "mimeType": "text/html"}]
+    script["prompts"] = [{"name": "q", "arguments": [{"name": "who"}]}]
+    view = await desk.run(offering("srv", **script))
+    assert [(change.kind, change.became) for change in view.changes] == [
+        ("resources", Became.REMOVED),
+        ("templates", Became.CHANGED),
+        ("prompts", Became.RENAMED),
+    ]
+
+
+async def test_a_server_without_the_method_for_templates_has_none(desk: Desk) -> None:
+    await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}]))
+    view = await desk.run(
+        offering("srv", resources=[{"uri": "x://a", "name": "a"}], templates=[{"uriTemplate": "x:{a}"}])
+    )
+    assert [(change.kind, change.became) for change in view.changes] == [("templates", Became.ADDED)]
+
+
+async def test_a_list_that_is_refused_is_not_taken_for_an_empty_one(desk: Desk) -> None:
+    await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
+    view = await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
+    assert [(change.kind, change.became) for change in view.changes] == [("prompts", Became.REMOVED)]
+    await desk.drift.accept("srv")
+    (file,) = desk.folder.iterdir()
+    assert json.loads(file.read_text())["lists"]["resources"], "what was not seen stays in the baseline"
+
+
+async def test_what_a_server_no_longer_offers_at_all_went(desk: Desk) -> None:
+    await desk.run(tools(ECHO))
+    view = await desk.run(tools(ECHO, capabilities={}))
+    assert {(change.kind, change.became) for change in view.changes} == {
+        ("server", Became.CHANGED),
+        ("tools", Became.REMOVED),
+    }
+
+
+async def test_lists_that_others_ask_for_are_not_asked_for_twice(desk: Desk) -> None:
+    engine = await desk.start()
+    engine.drift.quiet = 0.2
+    engine.add(tools(ECHO))
+    await engine.connect("srv")
+    await engine.list_tools("srv")
+    await desk.next()
+    assert desk.requests().count("tools/list") == 1
+
+
+async def test_nobody_is_asked_where_that_is_not_wanted(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, ask_for_lists=False)
+    await desk.run(tools(ECHO))
+    assert not desk.requests()
+    (file,) = desk.folder.iterdir()
+    assert "tools" not in json.loads(file.read_text())["lists"]
+    assert desk.engine is not None
+    await desk.engine.list_tools("srv")
+    assert not (await desk.next()).changes
+    assert json.loads(file.read_text())["lists"]["tools"] == [ECHO], "the first list is the baseline"
+
+
+async def test_nothing_is_remembered_where_that_is_not_wanted(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, remember_lists=False)
+    engine = await desk.start()
+    engine.add(tools(ECHO))
+    await engine.connect("srv")
+    await engine.list_tools("srv")
+    await engine.disconnect("srv")
+    assert desk.views.empty()
+    assert not desk.folder.exists()
+    with pytest.raises(UserError, match="Nothing is known"):
+        await engine.drift.accept("srv")
+
+
+async def test_a_baseline_that_cannot_be_read_is_told_of_and_stays_until_a_new_one_is_wanted(
+    desk: Desk,
+) -> None:
+    await desk.run(tools(ECHO))
+    (file,) = desk.folder.iterdir()
+    file.write_text('{"takenAt": ')
+    view = await desk.run(tools(ECHO))
+    assert "line 1" in view.problem
+    assert not view.changes
+    assert file.read_text() == '{"takenAt": '
+    await desk.drift.accept("srv")
+    assert not (await desk.next()).problem
+    assert not (await desk.run(tools(ECHO))).problem
+
+
+async def test_another_program_under_the_same_name_has_a_baseline_of_its_own(desk: Desk) -> None:
+    await desk.run(tools(ECHO))
+    view = await desk.run(offering("srv"))
+    assert not view.changes
+    assert len(list(desk.folder.iterdir())) == 2
+
+
+async def test_ten_thousand_tools_are_compared_elsewhere_while_the_engine_goes_on(desk: Desk) -> None:
+    await desk.run(scripted("srv", many=10_000))
+    engine = await desk.start()
+    engine.add(scripted("srv", many=9_999))
+    await engine.connect("srv")
+    await engine.list_tools("srv")
+    longest, since = 0.0, asyncio.get_running_loop().time()
+    waiting = asyncio.ensure_future(desk.next())
+    while not waiting.done():
+        await asyncio.sleep(0)
+        now = asyncio.get_running_loop().time()
+        longest, since = max(longest, now - since), now
+    (change,) = (await waiting).changes
+    assert (change.name, change.became) == ("tool_09999", Became.REMOVED)
+    assert longest < 0.25, "the engine was held up"
+    diff = await desk.drift.diff("srv", change)
+    assert not diff.is_same
