@@ -29,6 +29,7 @@ from inspector.engine.inbox import Inbox
 from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
+from inspector.engine.preparing import Preparing
 from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.processes import Processes
 from inspector.engine.resend import make_outcome, require_message_of_ours
@@ -47,7 +48,7 @@ from inspector.session.rawsend import RawReply
 from inspector.session.route import Answerer
 from inspector.session.waiting import HumanTime, OnProgress
 from inspector.traffic.log import TrafficLog
-from inspector.transport.base import Headers
+from inspector.transport.base import Authorization, Headers
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
 
@@ -160,8 +161,14 @@ class Engine:
             answerers=self._answerers,
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
-            secret_of=self.secrets.get,
+            authorize=self._authorize,
+            preparing=Preparing(self.log.credentials, self.secrets.get),
         )
+
+    async def _authorize(self, entry: Entry) -> Authorization | None:
+        """For a server whose address is known now, after names in it were expanded."""
+        await self.logins.drop(entry.name)
+        return self.logins.authorization_for(entry)
 
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
         """`save` a server together with what it refers to in the secret store, all or nothing. Raises

@@ -10,11 +10,13 @@ from dataclasses import replace
 from inspector.base.clock import Clock
 from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
 from inspector.config.entries import Entry, StdioEntry
-from inspector.config.entrysecrets import filled, plain_secrets_of, references_of
+from inspector.config.entrychanges import is_same_connection
+from inspector.config.entrysecrets import plain_secrets_of, references_of
+from inspector.config.expansion import names_in
 from inspector.config.settings import Settings
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.inbox import Inbox
-from inspector.engine.inuse import use_entry
+from inspector.engine.preparing import Preparing
 from inspector.engine.views import OurSide, ServerStatus, ServerView
 from inspector.protocol.asking import QUESTIONS, ROOTS
 from inspector.protocol.declared import ALL, Declared, answering
@@ -36,8 +38,9 @@ class Server:
     """`connect` and `disconnect` may be called at any time, in any order; the later one wins.
 
     With an `inbox` a person answers what `answerers` do not; without one, only what these answer is declared.
-    `authorization` says who asks, where a server wants to know that. `secret_of` gives what the headers or
-    variables of the entry refer to.
+    `authorization` says who asks, where a server wants to know that; `authorize` gives it for an address that
+    is only known at connecting. `preparing` looks up what the entry refers to. `origin` is the file of
+    somebody else that the server stands in, "" for one of the person's own.
     """
 
     def __init__(
@@ -53,19 +56,22 @@ class Server:
         answerers: Mapping[str, Answerer] | None = None,
         inbox: Inbox | None = None,
         authorization: Authorization | None = None,
-        secret_of: Callable[[str], Awaitable[str | None]] | None = None,
+        authorize: Callable[[Entry], Awaitable[Authorization | None]] | None = None,
+        preparing: Preparing | None = None,
+        origin: str = "",
     ) -> None:
         self.entry = entry
-        self._secret_of = secret_of
-        self._authorization = authorization
-        self.is_kept = is_kept
+        self._used: Entry | None = None  # as it was at the latest connecting
+        self._preparing = preparing or Preparing(log.credentials)
+        self._authorization, self._authorize = authorization, authorize
+        self.is_kept, self.origin = is_kept, origin
+        self._app_settings = settings
         settings = _with_own_timeouts(settings, entry)
         self._answerers = answerers or {}
         self._is_attended = inbox is not None
         known = {ROOTS: roots_of(lambda: self.entry.roots), **self._answerers}
         responder = inbox.responder(entry.name, known, self._remark) if inbox else responder_of(known)
         self._guard, self._clock, self._settings = guard, clock, settings
-        self._credentials = log.credentials
         self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
         self.client = Client(self.session, settings.most_pages)
         self._on_change = on_change
@@ -87,7 +93,9 @@ class Server:
         if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
             status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
             view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
-        return replace(view, ours=self._our_side())
+        is_connected = view.status is ServerStatus.CONNECTED and self._used is not None
+        is_outdated = is_connected and not is_same_connection(self._used, self.entry)
+        return replace(view, ours=self._our_side(), origin=self.origin, is_outdated=is_outdated)
 
     async def connect(self) -> None:
         """Connect, or connect anew. Raises UserError when that fails, or when somebody wanted otherwise."""
@@ -144,6 +152,13 @@ class Server:
         self.session.use(self._make_routes())
         self.announce()
 
+    def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
+        """Be configured like this, under the same name. A connection that there is goes on as it was."""
+        self._settings = _with_own_timeouts(self._app_settings, entry)
+        self._keep_alive = self._settings.keep_alive
+        self.session.set_settings(self._settings)
+        self.set_authorization(entry, authorization)
+
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
         """Say who asks as this entry of the server has it, from the next connecting on."""
         self._authorization = authorization
@@ -187,24 +202,25 @@ class Server:
     async def _connect_quietly(self) -> None:
         """Failures are kept for the caller: a task that nobody awaits any more must not shout."""
         self._failure: UserError | None = None
-        has_references = bool(references_of(self.entry))
-        if not has_references:
-            use_entry(self._credentials, self.entry)
+        self._used = self.entry
         try:
-            await self.session.connect(self._look_up if has_references else None)
+            await self.session.connect(await self._look_up_later())
         except UserError as exc:
             self._failure = exc
 
+    async def _look_up_later(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
+        """None when there is nothing to be looked up: then nobody waits for the secret store."""
+        if self._preparing.is_needed(self.entry):
+            return self._look_up
+        await self._preparing.ready(self.entry)
+        return None
+
     async def _look_up(self) -> tuple[Route, ...]:
-        """The routes, with the secrets of this moment. Raises ConfigError for one that is not there."""
-        references = references_of(self.entry)
-        values: dict[str, str] = {}
-        for reference in references.values():
-            value = await self._secret_of(reference.ref) if self._secret_of is not None else None
-            if value is not None:
-                values[reference.ref] = value
-        entry = filled(self.entry, values)
-        use_entry(self._credentials, entry, references)
+        """The routes, with the names and secrets of this moment. Raises ConfigError for one that is not
+        there."""
+        entry = await self._preparing.ready(self.entry)
+        if self._authorize is not None and not isinstance(entry, StdioEntry) and entry != self.entry:
+            self._authorization = await self._authorize(entry)
         return self._make_routes(entry)
 
     async def _stop_connecting(self) -> None:
@@ -290,6 +306,11 @@ def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = 
         is_kept=is_kept,
         plain_secrets=plain_secrets_of(entry) if is_kept else (),
         secret_references=tuple(references_of(entry)),
+        expands=names_in(entry).shown,
+        notes=entry.notes,
+        colour=entry.colour,
+        auto_connect=entry.auto_connect,
+        is_enabled=entry.enabled,
     )
 
 

@@ -62,6 +62,13 @@ class ServerView:
     ours: OurSide | None = None
     plain_secrets: tuple[str, ...] = ()  # headers or variables with a secret that stands in the catalogue
     secret_references: tuple[str, ...] = ()  # those whose values are in the secret store
+    expands: tuple[str, ...] = ()  # names that are looked up at connecting: HOME, input:key
+    is_outdated: bool = False  # connected as it was configured before: takes connecting again
+    origin: str = ""  # the file of somebody else that it stands in; "" for the person's own
+    notes: str = ""
+    colour: str = ""
+    auto_connect: bool = False
+    is_enabled: bool = True
 
     def offers(self, capability: str) -> bool:
         return self.agreement is not None and capability in self.agreement.capabilities

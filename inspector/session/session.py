@@ -104,6 +104,10 @@ class Session:
         if agreement is not None and agreement.era is Era.STATELESS:
             self._set_dialect(self._conversation, agreement.revision)
 
+    def set_settings(self, settings: Settings) -> None:
+        """Keep these limits from the next connecting on."""
+        self._settings = settings
+
     # -------------------------------------------------------------- life
 
     async def connect(self, look_up: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:

@@ -1,0 +1,144 @@
+"""What differs between two settings of a server, or of all servers: field by field, without a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.base.redact import MASK, is_secret_name, masked_url, masked_words
+from inspector.config.catalogue import write_entry
+from inspector.config.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One value: `field` is its place as in the file (`args[1]`, `env.KEY`). None: it is not there.
+
+    Secrets are masked: then the two texts may look alike, though the values are not.
+    """
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """A server that is in both, and not the same."""
+
+    name: str
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueDiff:
+    """What became of the servers of a file."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[EntryChange, ...] = ()
+    is_reordered: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed or self.is_reordered)
+
+
+def is_same_connection(one: Entry | None, other: Entry) -> bool:
+    """Would connecting do the same for both?"""
+    return one is not None and type(one) is type(other) and _plain(one) == _plain(other)
+
+
+def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> CatalogueDiff:
+    """From one state of a catalogue to another."""
+    old, new = ({entry.name: entry for entry in entries} for entries in (before, after))
+    common = [name for name in old if name in new]
+    changes = (
+        EntryChange(name, compare_content(write_entry(old[name]), write_entry(new[name])))
+        for name in common
+        if old[name] != new[name]
+    )
+    return CatalogueDiff(
+        tuple(name for name in new if name not in old),
+        tuple(name for name in old if name not in new),
+        tuple(changes),
+        is_reordered=common != [name for name in new if name in old],
+    )
+
+
+def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange, ...]:
+    """Field by field, in the order in which they stand there."""
+    old, new = dict(flattened(before)), dict(flattened(after))
+    shown_old, shown_new = dict(flattened(masked(before))), dict(flattened(masked(after)))
+    places = [*old, *(place for place in new if place not in old)]
+    return tuple(
+        FieldChange(place, shown_old.get(place), shown_new.get(place))
+        for place in places
+        if old.get(place) != new.get(place)
+    )
+
+
+def flattened(value: JSON, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each value with its place: `args[1]`, `env.KEY`, `network.verify`."""
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from flattened(item, f"{place}.{name}" if place else name)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from flattened(item, f"{place}[{number}]")
+    else:
+        yield place, value if isinstance(value, str) else to_wire(value).decode()
+
+
+def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK) -> JSONObject:
+    """The settings of a server for showing or keeping; `mask` gives what stands for a secret value."""
+    shown: JSONObject = {}
+    for name, value in content.items():
+        if name in ("env", "headers") and isinstance(value, dict):
+            shown[name] = {key: _masked_given(key, item, mask) for key, item in value.items()}
+        elif name == "args" and isinstance(value, list):
+            shown[name] = _masked_args([str(word) for word in value], mask)
+        elif name == "url" and isinstance(value, str):
+            hidden = masked_url(value)
+            shown[name] = value if hidden == value else f"{hidden} {_extra(mask, value)}".rstrip()
+        else:
+            shown[name] = value
+    return shown
+
+
+def _masked_given(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
+    is_plain = isinstance(value, str) and value and masked_words([value]) == [value]
+    is_secret = isinstance(value, str) and value and (is_secret_name(name) or not is_plain)
+    return mask(value) if is_secret and isinstance(value, str) else value
+
+
+def _masked_args(words: list[str], mask: Callable[[str], str]) -> list[JSON]:
+    shown: list[JSON] = []
+    for word, hidden in zip(words, masked_words(words), strict=True):
+        if hidden == word:
+            shown.append(word)
+        else:
+            shown.append(mask(word) if hidden == MASK else f"{hidden} {_extra(mask, word)}".rstrip())
+    return shown
+
+
+def _extra(mask: Callable[[str], str], value: str) -> str:
+    """What `mask` adds to tell two secrets apart."""
+    return mask(value).removeprefix(MASK).strip()
+
+
+def _plain(entry: Entry) -> Entry:
+    """Without what a connection does not depend on. What we declare is compared elsewhere (`OurSide`)."""
+    return replace(
+        entry,
+        name="",
+        enabled=True,
+        auto_restart=False,
+        auto_connect=False,
+        watch=(),
+        notes="",
+        colour="",
+        roots=(),
+        capabilities=None,
+        exact_capabilities=False,
+    )
