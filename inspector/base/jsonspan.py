@@ -26,6 +26,20 @@ def member_text(text: str, *names: str) -> str:
     return text[start:end]
 
 
+def member_places(text: str, *names: str) -> list[tuple[str, int]]:
+    """Each member of the object that a path of names leads to, and where its value begins.
+
+    Repeated names are there as often as they stand in the text. Raises JSONProblem as `member_text` does.
+    """
+    start = _after_white(text, 1 if text.startswith("\ufeff") else 0)
+    for name in names:
+        starts = [first for found, first, _ in _members(text, start) if found == name]
+        if not starts:
+            raise JSONProblem(f"it has no member {name!r}")
+        start = starts[-1]
+    return [(name, first) for name, first, _ in _members(text, start)]
+
+
 def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
     """Name, beginning and end of each member of the object that begins at a place."""
     try:

@@ -85,7 +85,6 @@ class Found:
 
 def look(places: Sequence[Place]) -> Found:
     """Read every file that is there. Blocks on the disk, within bounds; never raises for what it finds."""
-    from inspector.config.formats.reading import read_place  # the readers are loaded when somebody looks
+    from inspector.config.formats.reading import read_places  # the readers are loaded when somebody looks
 
-    files = (read_place(place) for place in places)
-    return Found(tuple(file for file in files if file is not None))
+    return Found(read_places(places))

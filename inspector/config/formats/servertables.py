@@ -1,0 +1,69 @@
+"""The servers of one document: each is read by itself, so that a bad one does not cost the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.base.units import plural
+from inspector.config.finding import FoundServer, InputSpec, Source
+from inspector.config.formats.dialects import to_entry
+from inspector.config.formats.document import Document
+from inspector.config.formats.forms import TablePath, inputs_of, table_at
+
+MOST_SERVERS = 1000
+_INPUT = re.compile(r"\$\{input:([^}]+)\}")
+_NO_LINES: Mapping[str, list[int]] = {}
+
+
+def servers_at(
+    document: Document, path: TablePath, source: Source
+) -> tuple[tuple[FoundServer, ...], tuple[str, ...]]:
+    """The servers of a table, and what is to be said about it."""
+    table = table_at(document.value, path)
+    if not isinstance(table, dict):
+        return (), (f"“{'.'.join(path)}” must be an object.",)
+    try:
+        lines = document.lines_of(path)
+    except JSONProblem:  # the same text was read before: only an absurd one comes here
+        lines = _NO_LINES
+    inputs = inputs_of(document.value, path) if path else ()
+    items = [(name, raw) for name, raw in table.items() if path or isinstance(raw, dict)]
+    servers = tuple(
+        _server(name, raw, source, lines.get(name, ()), inputs) for name, raw in items[:MOST_SERVERS]
+    )
+    too_many = f"Only the first {plural(MOST_SERVERS, 'server')} of {len(items)} are shown."
+    return servers, (too_many,) if len(items) > MOST_SERVERS else ()
+
+
+def _server(
+    name: str, raw: JSON, source: Source, lines: Sequence[int], inputs: Sequence[InputSpec]
+) -> FoundServer:
+    entry, problem, remarks = to_entry(name, raw, source.tool)
+    if len(lines) > 1:
+        places = ", ".join(map(str, lines))
+        remarks = (f"Its name is there {len(lines)} times (lines {places}): the last one counts.", *remarks)
+    return FoundServer(
+        name=name,
+        source=source,
+        raw=raw if isinstance(raw, dict) else {},
+        entry=entry,
+        problem=problem,
+        remarks=remarks,
+        inputs=tuple(spec for spec in inputs if spec.id in inputs_named(raw)),
+        line=lines[-1] if lines else 0,
+    )
+
+
+def inputs_named(value: JSON) -> set[str]:
+    """The ids of all `${input:…}` in the texts of a value."""
+    if isinstance(value, str):
+        return set(_INPUT.findall(value))
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {name for child in children for name in inputs_named(child)}
+
+
+def as_found(name: str, raw: JSONObject, source: Source) -> FoundServer:
+    """A server that stands alone."""
+    return _server(name, raw, source, (), ())
