@@ -13,13 +13,14 @@ import httpx2
 import pytest
 
 from inspector.base.errors import UserError
+from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
 from inspector.demo.login.switches import SWITCHES
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.occasions import Occasion
-from inspector.oauth.steps import LoginView, Overrides, QuestionKind, StepId
+from inspector.oauth.steps import LoginView, Overrides, QuestionKind, StepId, StepState
 from tests.unit.demo.login_client import LoginDemo
 
 NAME = "demo"
@@ -100,6 +101,30 @@ async def test_the_demo_without_faults_is_logged_in_to_without_an_error(engine: 
     view = await walk(engine, Overrides(is_strict=True))
     assert view.failure == ""
     assert view.is_over
+
+
+async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDemo, engine: Engine) -> None:
+    await engine.secrets.put("desk", "demo-desk-secret")
+    provider = IdentityProvider(issuer=f"{demo.origin}/idp", client_id="demo-sso")
+    auth = OAuthSettings(
+        grant="enterprise",
+        issuer=demo.origin,
+        client_id="demo-desk",
+        client_secret=SecretRef("desk"),
+        identity_provider=provider,
+    )
+    await engine.remove(NAME)
+    engine.add(HttpEntry(name=NAME, url=demo.url, type="http", auth=auth))
+    first = await walk(engine, Overrides(is_strict=True))
+    assert (first.failure, first.is_over) == ("", True)
+    await engine.connect(NAME)
+    outcome = await engine.call_tool(NAME, "whoami", {})
+    assert outcome.kind is OutcomeKind.RESULT
+    assert b'"ada"' in outcome.answer
+    second = await walk(engine, Overrides(is_strict=True))
+    states = {step.id: step.state for step in second.steps}
+    assert (states[StepId.AUTHORIZE], second.failure) == (StepState.SKIPPED, "")
+    assert "taken the tokens back" in await engine.logins.sign_out(NAME)
 
 
 @pytest.mark.parametrize("name", _SHOWN)

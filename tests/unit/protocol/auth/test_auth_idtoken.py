@@ -1,0 +1,134 @@
+"""ID tokens: what must be in one, and which of its claims end a sign-in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from inspector.base.jsonvalue import to_wire
+from inspector.protocol.auth.authorize import AuthorizeRequest, authorize_url
+from inspector.protocol.auth.callback import Result
+from inspector.protocol.auth.idtoken import (
+    IdTokenExpectation,
+    check_id_token,
+    has_run_out,
+    sign_in_scope,
+)
+from inspector.protocol.auth.pkce import b64url
+from inspector.protocol.auth.servermeta import provider_places
+
+NOW = 1_800_000_000.0
+EXPECTED = IdTokenExpectation("https://idp.example", "desk", "the-nonce")
+GOOD: dict[str, Any] = {
+    "iss": "https://idp.example",
+    "aud": "desk",
+    "sub": "ada",
+    "nonce": "the-nonce",
+    "iat": NOW - 5,
+    "exp": NOW + 300,
+}
+
+
+def token(**changes: Any) -> str:
+    claims = {name: value for name, value in {**GOOD, **changes}.items() if value is not None}
+    return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(claims))}.c2ln"
+
+
+def test_one_that_holds_says_who_signed_in_and_until_when() -> None:
+    verdict = check_id_token(token(), EXPECTED, NOW)
+    assert (verdict.problem, verdict.subject, verdict.expires_at) == ("", "ada", NOW + 300)
+    assert [check.name for check in verdict.checks] == ["iss", "aud", "exp", "iat", "nonce", "sub"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"iss": "https://idp.example/"}, "iss"),
+        ({"iss": None}, "iss"),
+        ({"aud": "another"}, "aud"),
+        ({"aud": ["another", "third"]}, "aud"),
+        ({"aud": ["desk", "another"]}, "azp"),
+        ({"aud": ["desk", "another"], "azp": "another"}, "azp"),
+        ({"azp": "another"}, "azp"),
+        ({"exp": NOW - 61}, "exp"),
+        ({"exp": None}, "exp"),
+        ({"exp": "soon"}, "exp"),
+        ({"iat": NOW + 3600}, "iat"),
+        ({"iat": None}, "iat"),
+        ({"nonce": "another"}, "nonce"),
+        ({"nonce": None}, "nonce"),
+        ({"nonce": 5}, "nonce"),
+        ({"sub": None}, "sub"),
+    ],
+)
+def test_one_that_does_not_hold_says_which_claim_is_wrong(changes: dict[str, Any], name: str) -> None:
+    verdict = check_id_token(token(**changes), EXPECTED, NOW)
+    assert verdict.checks[-1].name == name
+    assert verdict.checks[-1].result is Result.FAILED
+    assert f"{name}: " in verdict.problem
+    assert "the-nonce" not in verdict.problem
+
+
+@pytest.mark.parametrize(
+    "changes", [{"aud": ["desk", "x"], "azp": "desk"}, {"exp": NOW - 30}, {"azp": "desk"}]
+)
+def test_several_audiences_and_clocks_that_differ_a_little_are_fine(changes: dict[str, Any]) -> None:
+    assert check_id_token(token(**changes), EXPECTED, NOW).problem == ""
+
+
+def test_a_renewed_one_needs_no_nonce_but_is_about_the_same_person() -> None:
+    renewed = IdTokenExpectation("https://idp.example", "desk", subject="ada")
+    assert check_id_token(token(nonce=None), renewed, NOW).problem == ""
+    assert "sub: " in check_id_token(token(nonce=None, sub="grace"), renewed, NOW).problem
+
+
+@pytest.mark.parametrize("text", ["", "x", "a.b.c", "e30.e30.", "é.é.é"])
+def test_what_is_no_token_is_refused_in_words(text: str) -> None:
+    assert check_id_token(text, EXPECTED, NOW).problem == "The ID token is no JWT that can be read."
+
+
+def test_it_has_run_out_a_margin_before_its_end_and_what_cannot_be_read_has_not() -> None:
+    assert not has_run_out(token(), NOW)
+    assert has_run_out(token(), NOW, 300)
+    assert has_run_out(token(), NOW + 300)
+    assert not has_run_out("opaque", NOW)
+
+
+@pytest.mark.parametrize(
+    ("offered", "typed", "expected"),
+    [
+        (None, None, "openid offline_access"),
+        (("openid", "email"), None, "openid"),
+        (("openid", "offline_access"), None, "openid offline_access"),
+        (("openid",), "email  profile email", "openid email profile"),
+        (None, "", "openid"),
+    ],
+)
+def test_the_scope_of_a_sign_in(offered: tuple[str, ...] | None, typed: str | None, expected: str) -> None:
+    assert sign_in_scope(offered, typed) == expected
+
+
+def test_a_nonce_of_the_sign_in_cannot_be_replaced_by_hand() -> None:
+    request = AuthorizeRequest("c", "http://127.0.0.1/cb", "s", "x" * 43, nonce="ours")
+    extra = (("Nonce", "theirs"), ("login_hint", "ada"))
+    built = authorize_url(
+        "https://idp.example/a",
+        AuthorizeRequest("c", request.redirect_uri, "s", "x" * 43, nonce="ours", extras=extra),
+    )
+    assert dict(built.parameters)["nonce"] == "ours"
+    assert dict(built.parameters)["login_hint"] == "ada"
+    assert "Nonce" not in dict(built.parameters)
+    assert "Nonce" in built.notes[0]
+    assert "nonce" not in dict(
+        authorize_url("https://as.example/a", AuthorizeRequest("c", "r", "s", "x")).parameters
+    )
+
+
+def test_a_provider_is_looked_for_where_openid_connect_has_it_first() -> None:
+    urls = [place.url for place in provider_places("https://idp.example/tenant")]
+    assert urls == [
+        "https://idp.example/tenant/.well-known/openid-configuration",
+        "https://idp.example/.well-known/oauth-authorization-server/tenant",
+        "https://idp.example/.well-known/openid-configuration/tenant",
+    ]
