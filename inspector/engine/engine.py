@@ -25,6 +25,7 @@ from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.drift import Drift
+from inspector.engine.filewatch import FileWatch
 from inspector.engine.inbox import Inbox
 from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
@@ -114,6 +115,7 @@ class Engine:
         self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
         if self._is_attended:
             self.logins.opens_browser = frozenset({Occasion.CONNECT})
+        self.filewatch = FileWatch(self)
         self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
@@ -317,6 +319,18 @@ class Engine:
         await self.logins.drop(name)
         server.set_authorization(entry, self.logins.authorization_for(entry))
 
+    def set_watch(self, name: str, globs: tuple[str, ...]) -> None:
+        """Restart a server when a file that fits changes (`filewatch`). Raises ConfigError."""
+        server = self._server(name)
+        entry = replace(server.entry, watch=globs)
+        self._keep(server, entry)
+        server.entry = entry
+        server.announce()
+
+    def remark(self, name: str, text: str) -> None:
+        """Put a sentence of ours about a server into the log."""
+        self._server(name).session.remark(text)
+
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
         """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""
         server = self._server(name)
@@ -328,6 +342,7 @@ class Engine:
         """Disconnect everything and end every process that we started."""
         try:
             await self._tasks.close()
+            await self.filewatch.close()
             await self.tasks.close()
             await self.drift.close()
             await self.logins.close()

@@ -75,6 +75,7 @@ class Processes:
         self._clock = clock
         self._running: dict[str, _Running] = {}
         self._ended: dict[str, deque[EndedProcess]] = {}
+        self._folders: dict[str, str] = {}
 
     # -------------------------------------------------------------- what is heard
 
@@ -83,6 +84,7 @@ class Processes:
         at = self._clock.wall_ns() - (self._clock.monotonic_ns() - event.at)
         if isinstance(event, ProcessStarted):
             self._running[server] = _Running(event.pid, event.cwd, at, len(self._log))
+            self._folders[server] = event.cwd
         elif (running := self._running.get(server)) is not None and running.pid == event.pid:
             del self._running[server]
             rows = range(running.first_row, len(self._log))
@@ -93,13 +95,13 @@ class Processes:
     def forget(self, server: str) -> None:
         self._running.pop(server, None)
         self._ended.pop(server, None)
+        self._folders.pop(server, None)
 
     # -------------------------------------------------------------- looking
 
     def folder(self, server: str) -> str:
-        """Where the process that runs was started; "" when that is where we are, or none runs."""
-        running = self._running.get(server)
-        return running.folder if running is not None else ""
+        """Where its latest process was started; "" when that is where we are, or there was none."""
+        return self._folders.get(server, "")
 
     async def look(self, server: str) -> ProcessView:
         """How it stands now. Ask again after a second for what the processes used meanwhile."""

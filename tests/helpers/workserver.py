@@ -5,6 +5,7 @@ workserver.py [FILE]        a FILE that is there is kept open
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -99,15 +100,16 @@ def _result(method: str, params: Args) -> Args:
 
 
 def main() -> None:
-    kept = [Path(word).open() for word in sys.argv[1:] if os.path.exists(word)]
-    for line in sys.stdin.buffer:
-        message = json.loads(line)
-        if "id" in message and "method" in message:
-            result = _result(message["method"], message.get("params", {}))
-            text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
-            os.write(1, text.encode() + b"\n")
-    for file in kept:
-        file.close()
+    with contextlib.ExitStack() as kept:
+        for word in sys.argv[1:]:
+            if os.path.exists(word):
+                kept.enter_context(Path(word).open())
+        for line in sys.stdin.buffer:
+            message = json.loads(line)
+            if "id" in message and "method" in message:
+                result = _result(message["method"], message.get("params", {}))
+                text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+                os.write(1, text.encode() + b"\n")
 
 
 if __name__ == "__main__":

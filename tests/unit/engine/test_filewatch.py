@@ -1,0 +1,217 @@
+"""Servers that are restarted when their files change. With real files and real servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import HttpEntry
+from inspector.engine.engine import Engine
+from inspector.engine.filewatch import FileWatchView, Pace
+from inspector.engine.results import read_result
+from inspector.engine.views import ServerStatus
+from inspector.traffic.records import RecordKind
+from tests.helpers.editedserver import edited_entry, write_server
+
+
+class Watched:
+    """An engine with one server in a folder, whose files are looked at often."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.engine = Engine(Catalogue(folder / "servers.json"))
+        self.engine.filewatch.pace = Pace(look=0.02, quiet=0.02, longest=1.0)
+        self.restarts: list[tuple[str, str]] = []
+        self._news = asyncio.Event()
+        self.engine.filewatch.changed.connect(lambda view: self._news.set())
+        self.engine.server_changed.connect(lambda view: self._news.set())
+        self.engine.filewatch.restarted.connect(lambda *names: self.restarts.append(names))
+
+    async def start(self, *watch: str) -> None:
+        self.engine.save(edited_entry(self.folder, *watch))
+        await self.engine.connect("edited")
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not is_so():
+                self._news.clear()
+                await self._news.wait()
+
+    async def until_looked(self) -> None:
+        """Until there is something to compare with."""
+        await self.until(lambda: bool(self.view.files or self.view.problem))
+
+    async def until_seen(self) -> None:
+        """Until a new file was looked at."""
+        count = len([path for path in self.folder.iterdir() if path.suffix in (".txt", ".py")])
+        await self.until(lambda: self.view.files == count)
+
+    async def until_restarts(self, count: int) -> None:
+        await self.until(lambda: len(self.restarts) >= count and not self.view.is_restarting)
+
+    @property
+    def view(self) -> FileWatchView:
+        return self.engine.filewatch._view("edited")
+
+    @property
+    def status(self) -> ServerStatus:
+        return self.engine.view("edited").status
+
+    async def answer(self, tool: str) -> str:
+        outcome = await self.engine.call_tool("edited", tool, {})
+        return read_result(outcome.answer).parts[0].content.data.decode()
+
+
+@pytest.fixture
+async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
+    watched = Watched(tmp_path)
+    yield watched
+    await watched.engine.close()
+
+
+async def test_an_edited_file_restarts_its_server(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    first = watched.engine.view("edited").pid
+    write_server(watched.folder, say="two, longer")
+    await watched.until_restarts(1)
+    assert watched.restarts == [("edited", "server.py changed")]
+    assert watched.engine.view("edited").pid != first
+    assert await watched.answer("say") == "two, longer"
+    view = watched.view
+    assert (view.is_on, view.is_restarting, view.failure) == (True, False, "")
+    assert view.took_ns is not None
+    assert view.changed == (str(watched.folder / "server.py"),)
+    notes = [row.raw.decode() for row in watched.engine.log.find("edited", RecordKind.LOCAL)]
+    assert "server.py changed: restarting." in notes
+
+
+async def test_a_server_that_does_not_come_up_is_tried_again_with_the_next_save(watched: Watched) -> None:
+    path = write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    path.write_text("this is no python")
+    await watched.until(lambda: bool(watched.view.failure))
+    assert watched.status is ServerStatus.FAILED
+    assert watched.view.took_ns is None
+    assert "exited with code 1" in watched.view.failure
+    assert watched.view.is_on
+    write_server(watched.folder, say="three")
+    await watched.until_restarts(1)
+    assert await watched.answer("say") == "three"
+    assert watched.view.failure == ""
+
+
+async def test_a_save_repairs_a_server_that_never_came_up(watched: Watched) -> None:
+    (watched.folder / "server.py").write_text("this is no python")
+    watched.engine.save(edited_entry(watched.folder, "*.py"))
+    watched.engine.connect_soon("edited")
+    await watched.until(lambda: watched.status is ServerStatus.FAILED)
+    await watched.until_looked()
+    write_server(watched.folder, say="there")
+    await watched.until_restarts(1)
+    assert await watched.answer("say") == "there"
+
+
+async def test_other_files_do_not_restart_it(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    (watched.folder / "watched.txt").write_text("x")
+    await watched.start("watched.txt")
+    await watched.until_looked()
+    write_server(watched.folder, say="two")
+    (watched.folder / "watched.txt").write_text("xyz")
+    await watched.until_restarts(1)
+    assert watched.restarts == [("edited", "watched.txt changed")]
+
+
+async def test_files_written_one_after_the_other_are_one_restart(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.txt", "*.py")
+    await watched.until_looked()
+    watched.engine.filewatch.pace = Pace(look=0.02, quiet=0.3, longest=5.0)
+    for name in ("0.txt", "1.txt", "2.txt", "3.txt"):
+        (watched.folder / name).write_text("x")
+        await watched.until_seen()
+    await watched.until_restarts(1)
+    assert watched.restarts == [("edited", "0.txt, 1.txt, 2.txt and 1 more changed")]
+
+
+async def test_who_disconnects_is_left_alone(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    await watched.engine.disconnect("edited")
+    assert not watched.view.is_on
+    assert watched.status is ServerStatus.IDLE
+
+
+async def test_connecting_again_watches_again(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    await watched.engine.disconnect("edited")
+    write_server(watched.folder, say="while away")
+    await watched.engine.connect("edited")
+    await watched.until(lambda: watched.view.is_on and bool(watched.view.files))
+    assert watched.restarts == []
+    write_server(watched.folder, say="afterwards")
+    await watched.until_restarts(1)
+
+
+async def test_globs_are_changed_while_it_runs_and_kept(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start()
+    assert not watched.view.is_on
+    await watched.engine.filewatch.set_globs("edited", ("*.py",))
+    await watched.until_looked()
+    assert Catalogue(watched.folder / "servers.json").find("edited").watch == ("*.py",)
+    write_server(watched.folder, say="two")
+    await watched.until_restarts(1)
+    await watched.engine.filewatch.set_globs("edited", ())
+    await watched.until(lambda: not watched.view.is_on)
+    assert watched.view.globs == ()
+
+
+async def test_globs_that_fit_nothing_are_said(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.rs")
+    await watched.until_looked()
+    assert watched.view.problem == f"No file fits in {watched.folder}."
+    assert watched.view.is_on
+
+
+async def test_a_glob_that_is_none_is_refused(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start()
+    with pytest.raises(ConfigError):
+        await watched.engine.filewatch.set_globs("edited", ("[z-a]",))
+    assert watched.view.globs == ()
+
+
+async def test_a_glob_that_was_written_by_hand_and_is_none_is_said(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("[z-a]")
+    await watched.until(lambda: bool(watched.view.problem))
+    assert "is no pattern of files" in watched.view.problem
+    assert watched.status is ServerStatus.CONNECTED
+
+
+async def test_a_removed_server_is_watched_no_longer(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    await watched.engine.remove("edited")
+    with pytest.raises(ConfigError):
+        await watched.engine.filewatch.view("edited")
+
+
+async def test_a_server_that_we_do_not_start_has_no_files(watched: Watched) -> None:
+    entry = HttpEntry(name="edited", url="http://127.0.0.1:9/mcp", watch=("*.py",))
+    watched.engine.add(entry)
+    assert (await watched.engine.filewatch.view("edited")).globs == ()
