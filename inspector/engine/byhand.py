@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -90,10 +90,9 @@ class ByHand:
         except UserError as exc:
             return failed(exc, 0)
         human = HumanTime()
+        attempt = self._outcome(server, sent, on_progress, on_task, human, started)
         try:
-            # Most calls have no such limit: they are not to pay for one.
-            async with nullcontext() if sent.total is None else human.limited(sent.total):
-                outcome = await self._outcome(server, sent, on_progress, on_task, human)
+            outcome = await (attempt if sent.total is None else human.limit(attempt, sent.total))
         except RequestTimedOut as exc:
             outcome = failed(exc, self._since(started))
         except asyncio.CancelledError:
@@ -111,8 +110,9 @@ class ByHand:
         on_progress: OnProgress | None,
         on_task: OnTask | None,
         human: HumanTime,
+        started: int,
     ) -> CallOutcome:
-        engine, started = self._engine, self._engine.clock.monotonic_ns()
+        engine = self._engine
         client = engine.client(server)
         try:
             done = await client.call_tool(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from functools import partial
 
 from inspector.base.errors import (
     ConnectionLost,
@@ -114,17 +115,14 @@ class Client:
             params["_meta"] = meta
         if as_task:
             params = self.tasks.design_for_calls().augment(params)
-
-        async def call() -> Concluded:
-            headers = self._mirroring.headers_for(name, arguments) if self._mirrors_arguments else ()
-            declared = self._declared_by(as_task) if capabilities is None else capabilities
-            return await self._operate("tools/call", params, timeout, on_progress, headers, declared, human)
-
-        done = await call()
-        if self._mirrors_arguments and _is_header_mismatch(done.exchange):
+            if capabilities is None:
+                capabilities = self.tasks.declared()
+        call = partial(self._operate, "tools/call", params, timeout, on_progress, capabilities, human)
+        done = await call(self._mirrored(name, arguments))
+        if _is_header_mismatch(done.exchange) and self._mirrors_arguments:
             # "Rebuild the map and retry once": the server's schema may have changed since it was listed.
             await self.list_tools()
-            done = await call()
+            done = await call(self._mirrored(name, arguments))
         return self._with_task(done) if as_task else done
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
@@ -156,10 +154,16 @@ class Client:
         params: JSONObject,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-        headers: Headers = (),
         capabilities: JSONObject | None = None,
         human: HumanTime | None = None,
+        headers: Headers = (),
     ) -> Concluded:
+        if self._agreement.era is Era.HANDSHAKE:  # what we declare, and the log level, are settled
+            return Concluded(
+                await self._session.request(
+                    method, params, timeout=timeout, on_progress=on_progress, headers=headers, human=human
+                )
+            )
         declared = self._declared() if capabilities is None else capabilities
 
         async def send(params: JSONObject | None) -> Exchange:
@@ -174,8 +178,6 @@ class Client:
                 human=human,
             )
 
-        if self._agreement.era is Era.HANDSHAKE:
-            return Concluded(await send(params))
         inquiry = Inquiry(self._session.conversation, human)
         own = declared_in(params)  # in a `_meta` that the person wrote: it stands before ours
         rounds = Rounds(method, params, declared if own is None else own)
@@ -308,9 +310,6 @@ class Client:
     def _declared(self) -> JSONObject:
         return self._session.declared or {}
 
-    def _declared_by(self, as_task: bool) -> JSONObject:
-        return self.tasks.declared() if as_task else self._declared()
-
     def _require_own_declarations(self) -> None:
         agreement = self._agreement
         if agreement.era is Era.HANDSHAKE:
@@ -348,6 +347,9 @@ class Client:
     def _mirrors_arguments(self) -> bool:
         """Stateless HTTP wants some arguments in headers as well."""
         return self._agreement.era is Era.STATELESS and self._session.is_over_http
+
+    def _mirrored(self, tool: str, arguments: JSONObject) -> Headers:
+        return self._mirroring.headers_for(tool, arguments) if self._mirrors_arguments else ()
 
 
 def _tells_of_changes(capability: JSON) -> bool:

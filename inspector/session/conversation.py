@@ -205,7 +205,6 @@ class Conversation:
         row = self.recorder.sent(message)
         if message.kind is Kind.REQUEST:
             self.waiting.sent(message, self.recorder.operation(row))
-        # `replace` would take five times as long, for every message.
         await wire.send(message, Envelope(envelope.revision, envelope.headers, row))
         return row
 

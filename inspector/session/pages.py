@@ -14,14 +14,22 @@ from inspector.session.waiting import Exchange
 from inspector.traffic.records import RecordKind
 
 
-async def are_done(exchange: Exchange, talk: Conversation, inquiry: Inquiry) -> bool:
-    """Is the request to be sent again, because its answer wanted pages visited, and they were?
+def wanted_by(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
+    """The error, when the answer wants pages visited; else the answer is the outcome as it came."""
+    if exchange.answer.kind is not Kind.ERROR or talk.connection.dialect.revision != R4:
+        return None
+    try:
+        error = error_of(exchange.answer)
+    except JSONProblem:
+        return None
+    return error if error.code == URL_REQUIRED else None
+
+
+async def are_done(error: ErrorObject, exchange: Exchange, talk: Conversation, inquiry: Inquiry) -> bool:
+    """Is the request to be sent again, because the pages that its answer wanted visited were?
 
     Otherwise its answer is the outcome as it came. Raises ConnectionLost when the server is gone meanwhile.
     """
-    error = _wants_pages(exchange, talk)
-    if error is None:
-        return False
     try:
         pages = read_pages(error)
         if missing := next(filter(None, (missing_for(page, talk.declared) for page in pages.values())), ""):
@@ -35,13 +43,3 @@ async def are_done(exchange: Exchange, talk: Conversation, inquiry: Inquiry) -> 
     except RequestCancelled:
         return False
     return all(answer.get("action") == "accept" for answer in answers.values())
-
-
-def _wants_pages(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
-    if exchange.answer.kind is not Kind.ERROR or talk.connection.dialect.revision != R4:
-        return None
-    try:
-        error = error_of(exchange.answer)
-    except JSONProblem:
-        return None
-    return error if error.code == URL_REQUIRED else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inspector.base.errors import RequestTimedOut, UserError
 from inspector.base.units import duration
@@ -86,7 +86,7 @@ async def send_raw(
                 wire = talk.wire
                 waiters += talk.adopt(message, timeout)
                 rows.append(talk.recorder.sent(message, None if rows else resent_of))
-                await wire.send(message, replace(envelope, tag=rows[-1]))
+                await wire.send(message, envelope._replace(tag=rows[-1]))
     except TimeoutError:
         failure = _not_taken(limit)
     except UserError as exc:

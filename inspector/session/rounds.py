@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from inspector.base.errors import RemoteProtocolError
 from inspector.base.jsonvalue import JSONObject
@@ -19,8 +19,7 @@ from inspector.session.waiting import Exchange
 _PAUSE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Concluded:
+class Concluded(NamedTuple):
     """How a call ended: its last exchange, how many rounds it took, and the task that it became."""
 
     exchange: Exchange

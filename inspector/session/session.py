@@ -36,6 +36,7 @@ from inspector.traffic.httpevents import record_http
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
+    PLAIN,
     Closed,
     Envelope,
     FramesReceived,
@@ -311,7 +312,8 @@ class Session:
         is told how long answers of ours were waited for meanwhile; the limits stand still then.
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
         """
-        inquiry = Inquiry(self.conversation, human)
+        envelope = Envelope(headers=headers) if headers else PLAIN
+        inquiry: Inquiry | None = None
         while True:
             talk = self.conversation()
             request = talk.connection.request(
@@ -321,8 +323,12 @@ class Session:
                 capabilities=capabilities,
                 log_level=log_level,
             )
-            exchange = await talk.exchange(request, timeout, on_progress, Envelope(headers=headers), human)
-            if not await pages.are_done(exchange, talk, inquiry):
+            exchange = await talk.exchange(request, timeout, on_progress, envelope, human)
+            error = pages.wanted_by(exchange, talk)
+            if error is None:
+                return exchange
+            inquiry = inquiry or Inquiry(self.conversation, human)
+            if not await pages.are_done(error, exchange, talk, inquiry):
                 return exchange
 
     async def send_raw(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from inspector.base.errors import LensError, RequestCancelled, RequestTimedOut
 from inspector.base.jsonvalue import compact
@@ -16,11 +14,12 @@ from inspector.protocol.connection import Progressed
 from inspector.protocol.jsonrpc import Message, RequestId
 from inspector.session.alarm import Alarm
 
+T = TypeVar("T")
+
 OnProgress: TypeAlias = Callable[[Progressed], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How long to wait: `idle` seconds since the request or its last progress, `total` in any case."""
 
     idle: float
@@ -52,15 +51,14 @@ class HumanTime:
         """Asked by whoever is being cancelled: is it for the limit in all?"""
         return self._limit is not None and self._limit.expired()
 
-    @asynccontextmanager
-    async def limited(self, total: float | None) -> AsyncIterator[None]:
+    async def limit(self, call: Awaitable[T], total: float) -> T:
         """The whole call, within so many seconds that are not ours. Raises RequestTimedOut."""
         limit = asyncio.timeout(total)
         try:
             async with limit:
                 self._limit = limit
                 try:
-                    yield
+                    return await call
                 finally:
                     self._limit = None
         except TimeoutError:
@@ -90,8 +88,7 @@ class HumanTime:
             self._limit.reschedule(when)
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A request and its answer; `row` and `answer_row` are their numbers in the traffic log."""
 
     request: Message

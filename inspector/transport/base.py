@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from inspector.base.errors import UserError
 from inspector.base.httpevents import Headers as Headers
@@ -95,8 +95,7 @@ WireEvent: TypeAlias = (
 Report: TypeAlias = Callable[[WireEvent], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """What goes with a message but is not in it. A pipe has no use for it.
 
     `revision` overrides the agreed one: a probe goes out under the rules of the revision it tries.
