@@ -1,0 +1,302 @@
+"""Our servers in the words of other tools, to be copied there.
+
+No secret leaves: a name stands in its place. What the other tool has no word for is left out, and said.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject, compact, pretty
+from inspector.base.plaintext import one_line
+from inspector.config.auth import OAuthSettings
+from inspector.config.catalogue import write_entry
+from inspector.config.entries import Entry, HttpEntry, StdioEntry, Timeouts
+from inspector.config.expansion import KNOWN
+from inspector.config.exportforms import EXPORT_FORMS, ExportForm
+from inspector.config.exportsecrets import variable_name, without_secrets
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_REFERENCE = re.compile(r"\$\{(?P<kind>env:|input:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
+_CLAUDE_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A text to copy or to save, and what a person should know about it."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+def export(entries: Sequence[Entry], form: str) -> Exported:
+    """The servers as a file of that form, a name of EXPORT_FORMS. Raises ConfigError for another."""
+    target = _form(form)
+    servers: JSONObject = {}
+    remarks: list[str] = []
+    secrets: list[str] = []
+    by_hand: list[str] = []
+    for entry in entries:
+        written = _Writer(entry, target)
+        if written.raw is not None:
+            servers[entry.name] = written.raw
+            secrets += written.secrets
+            by_hand += written.by_hand
+        remarks += (f"{one_line(entry.name)}: {remark}" for remark in written.remarks)
+    document: JSONObject = {target.table: servers} if target.table else servers
+    if target.variables == "${input:id}" and secrets:
+        document["inputs"] = [_input(name) for name in dict.fromkeys(secrets)]
+    return Exported(_text(document, target), (*remarks, *_about(secrets, by_hand, target)))
+
+
+def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
+    """One server as it stands in the middle of such a file: `"name": {…}`. Raises ConfigError."""
+    target = _form(form)
+    written = _Writer(entry, target)
+    if written.raw is None:
+        raise ConfigError(f"{one_line(entry.name)}: {written.remarks[0]}", "Choose another form.")
+    remarks = (*written.remarks, *_about(written.secrets, written.by_hand, target))
+    if target.syntax == "toml":
+        return Exported(_text({target.table: {entry.name: written.raw}}, target), remarks)
+    return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", remarks)
+
+
+def claude_command(entry: Entry) -> Exported:
+    """`claude mcp add …`, quoted for a POSIX shell. It is to be shown and copied; we never run it.
+
+    Raises ConfigError for a server that no command line can hold.
+    """
+    written = _Writer(entry, EXPORT_FORMS["mcp.json"])
+    raw, remarks = written.raw or {}, list(written.remarks)
+    name = _CLAUDE_NAME.sub("-", entry.name).strip("-") or "server"
+    if name != entry.name:
+        remarks.append(
+            f"Claude Code takes only letters, digits, - and _ in a name: it is called {name} there."
+        )
+    words = _claude_words(name, raw)
+    if any(_CONTROL.search(word) for word in words):
+        raise ConfigError(
+            "It holds line breaks or control characters, which are not safe in a command line.",
+            "Copy it as .mcp.json instead.",
+        )
+    return Exported(
+        shlex.join(words), (*remarks, *_about(written.secrets, written.by_hand, EXPORT_FORMS["mcp.json"]))
+    )
+
+
+def _claude_words(name: str, raw: JSONObject) -> list[str]:
+    """The name stands before `--env`, which would take it for one more variable."""
+    add = ["claude", "mcp", "add"]
+    if "oauth" in raw or "timeout" in raw or raw.get("type") == "ws":
+        return ["claude", "mcp", "add-json", name, compact(raw)]
+    if "url" in raw:
+        words = [*add, "--transport", str(raw["type"]), name, str(raw["url"])]
+        return words + [word for each in _pairs(raw, "headers", ": ") for word in ("--header", each)]
+    variables = [word for each in _pairs(raw, "env", "=") for word in ("--env", each)]
+    args = raw.get("args")
+    return [
+        *add,
+        name,
+        *variables,
+        "--",
+        str(raw["command"]),
+        *map(str, args if isinstance(args, list) else ()),
+    ]
+
+
+def _pairs(raw: JSONObject, member: str, between: str) -> list[str]:
+    given = raw.get(member)
+    return [f"{name}{between}{value}" for name, value in given.items()] if isinstance(given, dict) else []
+
+
+def _form(form: str) -> ExportForm:
+    if form not in EXPORT_FORMS:
+        raise ConfigError(f"There is no form {form!r}.", f"There are: {', '.join(EXPORT_FORMS)}.")
+    return EXPORT_FORMS[form]
+
+
+class _Writer:
+    """One server in one form. `raw` is None when the form cannot hold it; the first remark says why."""
+
+    def __init__(self, entry: Entry, form: ExportForm) -> None:
+        self.remarks: list[str] = []
+        self.by_hand: list[str] = []
+        self._form = form
+        self._left_out: list[str] = []
+        self._entry, self.secrets = without_secrets(entry)
+        self._transport = entry.transport
+        self.raw: JSONObject | None = None
+        if self._transport not in form.types:
+            self.remarks.append(
+                f"Not exported, because {form.tool} has no servers over {_WORDS[entry.transport]}."
+            )
+            self.secrets = ()
+            return
+        self.raw = self._address() | self._settings()
+        self._say_left_out()
+
+    def _address(self) -> JSONObject:
+        entry, type = self._entry, self._form.types[self._transport]
+        raw: JSONObject = {"type": type} if type else {}
+        if isinstance(entry, StdioEntry):
+            raw |= {"command": self._spelt(entry.command), "args": [self._spelt(word) for word in entry.args]}
+            return raw | self._given("env", entry.env)
+        raw[self._form.url.get(self._transport, "url")] = self._spelt(entry.url)
+        return raw | self._given("headers", entry.headers)
+
+    def _given(self, member: str, given: Mapping[str, object]) -> JSONObject:
+        texts = {name: str(value) for name, value in given.items()}
+        if self._form.syntax == "toml":
+            return self._for_codex(member, texts)
+        return {member: {name: self._spelt(text) for name, text in texts.items()}} if texts else {}
+
+    def _for_codex(self, member: str, texts: Mapping[str, str]) -> JSONObject:
+        """Codex replaces nothing inside a text, but takes whole values from variables."""
+        raw: JSONObject = {}
+        plain: JSONObject = {}
+        handed: list[JSON] = []
+        headers: JSONObject = {}
+        for name, text in texts.items():
+            variable = re.fullmatch(r"(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}", text)
+            if variable is None or variable[2] in KNOWN:
+                plain[name] = self._spelt(text)
+            elif member == "env" and not variable[1] and variable[2] == name:
+                handed.append(name)
+            elif member == "headers" and name.lower() == "authorization" and variable[1]:
+                raw["bearer_token_env_var"] = variable[2]
+            elif member == "headers" and not variable[1]:
+                headers[name] = variable[2]
+            else:
+                plain[name] = self._spelt(text)
+        names = ("env", "env_vars") if member == "env" else ("http_headers", "env_http_headers")
+        both: tuple[JSON, JSON] = (plain, handed if member == "env" else headers)
+        return raw | {name: content for name, content in zip(names, both, strict=True) if content}
+
+    def _settings(self) -> JSONObject:
+        entry, has = self._entry, self._form.members
+        raw: JSONObject = {}
+        rest = replace(entry, name="", enabled=True)
+        if not entry.enabled:
+            raw |= {"disabled": True} if "disabled" in has else {"enabled": False} if "enabled" in has else {}
+            self._note("disabled", bool(raw))
+        if isinstance(entry, StdioEntry) and entry.cwd:
+            raw |= {"cwd": self._spelt(entry.cwd)} if "cwd" in has else {}
+            self._note("cwd", "cwd" in raw)
+        raw |= self._timeouts(entry.timeouts)
+        if entry.watch and "watch" in has:
+            raw["dev"] = {"watch": list(entry.watch)}
+            rest = replace(rest, watch=())
+        if isinstance(entry, HttpEntry) and isinstance(entry.auth, OAuthSettings):
+            raw |= self._login(entry.auth)
+        self._left_out += _other_members(rest)
+        return raw
+
+    def _timeouts(self, timeouts: Timeouts) -> JSONObject:
+        has, request = self._form.members, timeouts.request
+        raw: JSONObject = {}
+        if request is not None and "timeout-ms" in has:
+            raw["timeout"] = round(request * 1000)
+        elif request is not None and "timeout-s" in has:
+            raw["timeout"] = round(request)
+        elif "timeout-toml" in has:
+            limits = {"tool_timeout_sec": request, "startup_timeout_sec": timeouts.connect}
+            raw |= {name: value for name, value in limits.items() if value is not None}
+        self._note("timeouts.request", request is None or bool({"timeout", "tool_timeout_sec"} & raw.keys()))
+        self._note("timeouts.connect", timeouts.connect is None or "startup_timeout_sec" in raw)
+        self._note("timeouts.total", timeouts.total is None)
+        self._note("timeouts.keepAlive", timeouts.keep_alive is None)
+        return raw
+
+    def _login(self, login: OAuthSettings) -> JSONObject:
+        if "oauth" not in self._form.members:
+            self._note("auth", False)
+            return {}
+        known = OAuthSettings(client_id=login.client_id, redirect_port=login.redirect_port)
+        self._note("auth (in part)", login == known)
+        theirs: JSONObject = {"clientId": login.client_id, "callbackPort": login.redirect_port}
+        content: JSONObject = {name: value for name, value in theirs.items() if value}
+        return {"oauth": content} if content else {}
+
+    def _note(self, member: str, is_written: bool) -> None:
+        if not is_written:
+            self._left_out.append(member)
+
+    def _say_left_out(self) -> None:
+        if self._left_out:
+            self.remarks.append(
+                f"{self._form.tool} has nothing like: {', '.join(dict.fromkeys(self._left_out))}."
+            )
+
+    def _spelt(self, text: str) -> str:
+        return _REFERENCE.sub(self._reference, text)
+
+    def _reference(self, match: re.Match[str]) -> str:
+        name, style = match["name"], self._form.variables
+        if match.string[: match.start()].endswith("$"):  # $${NAME} is no name
+            return match[0]
+        if name in KNOWN and not match["kind"]:
+            is_theirs = style in ("${input:id}", "${env:NAME}")
+            self._note(f"${{{name}}}", is_theirs)
+            return match[0]
+        if match["default"] is not None and "defaults" not in self._form.members:
+            self._note(f"the default of ${{{name}}}", False)
+        if match["kind"] == "input:" and style != "${input:id}":
+            name = variable_name(name)
+        if style == "none":
+            self.by_hand.append(name)
+        if style == "${input:id}":
+            is_asked = name in self.secrets or match["kind"] == "input:"
+            return f"${{input:{name}}}" if is_asked else f"${{env:{name}}}"
+        if style == "${env:NAME}":
+            return f"${{env:{name}}}"
+        default = match["default"]
+        return (
+            f"${{{name}:-{default}}}"
+            if default is not None and "defaults" in self._form.members
+            else f"${{{name}}}"
+        )
+
+
+_WORDS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
+
+
+_WRITTEN = frozenset(
+    {"command", "args", "env", "cwd", "url", "headers", "type", "auth", "timeouts", "enabled", "disabled"}
+)
+
+
+def _other_members(entry: Entry) -> Iterable[str]:
+    """What else is set, under its name in our own file."""
+    return [name for name in write_entry(entry) if name not in _WRITTEN]
+
+
+def _input(name: str) -> JSON:
+    return {"type": "promptString", "id": name, "description": name, "password": True}
+
+
+def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> list[str]:
+    """What has to be set before the server works there."""
+    remarks: list[str] = []
+    variables = [name for name in dict.fromkeys(names) if name not in by_hand]
+    if variables and form.variables == "${input:id}":
+        remarks.append(f"Secrets are not exported. {form.tool} asks for: {', '.join(variables)}.")
+    elif variables:
+        remarks.append(
+            f"Secrets are not exported. Set these variables for {form.tool}: {', '.join(variables)}."
+        )
+    if by_hand:
+        shown = ", ".join(f"${{{name}}}" for name in dict.fromkeys(by_hand))
+        remarks.append(f"{form.tool} replaces no names: put the values there by hand for {shown}.")
+    return remarks
+
+
+def _text(document: JSONObject, form: ExportForm) -> str:
+    if form.syntax == "json":
+        return f"{pretty(document)}\n"
+    import tomli_w  # only this one form needs it
+
+    return tomli_w.dumps(document)

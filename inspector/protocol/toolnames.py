@@ -1,0 +1,20 @@
+"""The name by which clients offer a tool to a model: `mcp__server__tool`."""
+
+from __future__ import annotations
+
+import re
+
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def namespaced(server: str, tool: str) -> str:
+    """As Claude Code and Codex make it, for permission rules, hooks and prompts.
+
+    Models take letters, digits, _ and - in the name of a tool: anything else becomes _, one for each
+    character. Two servers, or two tools, whose names differ only there get the same name.
+    """
+    return f"mcp__{_allowed(server)}__{_allowed(tool)}"
+
+
+def _allowed(name: str) -> str:
+    return _NOT_ALLOWED.sub("_", name)
