@@ -1,0 +1,136 @@
+"""Edit a server of the catalogue. Nothing is written before Save."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+import shiboken6
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import JSONObject
+from inspector.base.plaintext import one_line
+from inspector.config.catalogue import read_entry
+from inspector.config.expansion import names_in
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.serverform import ServerForm
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.labels import Muted, PlainLabel
+
+# Writes what the person wants: the name, the draft, and secrets by their names in the store.
+Save: TypeAlias = Callable[[str, JSONObject, Mapping[str, str]], Awaitable[object]]
+
+
+class EditServerDialog(QDialog):
+    """`draft` is the server as it stands in the catalogue; `save` writes it.
+
+    Signals:
+        saved: It was written; carries the name that the server has now.
+    """
+
+    saved = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        name: str,
+        draft: JSONObject,
+        save: Save,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._save = bridge, save
+        self.setWindowTitle("Edit server")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(760, 560)
+        self.name = QLineEdit(name)
+        self.name.setAccessibleName("Name")
+        self.form = ServerForm(draft, theme)
+        self.form.set_server(name)
+        self._names = Muted(theme, wrap=True)
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
+        self.save_action = QAction("Save", self)
+        self.cancel_action = QAction("Cancel", self)
+        self._lay_out(theme)
+        self.name.textEdited.connect(self._on_edited)
+        self.form.edited.connect(self._on_edited)
+        self.save_action.triggered.connect(self._on_save)
+        self.cancel_action.triggered.connect(self.reject)
+        self._show_names()
+
+    def error_text(self) -> str:
+        return "" if self._error.isHidden() else self._error.text()
+
+    def _lay_out(self, theme: Theme) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Muted(theme, "Name"))
+        head.addWidget(self.name, 1)
+        head.addWidget(self.form.way)
+        save = ActionButton(self.save_action, "primary")
+        save.setDefault(True)  # else Return in a field would press Cancel
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self.cancel_action))
+        buttons.addWidget(save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addLayout(head)
+        column.addWidget(self.form, 1)
+        column.addWidget(self._names)
+        column.addWidget(self._error)
+        column.addLayout(buttons)
+
+    def _on_edited(self) -> None:
+        self.form.set_server(self.name.text().strip())
+        self.save_action.setEnabled(True)
+        self._error.hide()
+        self._show_names()
+
+    def _show_names(self) -> None:
+        """What is looked up when it is connected."""
+        try:
+            names = names_in(read_entry(self.name.text().strip(), self.form.draft)).shown
+        except ConfigError:
+            names = ()
+        shown = one_line(", ".join(f"${{{name}}}" for name in names))
+        self._names.setText(f"Looked up when it is connected: {shown}." if names else "")
+        self._names.setVisible(bool(names))
+
+    def _on_save(self) -> None:
+        name = self.name.text().strip()
+        try:
+            if not name:
+                raise ConfigError("The server has no name.", "Give it one.")
+            self.form.read(name)
+        except ConfigError as exc:
+            self._say(exc)
+            return
+        self.save_action.setEnabled(False)  # a second Return must not write it twice
+        self._bridge.start_when_attached("save server", self._write(name))
+
+    async def _write(self, name: str) -> None:
+        try:
+            await self._save(name, self.form.draft, self.form.secrets())
+        except (UserError, OSError) as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self._say(exc)
+            return
+        if shiboken6.isValid(self):  # the person may have closed it meanwhile
+            self.saved.emit(name)
+            self.accept()
+
+    def _say(self, error: Exception) -> None:
+        """Below the pages; the page of the field that it speaks of comes to the front."""
+        self.save_action.setEnabled(True)
+        self._error.setText(str(error))
+        self._error.show()
+        self.form.go_to(str(error).partition(":")[0])

@@ -1,0 +1,250 @@
+"""Everything that can be set about a server, as a form in pages or as the JSON that stands in the catalogue.
+
+Both are one draft: what the form has no field for stays in it.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSONObject
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.config.catalogue import read_entry
+from inspector.config.entries import Entry
+from inspector.config.entryfields import (
+    EntryField,
+    Transport,
+    content_of,
+    field_at,
+    fields_of,
+    pages_of,
+    transport_of,
+    with_content,
+)
+from inspector.qt.forms.entryeditors import EntryEditor, make_editor
+from inspector.qt.forms.giveneditor import GivenEditor
+from inspector.qt.forms.jsontextview import JsonTextView
+from inspector.qt.forms.look import Look
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.itemviews import dress_list
+from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.segments import Segments
+from inspector.schema.values import FormError
+
+JSON_PAGE = "JSON"
+_PAGES_WIDTH = 130
+_COMMAND, _URL = "Command", "URL"
+_WAYS = (_COMMAND, _URL)
+_OF_WAY = {
+    _COMMAND: ("command", "args", "env", "cwd", "watch"),
+    _URL: ("url", "type", "headers", "network", "auth"),
+}
+
+
+class ServerForm(QWidget):
+    """`draft` is the server as it is written. `way` chooses how it is reached, and stands where its owner
+    puts it.
+
+    Signals:
+        edited: The draft is another one.
+    """
+
+    edited = Signal()
+
+    def __init__(self, draft: JSONObject, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.draft = draft
+        self._server = ""
+        self._put_by: JSONObject = {}  # of the other way to reach it, should the person come back
+        self.way = Segments(theme, _WAYS)
+        self.way.setAccessibleName("How it is reached")
+        self.pages = QListWidget()
+        self.pages.setAccessibleName("Pages")
+        self.pages.setFixedWidth(_PAGES_WIDTH)
+        dress_list(self.pages, theme)
+        self._stack = QStackedWidget()
+        self.text = JsonTextView(Look.of(theme), "Server")
+        self.editors: dict[str, EntryEditor] = {}
+        self._only_json: dict[str, Muted] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_3)
+        row.addWidget(self.pages)
+        row.addWidget(self._stack, 1)
+        self._make_pages()
+        self._show_draft()
+        self.way.chosen.connect(self._on_way)
+        self.pages.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self.text.text_changed.connect(self._on_text)
+
+    def set_server(self, name: str) -> None:
+        """The name that it is to have: secrets are called after it."""
+        self._server = name
+        for editor in self._given_editors():
+            editor.server = name
+
+    def read(self, name: str) -> Entry:
+        """The server that the draft says. Raises ConfigError."""
+        if self.is_at_text:
+            self._read_text()
+        entry = read_entry(name, self.draft)
+        for editor in self._given_editors():
+            if missing := editor.without_value():
+                raise ConfigError(
+                    f"{plural(len(missing), 'secret')} without a value: {one_line(', '.join(missing))}.",
+                    "Type it, or take the key off to write it as plain text.",
+                )
+        return entry
+
+    def secrets(self) -> dict[str, str]:
+        """What is to be put into the secret store, by its name there."""
+        return {ref: value for editor in self._given_editors() for ref, value in editor.secrets().items()}
+
+    def show_page(self, page: str) -> None:
+        """One of `pages_of` the transport, or "JSON"."""
+        titles = [self.pages.item(row).text() for row in range(self.pages.count())]
+        self.pages.setCurrentRow(titles.index(page) if page in titles else 0)
+
+    def go_to(self, place: str) -> None:
+        """Bring the field that an error speaks of to the front; while the text is there, that stays."""
+        field = field_at(place, self._transport)
+        if field is not None and not self.is_at_text:
+            self.show_page(field.page)
+            self.editors[field.member].setFocus()
+
+    @property
+    def is_at_text(self) -> bool:
+        return self.pages.currentRow() == self.pages.count() - 1
+
+    @property
+    def _transport(self) -> Transport:
+        return transport_of(self.draft)
+
+    def _given_editors(self) -> list[GivenEditor]:
+        return [editor for editor in self.editors.values() if isinstance(editor, GivenEditor)]
+
+    def _read_text(self) -> None:
+        try:
+            self.draft = self.text.read_object()
+        except FormError as exc:
+            raise ConfigError("The JSON cannot be read.", str(exc)) from exc
+
+    # -------------------------------------------------------------- building
+
+    def _make_pages(self) -> None:
+        """Those of the way in which it is reached; the text box is one and the same."""
+        row = self.pages.currentRow()
+        at = self.pages.item(row).text() if row >= 0 else ""
+        self.text.setParent(None)
+        self.editors.clear()
+        self._only_json.clear()
+        with QSignalBlocker(self.pages):
+            self.pages.clear()
+            while (page := self._stack.widget(0)) is not None:
+                self._stack.removeWidget(page)
+                page.deleteLater()
+            for title in pages_of(self._transport):
+                self.pages.addItem(QListWidgetItem(title))
+                self._stack.addWidget(self._make_page(title))
+            self.pages.addItem(QListWidgetItem(JSON_PAGE))
+            self._stack.addWidget(self.text)
+        self.set_server(self._server)
+        self.show_page(at)
+        self._stack.setCurrentIndex(self.pages.currentRow())
+
+    def _make_page(self, title: str) -> QWidget:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, SPACE_2, 0)
+        column.setSpacing(SPACE_4)
+        for field in fields_of(self._transport):
+            if field.page == title:
+                column.addLayout(self._make_field(field))
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(inside)
+        return scroll
+
+    def _make_field(self, field: EntryField) -> QVBoxLayout:
+        is_named = field.kind == "named"
+        editor = GivenEditor(field, self._theme) if is_named else make_editor(field, self._theme)
+        self.editors[field.member] = editor
+        only_json = Muted(self._theme, "It holds what only the JSON page can show.", wrap=True)
+        only_json.hide()
+        self._only_json[field.member] = only_json
+        editor.changed.connect(lambda: self._on_changed(field))
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_1)
+        if field.kind != "switch":
+            column.addWidget(PlainLabel(self._theme, field.label))
+        column.addWidget(editor)
+        column.addWidget(only_json)
+        column.addWidget(Muted(self._theme, field.sentence, wrap=True))
+        return column
+
+    # -------------------------------------------------------------- one draft, two looks
+
+    def _show_draft(self) -> None:
+        self._show_fields()
+        self.text.set_value(self.draft)
+
+    def _show_fields(self) -> None:
+        self.way.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
+        for field in fields_of(self._transport):
+            editor = self.editors[field.member]
+            with QSignalBlocker(editor):
+                can_show = editor.show_content(content_of(self.draft, field))
+            editor.setVisible(can_show)
+            self._only_json[field.member].setVisible(not can_show)
+
+    def _on_changed(self, field: EntryField) -> None:
+        transport = self._transport
+        self.draft = with_content(self.draft, field, self.editors[field.member].content())
+        if self._transport != transport:  # a URL became one of WebSocket, or no longer
+            self._make_pages()
+            self._show_fields()
+            self.editors[field.member].setFocus()
+        self.text.set_value(self.draft)
+        self.edited.emit()
+
+    def _on_text(self) -> None:
+        transport = self._transport
+        try:
+            self.draft = self.text.read_object()
+        except FormError:
+            self.edited.emit()
+            return  # it is said below the text, and by `read`
+        if self._transport != transport:
+            self._make_pages()
+            self.show_page(JSON_PAGE)
+            self.text.box.setFocus()
+        self._show_fields()
+        self.edited.emit()
+
+    def _on_way(self, index: int) -> None:
+        way, other = _WAYS[index], _WAYS[1 - index]
+        put_by = {member: self.draft[member] for member in _OF_WAY[other] if member in self.draft}
+        rest = {member: value for member, value in self.draft.items() if member not in put_by}
+        back = {member: value for member, value in self._put_by.items() if member in _OF_WAY[way]}
+        first: JSONObject = {"command": ""} if way == _COMMAND else {"url": ""}
+        self.draft = {**first, **back, **rest}
+        self._put_by = put_by
+        self._make_pages()
+        self._show_draft()
+        self.edited.emit()
