@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from inspector.base.errors import UserError
 from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
+from inspector.oauth.signing import new_key
 from inspector.oauth.steps import LoginGrant
 from inspector.qt.panels.auth.grantform import GrantForm
 from inspector.qt.theme import Theme
+from inspector.qt.widgets.secretfields import SecretText
 from tests.qt.auth_stage import ICONS
 from tests.qt.lens_driver import Lens
 from tests.unit.demo.login_client import LoginDemo
 
 CLIENT, ENTERPRISE, WORKLOAD = "Client credentials", "Enterprise (ID-JAG)", "Workload identity"
-PEM = "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
+PEM = new_key().pem().strip()
 
 
 @pytest.fixture
@@ -36,8 +39,8 @@ def fill(form: GrantForm, grant: str, **texts: str) -> None:
     for name, text in texts.items():
         widget = form.fields[name.replace("__", ".")]
         assert widget.isVisibleTo(form)
-        if isinstance(widget, QPlainTextEdit):
-            widget.setPlainText(text)
+        if isinstance(widget, SecretText):
+            widget.set_text(text)
         else:
             widget.setText(text)
 
@@ -76,6 +79,45 @@ def test_enterprise_has_an_identity_provider(form: GrantForm) -> None:
     )
 
 
+def test_enterprise_signs_in_where_there_is_no_id_token(form: GrantForm) -> None:
+    fill(
+        form,
+        ENTERPRISE,
+        identity_provider__issuer="https://idp.example",
+        identity_provider__client_id="at-idp",
+        client_id="at-as",
+    )
+    settings, secrets = form.settings()
+    assert settings.identity_provider == IdentityProvider(issuer="https://idp.example", client_id="at-idp")
+    assert (settings.grant, settings.client_id, secrets) == ("enterprise", "at-as", {})
+
+
+def test_each_grant_says_in_a_sentence_what_it_is(form: GrantForm) -> None:
+    said = set()
+    for place in range(form.grant.count()):
+        form.grant.setCurrentIndex(place)
+        said.add(form.about.text())
+        assert form.about.isVisibleTo(form)
+    assert len(said) == 4
+
+
+def test_a_stored_secret_can_be_forgotten_and_not_be_after_all(form: GrantForm) -> None:
+    secret, key = SecretRef("login/notes/client_secret"), SecretRef("login/notes/key")
+    before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=secret, key=key)
+    form.show_settings("notes", before)
+    form.forget_actions["client_secret"].trigger()
+    assert form.settings() == (replace(before, client_secret=None), {})
+    form.forget_actions["client_secret"].trigger()
+    assert form.settings() == (before, {})
+
+
+def test_what_is_not_stored_has_nothing_to_forget(form: GrantForm) -> None:
+    form.grant.setCurrentText(CLIENT)
+    buttons = [each for each in form.findChildren(QPushButton) if each.text() == "Forget"]
+    assert buttons
+    assert not any(each.isVisibleTo(form) for each in buttons)
+
+
 def test_workload_may_read_its_jwt_from_a_file(form: GrantForm) -> None:
     fill(form, WORKLOAD, assertion_file="/run/token")
     settings, secrets = form.settings()
@@ -87,7 +129,9 @@ def test_workload_may_read_its_jwt_from_a_file(form: GrantForm) -> None:
     [
         (CLIENT, {}, "client ID"),
         (CLIENT, {"client_id": "abc"}, "secret or a private key"),
-        (ENTERPRISE, {}, "token endpoint"),
+        (ENTERPRISE, {}, "issuer of the identity provider"),
+        (ENTERPRISE, {"identity_provider__issuer": "https://idp.example"}, "client ID there"),
+        (ENTERPRISE, {"identity_provider__id_token": "ey.ey.x"}, "identity provider that gave it"),
         (WORKLOAD, {}, "JWT"),
     ],
 )

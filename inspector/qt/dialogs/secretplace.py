@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
     QHBoxLayout,
-    QLineEdit,
     QRadioButton,
     QWidget,
 )
@@ -19,6 +18,8 @@ from inspector.qt.models.secretwords import PLACES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_6, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.rows import in_a_row
+from inspector.qt.widgets.secretfields import secret_line
 
 _FIELD_WIDTH = 220
 
@@ -39,14 +40,16 @@ class SecretPlace(QWidget):
         self._is_chosen = self._is_locked = self._is_busy = False
         self.buttons: dict[Rung, QRadioButton] = {}
         self._group = QButtonGroup(self)
-        self.passphrase = _secret_field("New passphrase")
-        self.again = _secret_field("The same again")
+        self.passphrase = secret_line("New passphrase")
+        self.again = secret_line("The same again")
+        for field in (self.passphrase, self.again):
+            field.setMaximumWidth(_FIELD_WIDTH)
         self.unprotected = QCheckBox("Store them unprotected")
         self._complaint = PlainLabel(theme, tone="error", wrap=True)
         self.apply_action = QAction("Keep them there", self)
         self._needs: dict[Rung, QWidget] = {
-            Rung.PASSPHRASE: _in_a_row(self.passphrase, self.again),
-            Rung.PLAIN: _in_a_row(self.unprotected),
+            Rung.PASSPHRASE: in_a_row(self.passphrase, self.again, fills=False),
+            Rung.PLAIN: in_a_row(self.unprotected, fills=False),
         }
         self._lay_out()
         self._connect()
@@ -137,22 +140,3 @@ class SecretPlace(QWidget):
 
     def _on_apply(self) -> None:
         self.chosen.emit(self.rung, self.passphrase.text(), self.unprotected.isChecked())
-
-
-def _secret_field(name: str) -> QLineEdit:
-    field = QLineEdit(placeholderText=name)
-    field.setEchoMode(QLineEdit.EchoMode.Password)
-    field.setAccessibleName(name)
-    field.setMaximumWidth(_FIELD_WIDTH)
-    return field
-
-
-def _in_a_row(*widgets: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE_2)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return holder

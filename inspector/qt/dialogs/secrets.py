@@ -12,7 +12,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
-    QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -33,6 +32,8 @@ from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.rows import in_a_row
+from inspector.qt.widgets.secretfields import secret_line
 from inspector.qt.widgets.spinner import Spinner
 
 _NAME = Qt.ItemDataRole.UserRole
@@ -53,9 +54,7 @@ class SecretsDialog(QDialog):
         self.resize(660, 720)
         self.alert = Alert(theme)
         self.place = SecretPlace(theme)
-        self.passphrase = QLineEdit(placeholderText="Passphrase")
-        self.passphrase.setEchoMode(QLineEdit.EchoMode.Password)
-        self.passphrase.setAccessibleName("Passphrase that opens the secrets")
+        self.passphrase = secret_line("Passphrase that opens the secrets", "Passphrase")
         self.list = QTreeWidget()
         self._gate = Gate(theme, self._dressed_list())
         self._gate.setMinimumHeight(_LEAST_LIST)
@@ -92,14 +91,9 @@ class SecretsDialog(QDialog):
         return self.list
 
     def _make_unlock_row(self) -> QWidget:
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.passphrase, 1)
         button = ActionButton(self.unlock_action, "primary")
         button.setAutoDefault(False)
-        row.addWidget(button)
+        holder = in_a_row(self.passphrase, button)
         holder.hide()
         return holder
 

@@ -28,6 +28,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.secretfields import secret_line
 
 
 class ServerSecretsDialog(QDialog):
@@ -68,10 +69,8 @@ class ServerSecretsDialog(QDialog):
     def _make_value(self, name: str) -> QLineEdit:
         is_authorization = name.lower() == "authorization"
         hint = "new value, such as Bearer …" if is_authorization else "new value"
-        field = QLineEdit(placeholderText=f"{hint}; empty leaves it as it is")
-        field.setEchoMode(QLineEdit.EchoMode.Password)
-        field.setAccessibleName(f"New value of the {self._what} {_shown(name)}")
-        return field
+        words = f"New value of the {self._what} {_shown(name)}"
+        return secret_line(words, f"{hint}; empty leaves it as it is")
 
     def _lay_out(self, theme: Theme) -> None:
         page = QWidget()

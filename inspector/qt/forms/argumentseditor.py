@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
@@ -18,6 +17,7 @@ from inspector.qt.forms.jsontextview import JsonTextView
 from inspector.qt.forms.look import MUTED, Look
 from inspector.qt.forms.pages import Pages, Place
 from inspector.qt.theme import Theme
+from inspector.qt.widgets.keys import on_keys
 from inspector.schema.build import build_form
 from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
@@ -310,9 +310,7 @@ class ArgumentsEditor(QWidget):
         self.json_view.text_changed.connect(self._on_edited)
         self.json_view.text_read.connect(self._show_problems)
         self._checking.checked.connect(self._on_checked)
-        shortcut = QShortcut(QKeySequence(NEXT_PROBLEM_KEY), self)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        shortcut.activated.connect(self.go_to_next_problem)
+        on_keys(self, NEXT_PROBLEM_KEY, self.go_to_next_problem)
         if self._submit_keys:
             for part in (self.bar, self.json_view):
                 on_submit_keys(part, self.submitted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QTimer, Signal, SignalInstance
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
@@ -18,6 +18,7 @@ from inspector.qt.forms.slot import Slot
 from inspector.qt.forms.unioneditor import UnionEditor
 from inspector.qt.forms.valuerow import STATE_KEY, ValueRow
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.keys import on_keys
 from inspector.schema.check import check
 from inspector.schema.fields import ObjectField
 from inspector.schema.standins import Resolve, resolve_draft
@@ -74,7 +75,7 @@ class SchemaForm(QWidget):
         self._column.addStretch(1)
         if submit_keys:
             on_submit_keys(self, self.submitted)
-        _shortcut(self, QKeySequence(STATE_KEY)).activated.connect(self._on_state_key)
+        on_keys(self, STATE_KEY, self._on_state_key)
 
     @property
     def field(self) -> ObjectField:
@@ -222,10 +223,4 @@ def _scroll_to(widget: QWidget) -> None:
 def on_submit_keys(widget: QWidget, submitted: SignalInstance) -> None:
     """Let Ctrl+Return anywhere inside `widget` emit `submitted`."""
     for keys in SUBMIT_KEYS:
-        _shortcut(widget, keys).activated.connect(submitted)
-
-
-def _shortcut(widget: QWidget, keys: QKeySequence) -> QShortcut:
-    shortcut = QShortcut(keys, widget)
-    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-    return shortcut
+        on_keys(widget, keys, submitted.emit)

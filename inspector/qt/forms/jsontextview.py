@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.jsonvalue import JSONObject
@@ -17,6 +17,7 @@ from inspector.qt.forms.jsonplaces import locate
 from inspector.qt.forms.look import ERROR, Look, mark_error, set_label_text, small_label
 from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4
 from inspector.qt.widgets.findbar import FindBar
+from inspector.qt.widgets.keys import on_keys
 from inspector.qt.widgets.suggestions import Suggestion
 from inspector.schema.fields import ObjectField
 from inspector.schema.jsontext import JSONTextError, read, write
@@ -60,9 +61,7 @@ class JsonTextView(QWidget):
         column.addWidget(self.box, 1)
         column.addWidget(self.error_label)
         self.box.edited.connect(self._on_edited)
-        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.find_bar.open_bar)
+        on_keys(self, QKeySequence.StandardKey.Find, self.find_bar.open_bar)
         self.set_value({})
 
     def set_field(self, field: ObjectField) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
@@ -24,6 +26,7 @@ from inspector.qt.models.standing import UP
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.keys import on_keys
 from inspector.qt.widgets.strips import Strips
 
 TEMPLATES: dict[str, bytes] = {
@@ -214,9 +217,7 @@ class RawConsole(QWidget):
         )
         self._show_action.triggered.connect(self._on_show)
         for keys, steps in (("Alt+Up", -1), ("Alt+Down", 1)):
-            shortcut = QShortcut(QKeySequence(keys), self.composer)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(lambda steps=steps: self.go_back(steps))
+            on_keys(self.composer, keys, partial(self.go_back, steps))
 
     def _on_show(self) -> None:
         if self.answer.row is not None:

@@ -1,4 +1,4 @@
-"""Rows of a list or a tree: a name on the left, a few quiet words on the right, a dot for what has news."""
+"""Rows of a list or a tree that we paint; and those with quiet words on the right, and a dot for news."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from inspector.qt.widgets.badge import DotShape, paint_dot
 _MOST_OF_NOTE = 0.45  # of the row
 
 
-class MarkedRows(QStyledItemDelegate):
-    """`note_role` gives the quiet words, `tone_role` its tone; with one that is not muted, there is a dot."""
+class PaintedRows(QStyledItemDelegate):
+    """Rows of our height, whose ground the style paints, and whose text `paint_row` does."""
 
-    def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._note_role = note_role
-        self._tone_role = tone_role
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        box: QRect,
+        text: str,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        raise NotImplementedError
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(40, self._theme.row_height())
@@ -33,13 +41,43 @@ class MarkedRows(QStyledItemDelegate):
             QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget
         )
         painter.save()
-        box: QRect = option.rect.adjusted(SPACE_2, 0, -SPACE_2, 0)
+        self.paint_row(painter, option, option.rect.adjusted(SPACE_2, 0, -SPACE_2, 0), text, index)
+        painter.restore()
+
+    def draw_text(
+        self,
+        painter: QPainter,
+        room: QRect,
+        text: str,
+        side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    ) -> None:
+        """One line, cut off where the room ends."""
+        shown = QFontMetrics(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        flags = Qt.AlignmentFlag.AlignVCenter.value | side.value | Qt.TextFlag.TextSingleLine.value
+        painter.drawText(room, flags, shown)
+
+
+class MarkedRows(PaintedRows):
+    """`note_role` gives the quiet words, `tone_role` its tone; with one that is not muted, there is a dot."""
+
+    def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self._note_role = note_role
+        self._tone_role = tone_role
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        box: QRect,
+        text: str,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
         right = self._paint_note(painter, box, index)
         painter.setFont(option.font)
         painter.setPen(self._theme.color("text"))
         room = QRect(box.left(), box.top(), max(right - box.left() - SPACE_2, 0), box.height())
-        self._draw(painter, room, text, Qt.AlignmentFlag.AlignLeft)
-        painter.restore()
+        self.draw_text(painter, room, text)
 
     def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
         """Gives where the note begins, which is where the name ends."""
@@ -52,7 +90,7 @@ class MarkedRows(QStyledItemDelegate):
         painter.setPen(self._theme.color(tone))
         wanted = QFontMetrics(font).horizontalAdvance(note) + 2
         width = min(wanted, round(box.width() * _MOST_OF_NOTE))
-        self._draw(
+        self.draw_text(
             painter,
             QRect(box.right() - width, box.top(), width, box.height()),
             note,
@@ -64,8 +102,3 @@ class MarkedRows(QStyledItemDelegate):
             dot = QRectF(left - 2, box.top(), ICON_SIZE, box.height())
             paint_dot(painter, dot, DotShape.FILLED, self._theme.color(tone))
         return left
-
-    def _draw(self, painter: QPainter, room: QRect, text: str, side: Qt.AlignmentFlag) -> None:
-        shown = QFontMetrics(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        flags = Qt.AlignmentFlag.AlignVCenter.value | side.value | Qt.TextFlag.TextSingleLine.value
-        painter.drawText(room, flags, shown)

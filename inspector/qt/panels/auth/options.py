@@ -30,6 +30,8 @@ from inspector.qt.panels.auth.grantform import GrantForm
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted
+from inspector.qt.widgets.rows import in_a_row
+from inspector.qt.widgets.secretfields import secret_line
 
 T = TypeVar("T")
 
@@ -70,8 +72,8 @@ class OptionsForm(QScrollArea):
         self.grants = GrantForm(theme)
         self.strategy = _choice("How the client is registered", list(_STRATEGIES))
         self.client_id = self._line("Client ID", "from the configuration, or registered")
-        self.secret = self._line("Client secret", "from the configuration, or registered")
-        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self.secret = secret_line("Client secret", "from the configuration, or registered")
+        self.secret.setFont(theme.mono_font(0.95))
         self.document = self._line("Address of a client ID metadata document", "https://…/client.json")
         self.forgets = QCheckBox("Forget the stored client")
         self.forgets.setToolTip("Do not use the client that was registered before")
@@ -239,11 +241,11 @@ class OptionsForm(QScrollArea):
         )
         self._group(
             "Request",
-            ("Scope", _row(self.scope, self.no_scope)),
-            ("Resource", _row(self.resource, self.no_resource)),
+            ("Scope", in_a_row(self.scope, self.no_scope)),
+            ("Resource", in_a_row(self.resource, self.no_resource)),
             ("More parameters", self.extras),
         )
-        redirect = _row(self.host, self.port, self.path)
+        redirect = in_a_row(self.host, self.port, self.path)
         self._group("Redirect", ("Address", redirect))
         head = QHBoxLayout()
         head.addWidget(Muted(self._theme, _ABOUT, wrap=True), 1)
@@ -279,16 +281,6 @@ def _choice(name: str, words: Sequence[str]) -> QComboBox:
     choice.setAccessibleName(name)
     choice.setMaximumWidth(_FIELD_WIDTH)
     return choice
-
-
-def _row(*widgets: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE_2)
-    for widget in widgets:
-        row.addWidget(widget, 1 if isinstance(widget, QLineEdit) else 0)
-    return holder
 
 
 def _word(words: Mapping[str, T], value: T) -> str:

@@ -6,13 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import (
-    QAction,
-    QGuiApplication,
-    QKeySequence,
-    QResizeEvent,
-    QShortcut,
-)
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
@@ -40,6 +34,7 @@ from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.iconbutton import icon_button
+from inspector.qt.widgets.keys import on_keys
 from inspector.qt.widgets.savefile import save_bytes
 from inspector.qt.widgets.segments import Segments
 
@@ -334,9 +329,7 @@ class AuthPanel(QWidget):
         self.copy_action.triggered.connect(self._copy)
         self.export_action.triggered.connect(self._export)
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(self.controls.next.trigger)
+            on_keys(self, keys, self.controls.next.trigger)
 
     def _make_page(self) -> QWidget:
         for view in (self._make_steps(), self.diagram, self.findings, self.token, self.options):

@@ -11,6 +11,7 @@ from inspector.oauth.steps import Question, QuestionKind
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.secretfields import secret_line
 
 
 class QuestionBox(QWidget):
@@ -33,10 +34,7 @@ class QuestionBox(QWidget):
         self.client_id = QLineEdit()
         self.client_id.setPlaceholderText("Client ID")
         self.client_id.setAccessibleName("Client ID")
-        self.secret = QLineEdit()
-        self.secret.setPlaceholderText("Client secret, if there is one")
-        self.secret.setAccessibleName("Client secret, if there is one")
-        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self.secret = secret_line("Client secret, if there is one")
         self.allow_action = QAction("Contact them", self)
         self.give_action = QAction("Use this client", self)
         self.give_action.setEnabled(False)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import (
-    QApplication,
-    QListWidget,
-    QListWidgetItem,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
 
 from inspector.base.units import plural
 from inspector.oauth.steps import LoginView, Step, StepId, StepState
 from inspector.qt.panels.auth.marks import SEVERITY_MARKS, paint_state, worst
-from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, Theme
+from inspector.qt.theme import ICON_SIZE, SPACE_1, Theme
 from inspector.qt.widgets.badge import paint_dot
 from inspector.qt.widgets.itemviews import dress_list
 from inspector.qt.widgets.labels import plain_tooltip
+from inspector.qt.widgets.markedrows import PaintedRows
 
 _STEP = Qt.ItemDataRole.UserRole
 
@@ -95,37 +88,25 @@ def _words(step: Step) -> str:
     return f"{step.state.value}{found}"
 
 
-class _StepRows(QStyledItemDelegate):
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(40, self._theme.row_height())
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+class _StepRows(PaintedRows):
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        box: QRect,
+        text: str,
+        index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        self.initStyleOption(option, index)
-        text, option.text = option.text, ""
-        QApplication.style().drawControl(
-            QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget
-        )
         step = index.data(_STEP)
         if not isinstance(step, Step):
             return
-        painter.save()
-        box: QRect = option.rect.adjusted(SPACE_2, 0, -SPACE_2, 0)
         mark = QRectF(box.left(), box.top(), ICON_SIZE, box.height())
         paint_state(painter, mark, self._theme, step.state)
         room = box.adjusted(ICON_SIZE + SPACE_1, 0, -self._paint_worst(painter, box, step), 0)
         is_quiet = step.state in (StepState.WAITING, StepState.SKIPPED)
         painter.setFont(option.font)
         painter.setPen(self._theme.color("muted" if is_quiet else "text"))
-        shown = QFontMetrics(option.font).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
-        painter.drawText(room, flags, shown)
-        painter.restore()
+        self.draw_text(painter, room, text)
 
     def _paint_worst(self, painter: QPainter, box: QRect, step: Step) -> int:
         """Gives the room that it takes."""

@@ -24,6 +24,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.clipboard import SecretCopy
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.jsonview import JsonView
+from inspector.qt.widgets.keys import on_keys
 
 # As much as is opened by itself: about a screen.
 _OPENED_ROWS = 60
@@ -61,10 +62,8 @@ class JsonTree(QWidget):
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self.copy_value)
-        self._close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
-        self._close.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._close = on_keys(self, "Esc", self.hide_whole_value)
         self._close.setEnabled(False)
-        self._close.activated.connect(self.hide_whole_value)
         self._whole: JsonView | None = None
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self._splitter.setChildrenCollapsible(False)
