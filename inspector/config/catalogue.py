@@ -41,6 +41,7 @@ class Loaded:
     entries: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # names that are there, and cannot be used
+    names: tuple[str, ...] = ()  # all, in their order
     is_readable: bool = True
 
 
@@ -79,7 +80,7 @@ class Catalogue:
             except ConfigError as exc:
                 problems.append(str(exc))
                 broken.append(name)
-        return Loaded(tuple(entries), tuple(problems), tuple(broken))
+        return Loaded(tuple(entries), tuple(problems), tuple(broken), tuple(servers))
 
     def find(self, name: str) -> Entry:
         """One server by name. Raises ConfigError, naming those that there are."""

@@ -7,14 +7,17 @@ any more: `filled` puts the values in, on the way to the server only.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from inspector.base.errors import ConfigError
 from inspector.base.redact import is_secret_name
-from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
+from inspector.config.auth import BearerSettings, IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry
 from inspector.config.secrets.names import is_below, make_name, shown_name
+
+_Settings = TypeVar("_Settings", bound=OAuthSettings | BearerSettings | IdentityProvider)
 
 BEARER = "bearer"
 LOGIN = "login"  # what a person typed for logins: `login/<server>/<setting>`
@@ -75,6 +78,36 @@ def with_references(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[s
     called = {name: make_name(kind_of(entry), entry.name, name) for name in moved}
     entry = with_given(entry, {name: SecretRef(ref) for name, ref in called.items()})
     return entry, {called[name]: value for name, value in moved.items()}
+
+
+def named_after(secret: str, before: str, after: str) -> str:
+    """What the secret of one server is called as that of another: `env/<server>/…` and its like."""
+    kind, _, rest = secret.partition("/")
+    prefix = make_name(kind, before)
+    return make_name(kind, after) + secret[len(prefix) :] if rest and is_below(secret, prefix) else secret
+
+
+def with_secret_names(entry: Entry, name: str, renamed: Mapping[str, str]) -> Entry:
+    """The server under this name, referring to secrets by their new names."""
+
+    def called(reference: SecretRef) -> SecretRef:
+        return SecretRef(renamed.get(reference.ref, reference.ref))
+
+    entry = with_given(entry, {each: called(reference) for each, reference in references_of(entry).items()})
+    if isinstance(entry, HttpEntry) and entry.auth is not None:
+        entry = replace(entry, auth=_with_references(entry.auth, called))
+    return replace(entry, name=name)
+
+
+def _with_references(settings: _Settings, called: Callable[[SecretRef], SecretRef]) -> _Settings:
+    changed: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, SecretRef):
+            changed[field.name] = called(value)
+        elif isinstance(value, IdentityProvider):
+            changed[field.name] = _with_references(value, called)
+    return replace(settings, **changed)
 
 
 def filled(entry: Entry, values: Mapping[str, str]) -> Entry:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.errors import ConfigError, NeedsLogin, UserError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.base.signals import Signal
-from inspector.config.auth import Auth
 from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry, HttpEntry
-from inspector.config.entrysecrets import LOGIN, own_secrets_of, references_of, with_references
-from inspector.config.secrets.names import is_below, make_name
-from inspector.config.secrets.standing import Rung
+from inspector.config.entries import Entry
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
@@ -30,17 +24,17 @@ from inspector.engine.inbox import Inbox
 from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
 from inspector.engine.outputcheck import TIME_LIMIT
-from inspector.engine.preparing import Preparing
+from inspector.engine.preparing import Permit, Preparing
 from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.processes import Processes
 from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
+from inspector.engine.servers import Servers
 from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
 from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
 from inspector.oauth.occasions import Occasion
-from inspector.protocol.declared import Declared
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.listen import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
@@ -99,20 +93,18 @@ class Engine:
         self.by_hand = ByHand(self)
         self.clock = clock or SystemClock()
         self.processes = Processes(self.log, self.clock)
-        self.server_changed: Signal[ServerView] = Signal()
-        self.server_removed: Signal[str] = Signal()
+        self._settings = settings or Settings()
+        self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
+        self.servers = Servers(catalogue, self.secrets, self.logins, self._make_server)
+        self._name_servers()
+        self.server_removed.connect(self.processes.forget)
         self.tasks = TaskBook(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
-        self.problem_found: Signal[str] = Signal()
-        self._catalogue = catalogue
-        self._settings = settings or Settings()
         self._answerers = answerers or {}
         self.inbox = inbox or Inbox(self.clock)
         self._is_attended = inbox is not None
         self.server_changed.connect(self._on_server_changed)
-        self._servers: dict[str, Server] = {}
-        self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
         if self._is_attended:
             self.logins.opens_browser = frozenset({Occasion.CONNECT})
         self.filewatch = FileWatch(self)
@@ -124,229 +116,77 @@ class Engine:
 
     # -------------------------------------------------------------- servers
 
-    def load(self) -> None:
-        """Add what the catalogue holds. Nothing is connected."""
-        if self._catalogue is None:
-            return
-        loaded = self._catalogue.load()
-        problems = list(loaded.problems)
-        for entry in loaded.entries:
-            try:
-                self.add(entry, keep=True)
-            except ConfigError as exc:  # the others are none the worse for it
-                problems.append(str(exc))
-        for problem in problems:
-            self.problem_found.emit(problem)
+    def _name_servers(self) -> None:
+        """What one does with servers is said to the engine; how it is done is said in `Servers`."""
+        servers = self.servers
+        self.server_changed, self.server_removed = servers.changed, servers.removed
+        self.problem_found = servers.problem_found
+        self.load, self.add, self.save, self.remove = servers.load, servers.add, servers.save, servers.remove
+        self.entry, self.unique_name = servers.entry, servers.unique_name
+        self.save_with_secrets, self.set_secrets = servers.save_with_secrets, servers.set_secrets
+        self.set_enabled, self.set_declared = servers.set_enabled, servers.set_declared
+        self.set_auth, self.set_roots, self.set_watch = servers.set_auth, servers.set_roots, servers.set_watch
+        self.connect, self.connect_soon = servers.connecting.connect, servers.connecting.connect_soon
+        self.disconnect = servers.connecting.disconnect
 
-    def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
-        """A server for this run; with `keep` it is one of the catalogue's. Raises ConfigError."""
-        return self._admit(self._make_server(entry, keep))
-
-    def save(self, entry: Entry) -> ServerView:
-        """Add a server and write it into the catalogue. Not added when it cannot be written, nor written
-        when it cannot be added."""
-        server = self._make_server(entry, keep=self._catalogue is not None)
-        if self._catalogue is not None:
-            self._catalogue.save(entry)
-        return self._admit(server)
-
-    def _make_server(self, entry: Entry, keep: bool) -> Server:
-        self._require_new(entry.name)
-        return Server(
+    def _make_server(
+        self, entry: Entry, is_kept: bool, permit: Permit | None = None, origin: str = ""
+    ) -> Server:
+        """`permit` and `origin` are for one that stands in a file of somebody else."""
+        server = Server(
             entry,
             self.log,
             self._guard,
             self._settings,
             self.clock,
-            is_kept=keep,
+            is_kept=is_kept,
             on_change=self.server_changed.emit,
             answerers=self._answerers,
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            preparing=Preparing(self.log.credentials, self.secrets.get),
+            preparing=Preparing(self.log.credentials, self.secrets.get, permit),
+            origin=origin,
         )
+        name = entry.name
+        server.session.notified.connect(lambda message: self._on_notified(name, message))
+        server.session.process_seen.connect(
+            lambda event: self.processes.hear(name, event, was_asked=server.session.is_ending)
+        )
+        server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
+        return server
 
     async def _authorize(self, entry: Entry) -> Authorization | None:
         """For a server whose address is known now, after names in it were expanded."""
         await self.logins.drop(entry.name)
         return self.logins.authorization_for(entry)
 
-    async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
-        """`save` a server together with what it refers to in the secret store, all or nothing. Raises
-        ConfigError."""
-        self._require_new(entry.name)  # before another server's secret is written over
-        await self._put(values)
-        try:
-            return self.save(entry)
-        except (UserError, OSError):
-            for name in values:
-                await self.secrets.delete(name)
-            raise
-
-    async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
-        """Move these plain headers or variables of a server into the secret store, and give those that it
-        refers to new `values`; from the next connecting on. Raises ConfigError."""
-        server = self._server(name)
-        entry, plain = with_references(server.entry, moved)
-        if plain and server.is_kept:
-            await self._require_lasting_secrets()
-        references = references_of(server.entry)
-        new = {references[each].ref: value for each, value in values.items() if each in references}
-        await self._put({**plain, **new})
-        if server is not self._servers.get(name):
-            raise ConfigError(f"There is no server {name!r} any more.")
-        self._keep(server, entry)
-        server.set_declared(entry)
-
-    async def _put(self, values: Mapping[str, str]) -> None:
-        for name, value in values.items():
-            await self.secrets.put(name, value)
-
-    async def _require_lasting_secrets(self) -> None:
-        """What is moved into memory would be lost."""
-        state = await self.secrets.open()
-        if state.rung is Rung.MEMORY:
-            raise ConfigError(
-                "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
-                "Choose another place in the Secrets dialog first.",
-            )
-
-    async def _forget_secrets(self, entry: Entry) -> None:
-        """Those of a server that is no more. That they cannot be deleted does not keep it."""
-        try:
-            for name in own_secrets_of(entry):
-                await self.secrets.delete(name)
-        except ConfigError as exc:
-            self.problem_found.emit(f"The secrets of server {entry.name!r} are still stored. {exc}")
-
-    def _admit(self, server: Server) -> ServerView:
-        name = server.entry.name
-        server.session.notified.connect(lambda message: self._on_notified(name, message))
-        server.session.process_seen.connect(
-            lambda event: self.processes.hear(name, event, was_asked=server.session.is_ending)
-        )
-        server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
-        self._servers[name] = server
-        server.announce()
-        return server.view
-
-    def unique_name(self, name: str) -> str:
-        """The name, or the name with a number, that no server has."""
-        names = [name, *(f"{name} {number}" for number in range(2, len(self._servers) + 3))]
-        return next(candidate for candidate in names if candidate not in self._servers)
-
-    async def remove(self, name: str) -> None:
-        server = self._server(name)
-        await self.logins.forget(name)
-        await server.disconnect()
-        del self._servers[name]
-        if server.is_kept and self._catalogue is not None:
-            self._catalogue.remove(name)
-        await self._forget_secrets(server.entry)
-        self.processes.forget(name)
-        self.server_removed.emit(name)
-
     def view(self, name: str) -> ServerView:
         """One server as it stands. Raises ConfigError."""
         return self._server(name).view
-
-    def entry(self, name: str) -> Entry:
-        """How a server is configured. Raises ConfigError."""
-        return self._server(name).entry
 
     @property
     def settings(self) -> Settings:
         return self._settings
 
     def views(self) -> tuple[ServerView, ...]:
-        return tuple(server.view for server in self._servers.values())
-
-    async def connect(self, name: str) -> None:
-        """Raises UserError; the server's view says the same.
-
-        A server that wants a login gets one, where the browser may be opened for that.
-        """
-        server = self._server(name)
-        try:
-            await server.connect()
-        except NeedsLogin as exc:
-            if not await self.logins.log_in_to_connect(name, exc):
-                raise
-            await server.connect()
-
-    def connect_soon(self, name: str) -> None:
-        """Connect in the background: the view tells how it goes."""
-        self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
-
-    async def disconnect(self, name: str) -> None:
-        server = self._server(name)
-        self.logins.stop(name)
-        await server.disconnect()
-
-    async def set_enabled(self, name: str, enabled: bool) -> None:
-        """A disabled server is not connected, and stays out of "connect all"."""
-        server = self._server(name)
-        if not enabled:
-            await server.disconnect()
-        server.entry = replace(server.entry, enabled=enabled)
-        self._keep(server, server.entry)
-        server.announce()
-
-    def set_declared(self, name: str, declared: Declared | None) -> None:
-        """Declare this to a server; None is all that we can answer. Raises ConfigError.
-
-        In the stateless era the next request says it. Before, it takes connecting again: the view tells.
-        """
-        server = self._server(name)
-        capabilities, is_exact = (None, False) if declared is None else (declared.whole, declared.is_exact)
-        entry = replace(server.entry, capabilities=capabilities, exact_capabilities=is_exact)
-        self._keep(server, entry)
-        server.set_declared(entry)
-
-    async def set_auth(self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None) -> None:
-        """How a server is told who asks, from the next connecting on; tokens that it has stay. What it newly
-        refers to are `secrets`; what nothing refers to any more is forgotten. Raises UserError."""
-        server = self._server(name)
-        if not isinstance(server.entry, HttpEntry):
-            raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
-        await self._put(secrets or {})
-        before, entry = own_secrets_of(server.entry), replace(server.entry, auth=auth)
-        self._keep(server, entry)
-        for stale in set(before) - set(own_secrets_of(entry)):
-            if is_below(stale, make_name(LOGIN, name)):
-                await self.secrets.delete(stale)
-        await self.logins.drop(name)
-        server.set_authorization(entry, self.logins.authorization_for(entry))
-
-    def set_watch(self, name: str, globs: tuple[str, ...]) -> None:
-        """Restart a server when a file that fits changes (`filewatch`). Raises ConfigError."""
-        server = self._server(name)
-        entry = replace(server.entry, watch=globs)
-        self._keep(server, entry)
-        server.entry = entry
-        server.announce()
+        return tuple(server.view for server in self.servers.all())
 
     def remark(self, name: str, text: str) -> None:
         """Put a sentence of ours about a server into the log."""
         self._server(name).session.remark(text)
 
-    async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
-        """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""
-        server = self._server(name)
-        entry = replace(server.entry, roots=roots)
-        self._keep(server, entry)
-        await server.set_roots(entry)
-
     async def close(self) -> None:
         """Disconnect everything and end every process that we started."""
         try:
             await self._tasks.close()
+            await self.servers.connecting.close()
             await self.filewatch.close()
             await self.tasks.close()
             await self.drift.close()
             await self.logins.close()
-            await asyncio.gather(*(server.disconnect() for server in self._servers.values()))
+            await asyncio.gather(*(server.disconnect() for server in self.servers.all()))
+            await self.servers.removals.close()
             await self._worker.close()
             await self._checker.close()
             await self.calls.end()
@@ -462,24 +302,8 @@ class Engine:
 
     # --------------------------------------------------------------
 
-    def _keep(self, server: Server, entry: Entry) -> None:
-        """Write what a server is to be, if it is one of the catalogue's."""
-        if server.is_kept and self._catalogue is not None:
-            self._catalogue.save(entry)
-
-    def _require_new(self, name: str) -> None:
-        if name in self._servers:
-            raise ConfigError(f"There is a server {name!r} already.", "Choose another name.")
-
     def _server(self, name: str) -> Server:
-        try:
-            return self._servers[name]
-        except KeyError:
-            raise ConfigError(f"There is no server {name!r}.", "It may have been removed.") from None
-
-    async def _connect_quietly(self, name: str) -> None:
-        with contextlib.suppress(UserError):  # the server's view says it
-            await self.connect(name)
+        return self.servers.get(name)
 
     def _on_notified(self, server: str, notification: Message) -> None:
         changed = _LIST_CHANGES.get(notification.method)

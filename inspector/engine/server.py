@@ -63,7 +63,7 @@ class Server:
         self.entry = entry
         self._used: Entry | None = None  # as it was at the latest connecting
         self._preparing = preparing or Preparing(log.credentials)
-        self._authorization, self._authorize = authorization, authorize
+        self.authorization, self._authorize = authorization, authorize
         self.is_kept, self.origin = is_kept, origin
         self._app_settings = settings
         settings = _with_own_timeouts(settings, entry)
@@ -143,7 +143,7 @@ class Server:
 
     def _make_routes(self, entry: Entry | None = None) -> tuple[Route, ...]:
         return make_routes(
-            entry or self.entry, self.declared, self._guard, self._clock, self._settings, self._authorization
+            entry or self.entry, self.declared, self._guard, self._clock, self._settings, self.authorization
         )
 
     def set_declared(self, entry: Entry) -> None:
@@ -151,6 +151,10 @@ class Server:
         self.entry = entry
         self.session.use(self._make_routes())
         self.announce()
+
+    def require_usable(self, entry: Entry) -> None:
+        """Could it be connected to like this? Raises ConfigError when it never could."""
+        self._make_routes(entry)
 
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
         """Be configured like this, under the same name. A connection that there is goes on as it was."""
@@ -161,7 +165,7 @@ class Server:
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
         """Say who asks as this entry of the server has it, from the next connecting on."""
-        self._authorization = authorization
+        self.authorization = authorization
         self.set_declared(entry)
 
     async def set_roots(self, entry: Entry) -> None:
@@ -220,7 +224,7 @@ class Server:
         there."""
         entry = await self._preparing.ready(self.entry)
         if self._authorize is not None and not isinstance(entry, StdioEntry) and entry != self.entry:
-            self._authorization = await self._authorize(entry)
+            self.authorization = await self._authorize(entry)
         return self._make_routes(entry)
 
     async def _stop_connecting(self) -> None:

@@ -697,7 +697,7 @@ async def test_answered_questions_are_not_held_by_the_call_that_goes_on(stage: I
         peer.ask("elicitation/create", ASK, number)
         stage.reply(await stage.card(), DECLINE)
         await peer.next()
-    (waiter,) = stage.engine._servers["srv"].session.conversation().waiting.of_operation(None)
+    (waiter,) = stage.engine.servers.get("srv").session.conversation().waiting.of_operation(None)
     assert len(waiter.answer._callbacks) <= 2
     peer.wire.say(id=request["id"], result=DONE)
     await call

@@ -1,0 +1,94 @@
+"""Connecting servers: one, or all at once, each in its own time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import NeedsLogin, UserError
+from inspector.engine.logins import Logins
+from inspector.engine.views import ServerStatus
+from inspector.transport.tasks import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.servers import Servers
+
+_UNDER_WAY = (
+    ServerStatus.DISABLED,
+    ServerStatus.CONNECTING,
+    ServerStatus.CONNECTED,
+    ServerStatus.LOGGING_IN,
+    ServerStatus.RESTARTING,
+)
+
+
+class Connecting:
+    """A server that fails, or takes its time, holds up no other: each has its own limit, and can be stopped
+    alone (`disconnect`)."""
+
+    def __init__(self, servers: Servers, logins: Logins) -> None:
+        self._servers = servers
+        self._logins = logins
+        self._tasks = TaskScope()
+
+    async def connect(self, name: str) -> None:
+        """Raises UserError; the server's view says the same.
+
+        A server that wants a login gets one, where the browser may be opened for that.
+        """
+        server = self._servers.get(name)
+        try:
+            await server.connect()
+        except NeedsLogin as exc:
+            if not await self._logins.log_in_to_connect(name, exc):
+                raise
+            await server.connect()
+
+    def connect_soon(self, name: str) -> None:
+        """Connect in the background: the view tells how it goes."""
+        self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
+
+    def connect_all(self) -> tuple[str, ...]:
+        """Connect every server that is enabled and not connected, in the background. Gives their names.
+
+        No browser is opened: twenty pages at once help nobody. Those that want a login say so.
+        """
+        return self._begin(
+            [server.entry.name for server in self._servers.all() if server.view.status not in _UNDER_WAY]
+        )
+
+    def connect_at_start(self) -> tuple[str, ...]:
+        """Likewise those that are to be connected when the app starts."""
+        return self._begin(
+            [
+                server.entry.name
+                for server in self._servers.all()
+                if server.entry.auto_connect and server.view.status not in _UNDER_WAY
+            ]
+        )
+
+    async def disconnect(self, name: str) -> None:
+        """Also stops connecting."""
+        server = self._servers.get(name)
+        self._logins.stop(name)
+        await server.disconnect()
+
+    async def disconnect_all(self) -> None:
+        await asyncio.gather(*(self.disconnect(server.entry.name) for server in self._servers.all()))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    def _begin(self, names: list[str]) -> tuple[str, ...]:
+        for name in names:
+            self._tasks.spawn(f"connect {name}", self._connect_without_login(name))
+        return tuple(names)
+
+    async def _connect_quietly(self, name: str) -> None:
+        with contextlib.suppress(UserError):  # the server's view says it
+            await self.connect(name)
+
+    async def _connect_without_login(self, name: str) -> None:
+        with contextlib.suppress(UserError):
+            await self._servers.get(name).connect()

@@ -1,0 +1,101 @@
+"""Servers that were removed and can be had back for a while: as they were, where they were."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import ConfigError
+from inspector.config.catalogue import TakenOut
+from inspector.config.entries import Entry
+from inspector.engine.logins import Logins
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.transport.tasks import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.servers import Servers
+
+UNDO_TIME = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A server that can be had back, for `seconds` from its removal."""
+
+    id: int
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    entry: Entry
+    is_kept: bool
+    place: int
+    taken: TakenOut | None
+    was_connected: bool
+
+
+class Removals:
+    """Its secrets and its login are kept as long as a server can be had back, and gone afterwards."""
+
+    def __init__(self, servers: Servers, logins: Logins) -> None:
+        self._servers = servers
+        self._logins = logins
+        self._gone: dict[int, _Gone] = {}
+        self._ids = itertools.count(1)
+        self._tasks = TaskScope()
+
+    async def remove(self, name: str) -> Removed:
+        """Raises ConfigError; the server is then still there."""
+        server = self._servers.get(name)
+        if server.origin:
+            raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
+        catalogue = self._servers.catalogue if server.is_kept else None
+        taken = catalogue.remove(name) if catalogue is not None else None
+        was_connected = server.view.status is ServerStatus.CONNECTED
+        place = self._servers.place_of(name)
+        await self._servers.drop(name)
+        id = next(self._ids)
+        self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_connected)
+        self._tasks.spawn(f"undo of {name}", self._end_later(id))
+        return Removed(id, name, UNDO_TIME)
+
+    async def undo(self, id: int) -> ServerView:
+        """Have it back. It is connected again if it was. Raises ConfigError."""
+        gone = self._gone.get(id)
+        if gone is None:
+            raise ConfigError("It is too late to undo this.", "Add the server again.")
+        server = self._servers.make_again(gone.entry, gone.is_kept)
+        if gone.taken is not None and self._servers.catalogue is not None:
+            self._servers.catalogue.put_back(gone.taken)
+        del self._gone[id]
+        view = self._servers.admit(server, gone.place)
+        if gone.was_connected:
+            self._servers.connecting.connect_soon(gone.entry.name)
+        return view
+
+    async def end(self, id: int) -> None:
+        """It cannot be had back any more: its secrets and its login are forgotten."""
+        gone = self._gone.pop(id, None)
+        if gone is None or self._servers.has(gone.entry.name):  # by now they are another server's
+            return
+        await self._logins.forget(gone.entry.name)
+        await self._servers.secrets.forget(gone.entry)
+
+    async def end_of(self, name: str) -> None:
+        """A new server takes this name: it does not get the secrets of the one before."""
+        for id, gone in list(self._gone.items()):
+            if gone.entry.name == name:
+                await self.end(id)
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        for id in list(self._gone):
+            await self.end(id)
+
+    async def _end_later(self, id: int) -> None:
+        await asyncio.sleep(UNDO_TIME)
+        await self.end(id)
