@@ -72,6 +72,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         secrets=secrets,
         inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
         answers=answers,
+        baselines=files.baselines,
     )
     engine.logins.options = LoginOptions(files.preferences)
     thread = EngineThread(engine)

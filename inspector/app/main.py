@@ -17,6 +17,7 @@ from inspector.app.front import Front, make_front
 from inspector.config.paths import (
     Files,
     answers_path,
+    baselines_path,
     calls_path,
     captures_path,
     catalogue_path,
@@ -59,6 +60,7 @@ def _own_files(catalogue: Path | None) -> Files:
         calls_path(),
         secrets_path(),
         answers_path(),
+        baselines=baselines_path() if catalogue is not None else None,  # the demo's ports are never the same
     )
 
 

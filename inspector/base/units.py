@@ -52,3 +52,15 @@ def full_time(wall_ns: int) -> str:
     moment = time.localtime(wall_ns // 1_000_000_000)
     zone = time.strftime("%z", moment)
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{wall_ns % 1_000_000_000:09d} {zone[:3]}:{zone[3:]}"
+
+
+def day(wall_ns: int, now_ns: int) -> str:
+    """14:03 for today, 12 Nov for this year, 12 Nov 2025 else: for a sentence."""
+    moment, today = (time.localtime(each // 1_000_000_000) for each in (wall_ns, now_ns))
+    if moment[:3] == today[:3]:
+        return time.strftime("%H:%M", moment)
+    date = f"{moment.tm_mday} {_MONTHS[moment.tm_mon - 1]}"
+    return date if moment.tm_year == today.tm_year else f"{date} {moment.tm_year}"
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

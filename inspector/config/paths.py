@@ -19,6 +19,7 @@ class Files:
     calls: Path | None = None  # a folder: saved calls and variables
     secrets: Path | None = None  # a folder: what is sealed under the keychain's key
     answers: Path | None = None
+    baselines: Path | None = None  # a folder: what servers offered when that was last agreed to
 
 
 def catalogue_path() -> Path:
@@ -68,6 +69,13 @@ def secrets_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "secrets"
+
+
+def baselines_path() -> Path:
+    """The folder of what servers offered when the person last agreed to it."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP) / "baselines"
 
 
 def layout_path() -> Path:

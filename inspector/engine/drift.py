@@ -110,8 +110,9 @@ class Drift:
 
     # -------------------------------------------------------------- what the person does
 
-    async def views(self) -> tuple[DriftView, ...]:
-        return tuple(self.view(server) for server in self._watched)
+    async def get(self, server: str) -> DriftView:
+        """`view`, for those on another thread."""
+        return self.view(server)
 
     async def accept(self, server: str) -> None:
         """What the server offers now is the baseline. Raises UserError."""

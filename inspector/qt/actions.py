@@ -38,6 +38,8 @@ COMMANDS = (
     Command("server.login", "Server", "Log in…", "key", hint="Log in to this server, also step by step"),
     Command("server.secrets", "Server", "Secrets of this server…", "key",
             hint="Headers and variables of this server that are kept in the secret store, or should be"),
+    Command("server.drift", "Server", "What changed…", "history",
+            hint="What this server offers, compared with when you last agreed to it"),
     Command("server.connect_all", "Server", "Connect all", "plug", hint="Connect every enabled server"),
     Command("server.enable", "Server", "Enabled", is_toggle=True, begins_group=True,
             hint="A disabled server is kept but never connected"),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
     from inspector.engine.cards import Card
+    from inspector.engine.drift import Drift
     from inspector.engine.engine import Engine
     from inspector.engine.inbox import Inbox
     from inspector.engine.logins import Logins
@@ -82,6 +83,7 @@ class Bridge(QObject):
         card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
         tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
             mapping of their ids to the TaskView of each, None for one that is gone.
+        drift_changed: What a server offers stands differently to its baseline; carries a DriftView.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -97,6 +99,7 @@ class Bridge(QObject):
     tokens_changed = Signal(str)
     card_changed = Signal(object)
     tasks_changed = Signal(str, object)
+    drift_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -316,6 +319,10 @@ class Bridge(QObject):
         """Logins: `await bridge.ask_logins(lambda logins: logins.next(server))`. Raises UserError."""
         return await self._call(ask(self._engine.logins))
 
+    async def ask_drift(self, ask: Callable[[Drift], Coroutine[Any, Any, T]]) -> T:
+        """What changed: `await bridge.ask_drift(lambda drift: drift.accept(server))`. Raises UserError."""
+        return await self._call(ask(self._engine.drift))
+
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
         """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
         return await self._call(ask(self._engine.answers))
@@ -442,6 +449,7 @@ class Bridge(QObject):
         logins.wanted.connect(lambda wanted: self._post(partial(self.login_wanted.emit, wanted)))
         logins.tokens_changed.connect(lambda name: self._post(partial(self.tokens_changed.emit, name)))
         logins.open_url = self._open_url
+        engine.drift.changed.connect(lambda view: self._post(partial(self.drift_changed.emit, view)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))

@@ -35,6 +35,11 @@ def style_sheet() -> None:
 
 
 @pytest.fixture
+def remembering() -> None:
+    """For a test of drift: what servers offer is remembered, so lists are asked for that nobody looks at."""
+
+
+@pytest.fixture
 def make_lens(
     request: pytest.FixtureRequest,
     qtbot: QtBot,
@@ -51,7 +56,8 @@ def make_lens(
     made: list[Lens] = []
 
     def make() -> Lens:
-        made.append(Lens(qtbot, tmp_path, None if made else Scheme.LIGHT))
+        remembers = "remembering" in request.fixturenames
+        made.append(Lens(qtbot, tmp_path, None if made else Scheme.LIGHT, remembers=remembers))
         return made[-1]
 
     yield make

@@ -47,6 +47,7 @@ class Commands(QObject):
             "server.reconnect": is_enabled,
             "server.login": view is not None and view.transport != "stdio",
             "server.secrets": view is not None and bool(view.plain_secrets or view.secret_references),
+            "server.drift": view is not None,
             "server.enable": view is not None,
             "server.remove": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
@@ -136,6 +137,7 @@ class Commands(QObject):
             "server.reconnect": self._connect,  # connecting anew ends the old connection first
             "server.login": lambda: window.show_tab("auth"),
             "server.secrets": window.reaching.open_server_secrets,
+            "server.drift": self._open_drift,
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
             "server.remove": self._remove,
@@ -229,6 +231,10 @@ class Commands(QObject):
     def _connect(self) -> None:
         if (view := self._window.current_view()) is not None:
             self._bridge.connect_server(view.name)
+
+    def _open_drift(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._window.drift_news.open(view.name)
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspector.config.secrets.standing import SecretsState
     from inspector.engine.cards import Card
     from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.window.driftnews import DriftNews
     from inspector.qt.window.inboxes import Inboxes
     from inspector.qt.window.loginnews import LoginNews
     from inspector.qt.window.secretsstatus import SecretsStatus
@@ -118,6 +119,13 @@ class MainWindow(QMainWindow):
         from inspector.qt.window.inboxes import Inboxes
 
         return Inboxes(self, self._bridge, self._theme)
+
+    @cached_property
+    def drift_news(self) -> DriftNews:
+        """Made for the first server whose lists were compared."""
+        from inspector.qt.window.driftnews import DriftNews
+
+        return DriftNews(self, self._bridge, self._theme)
 
     @cached_property
     def login_news(self) -> LoginNews:
@@ -276,6 +284,7 @@ class MainWindow(QMainWindow):
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
         self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
         self._bridge.open_page = lambda url: self.login_news.open_page(url)
@@ -359,6 +368,8 @@ class MainWindow(QMainWindow):
             self.workspaces[view.name] = workspace
             if "inboxes" in vars(self):
                 workspace.show_cards(self.inboxes.cards.of(view.name))
+            if "drift_news" in vars(self):
+                self.drift_news.tell(workspace)
             self._stack.addWidget(workspace)
             if before is not None:
                 workspace.tabs.setCurrentIndex(before.tabs.currentIndex())

@@ -22,6 +22,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.badge import Badge, StateDot
 from inspector.qt.widgets.labels import Heading, PlainLabel
+from inspector.qt.widgets.strips import Strips
 
 if TYPE_CHECKING:
     from inspector.engine.cards import Card
@@ -89,6 +90,7 @@ class Workspace(QWidget):
         self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
+        self.strips = Strips(theme)
         self.tabs = QTabWidget()
         self._lay_out()
         self.tabs.currentChanged.connect(self._on_tab_changed)
@@ -273,6 +275,7 @@ class Workspace(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(strip)
+        column.addWidget(self.strips)
         column.addWidget(self.tabs, 1)
 
 

@@ -18,6 +18,7 @@ from inspector.engine.drift import Drift, DriftView
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.drift import Became
+from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import scripted
 from tests.qt.offering_stage import offering
 
@@ -30,7 +31,6 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.settings = Settings(connect_timeout=10, request_timeout=10)
-        self._news = asyncio.Condition()
         self.engine: Engine | None = None
         self.views: asyncio.Queue[DriftView] = asyncio.Queue()
 
@@ -65,8 +65,7 @@ class Desk:
 
     def requests(self) -> list[str]:
         assert self.engine is not None
-        log = self.engine.log
-        return [log.method(row) for row in range(len(log)) if log.method(row).endswith("/list")]
+        return [row.method for row in self.engine.log.find("srv", RecordKind.REQUEST)]
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ async def test_lists_that_others_ask_for_are_not_asked_for_twice(desk: Desk) -> 
 async def test_nobody_is_asked_where_that_is_not_wanted(desk: Desk) -> None:
     desk.settings = replace(desk.settings, ask_for_lists=False)
     await desk.run(tools(ECHO))
-    assert not desk.requests()
+    assert "tools/list" not in desk.requests()
     (file,) = desk.folder.iterdir()
     assert "tools" not in json.loads(file.read_text())["lists"]
     assert desk.engine is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.protocol.drift import Became, ItemChange, compare_offers, in_words
+from inspector.protocol.drift import Became, ItemChange, Offer, compare_offers, in_words
 
 
 def tool(name: str, description: str = "", /, **members: JSON) -> JSONObject:
@@ -56,7 +56,8 @@ def test_order_alone_is_no_change() -> None:
 
 
 def test_the_order_of_choices_counts() -> None:
-    before, after = ([tool("a", inputSchema={"enum": choices})] for choices in (["x", "y"], ["y", "x"]))
+    choices: list[JSON] = ["x", "y"]
+    before, after = ([tool("a", inputSchema={"enum": each})] for each in (choices, choices[::-1]))
     assert [change.fields for change in compared(before, after)] == [("inputSchema",)]
 
 
@@ -121,8 +122,8 @@ def test_a_list_that_was_not_asked_for_is_not_compared() -> None:
 
 
 def test_what_the_server_says_of_itself_is_compared() -> None:
-    before = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
-    after = {
+    before: Offer = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
+    after: Offer = {
         "server": [{"serverInfo": {"name": "s", "version": "2"}, "capabilities": {}, "instructions": "!"}]
     }
     (change,) = compare_offers(before, after)
@@ -152,8 +153,12 @@ def test_values_nested_as_deeply_as_can_be_read_are_compared() -> None:
 
 
 def test_changes_are_counted_in_words() -> None:
-    before = {"tools": [tool("a", "A."), tool("b", "B.")], "prompts": [], "server": [{"instructions": "1"}]}
-    after = {"tools": [tool("a", "?"), tool("b", "!")], "prompts": [{"name": "p"}], "server": [{}]}
+    before: Offer = {
+        "tools": [tool("a", "A."), tool("b", "B.")],
+        "prompts": [],
+        "server": [{"instructions": "1"}],
+    }
+    after: Offer = {"tools": [tool("a", "?"), tool("b", "!")], "prompts": [{"name": "p"}], "server": [{}]}
     words = in_words(compare_offers(before, after))
     assert words == "2 tools changed, 1 prompt added, what the server says of itself changed"
 

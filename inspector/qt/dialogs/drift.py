@@ -1,0 +1,211 @@
+"""What changed in what a server offers since the person last agreed to it; agree to it now, or do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.engine.drift import Drift, DriftView
+from inspector.protocol.drift import ItemChange
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.changestable import ChangesTable
+from inspector.qt.models.driftrows import DriftColumn, DriftRowsModel, name_of, since, strip_words
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+
+class DriftDialog(QDialog):
+    """The items on the left, what became of the chosen one on the right: before, and now."""
+
+    def __init__(self, bridge: Bridge, theme: Theme, server: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._server = server
+        self._shown: ItemChange | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self.view = DriftView(server)
+        self.model = DriftRowsModel(theme)
+        self.model.setParent(self)
+        self.list = QTableView()
+        self.changes = ChangesTable(theme)
+        self.summary = PlainLabel(theme, wrap=True)
+        self.title = Heading(theme)
+        self.alert = Alert(theme)
+        self.detail = Gate(theme, self.changes)
+        self.accept_action = self._action("Accept as new baseline", self._accept)
+        self.accept_action.setToolTip("From now on, changes are told against what the server offers now")
+        self.keep_action = self._action("Keep the baseline", self._keep)
+        self.keep_action.setToolTip(
+            "Leave it as it is: these changes are not told of again until MCP Lens starts"
+        )
+        self.copy_action = self._action("Copy as text", self.copy_text)
+        self._lay_out()
+        self.gate.explain("loading", "", "Comparing", "The lists are compared with the baseline.")
+        bridge.drift_changed.connect(self._on_drift_changed)
+        self.list.selectionModel().currentRowChanged.connect(self._on_row_changed)
+        bridge.start("drift", self._load(), self)
+
+    def show_view(self, view: DriftView) -> None:
+        """How it stands now; what was chosen stays in front."""
+        self.view = view
+        before = self._shown
+        self.summary.setText(strip_words(view) if view.changes else "")
+        self.model.show(view.changes)
+        self._shown = None
+        for action in (self.accept_action, self.copy_action):
+            action.setEnabled(bool(view.changes))
+        self.keep_action.setEnabled(bool(view.changes) and not view.is_kept)
+        if not view.changes:
+            self._explain(view)
+            return
+        self.gate.open()
+        row = self.model.row_of(before) if before is not None else None
+        self.list.setCurrentIndex(self.model.index(row or 0, DriftColumn.NAME))
+
+    def copy_text(self) -> None:
+        """The chosen item's changes, with its name above them."""
+        if self._shown is not None:
+            lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.changes.rows.as_text()]
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    # --------------------------------------------------------------
+
+    def _explain(self, view: DriftView) -> None:
+        if view.problem:
+            self.accept_action.setEnabled(True)
+            words = "Accept what the server offers now as the new baseline, or correct the file."
+            self.gate.explain("failed", "", "Nothing can be compared", view.problem, words)
+        elif view.taken_ns:
+            words = f"The server offers what it did when that was last agreed to ({since(view)})."
+            self.gate.explain("empty", "check", "No change", words)
+        else:
+            words = "What the server offers is remembered when it is connected, and compared from then on."
+            self.gate.explain("empty", "history", "Nothing is remembered yet", words)
+
+    async def _load(self) -> None:
+        self.show_view(await self._bridge.ask_drift(lambda drift: drift.get(self._server)))
+
+    def _on_drift_changed(self, view: DriftView) -> None:
+        if view.server == self._server:
+            self.show_view(view)
+
+    def _on_row_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid():
+            self._show_change(self.model.change(current.row()))
+
+    def _show_change(self, change: ItemChange) -> None:
+        self._shown = change
+        self.title.setText(name_of(change))
+        self.alert.close_all()
+        if change.hidden:
+            words = f"New hidden characters in {change.hidden}."
+            self.alert.say("hidden", words, "People do not see them; a model reads them.", tone="error")
+        if self._task is not None:
+            self._task.cancel()
+        self._task = self._bridge.start("what changed", self._show_diff(change), self)
+
+    async def _show_diff(self, change: ItemChange) -> None:
+        try:
+            diff = await self._bridge.ask_drift(lambda drift: drift.diff(self._server, change))
+        except UserError as exc:
+            self.detail.explain("failed", "", "Not compared", exc.summary, exc.next_step)
+            return
+        await self.changes.show_diff(diff)
+        self.detail.open()
+
+    def _accept(self) -> None:
+        self._do("accept the lists", lambda drift: drift.accept(self._server))
+
+    def _keep(self) -> None:
+        self._do("keep the baseline", lambda drift: drift.keep(self._server))
+
+    def _do(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
+        """The answer is not lost when it does not work: the dialog stays, and says so."""
+
+        async def run() -> None:
+            try:
+                await self._bridge.ask_drift(act)
+            except UserError as exc:
+                self.alert.say("failed", exc.summary, exc.next_step, tone="error")
+            else:
+                self.close()
+
+        self._bridge.start(name, run(), self)
+
+    # -------------------------------------------------------------- building
+
+    def _action(self, words: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(lambda checked=False: slot())
+        action.setEnabled(False)
+        return action
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle(f"What changed: {shorten(one_line(self._server), 80)}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self.resize(1120, 680)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self._make_list())
+        split.addWidget(self._make_detail())
+        split.setSizes([440, 680])
+        split.setStretchFactor(1, 1)
+        self.gate = Gate(self._theme, split)
+        head, foot = QHBoxLayout(), QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+        head.addWidget(self.summary, 1)
+        foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
+        foot.setSpacing(SPACE_2)
+        foot.addWidget(ActionButton(self.copy_action))
+        foot.addStretch(1)
+        foot.addWidget(ActionButton(self.keep_action))
+        foot.addWidget(ActionButton(self.accept_action, "primary"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.gate, 1)
+        column.addLayout(foot)
+
+    def _make_list(self) -> QTableView:
+        self.list.setModel(self.model)
+        self.list.setAccessibleName("What changed")
+        dress_table(self.list, self._theme)
+        self.list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        header = self.list.horizontalHeader()
+        header.setMinimumSectionSize(SPACE_6)
+        header.setSectionResizeMode(DriftColumn.NAME, QHeaderView.ResizeMode.Interactive)
+        for column, width in zip(DriftColumn, (SPACE_6 + 4, 190, 80, 120), strict=True):
+            self.list.setColumnWidth(column, width)
+        return self.list
+
+    def _make_detail(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        head, sides = QHBoxLayout(), QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
+        head.addWidget(self.title, 1)
+        sides.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
+        for words in ("Baseline", "Now"):
+            sides.addWidget(Muted(self._theme, words), 1)
+        column.addLayout(head)
+        column.addWidget(self.alert)
+        column.addLayout(sides)
+        column.addWidget(self.detail, 1)
+        return page
