@@ -14,6 +14,14 @@ from inspector.protocol.members import shown
 from inspector.protocol.methods import TASKS_EXTENSION
 from inspector.protocol.revisions import R1, R3, R4, R5, Era, Revision, is_between
 
+# How we log in, as servers of 2026-07-28 are told. The last two are drafts, by the names that the conformance
+# suite and the official SDK have for them.
+CLIENT_CREDENTIALS = "io.modelcontextprotocol/oauth-client-credentials"
+ENTERPRISE = "io.modelcontextprotocol/enterprise-managed-authorization"
+DPOP = "io.modelcontextprotocol/auth/dpop"
+WORKLOAD = "io.modelcontextprotocol/auth/wif"
+_SINCE_R5 = (TASKS_EXTENSION, CLIENT_CREDENTIALS, ENTERPRISE, DPOP, WORKLOAD)
+
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -54,6 +62,10 @@ SWITCHES = (
         "Any call may become a task. Calls that you run as a task say it in any case.",
         R5,
     ),
+    Switch(("extensions", CLIENT_CREDENTIALS), "We can log in as a client of our own, without a person.", R5),
+    Switch(("extensions", ENTERPRISE), "We can log in through a company's identity provider.", R5),
+    Switch(("extensions", WORKLOAD), "We can log in with the JWT of a workload.", R5),
+    Switch(("extensions", DPOP), "We can bind tokens to a key of ours.", R5),
 )
 
 
@@ -185,7 +197,7 @@ def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
     if name == "tasks":
         return value if revision == R4 else None
     if name == "extensions" and revision.era is Era.HANDSHAKE:
-        return _without(value, TASKS_EXTENSION) or None
+        return _without(value, *_SINCE_R5) or None
     return value
 
 

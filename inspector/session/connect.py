@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,11 @@ from inspector import __version__
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject
+from inspector.config.auth import OAuthSettings
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
 from inspector.config.entrysecrets import filled, plain_of, references_of, without_references
 from inspector.config.settings import Settings
-from inspector.protocol.declared import Declared
+from inspector.protocol.declared import CLIENT_CREDENTIALS, DPOP, ENTERPRISE, WORKLOAD, Declared
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
@@ -90,15 +91,30 @@ def _refuse(entry: Entry) -> Transport:
 
 
 def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Declared:
-    """What we declare to a server: what the person chose for it, or what is usual.
+    """What we declare to a server: what the person chose for it, or what is usual and how we log in there.
 
     `answered` are the methods that somebody answers: no other is declared, unless the person wrote that
     we say exactly this.
     """
     if entry.capabilities is None:
+        for extension in _ways_to_log_in(entry):
+            usual = usual.switched(("extensions", extension), {})
         return usual
     chosen = Declared(entry.capabilities, entry.exact_capabilities)
     return chosen if chosen.is_exact else chosen.only(answered)
+
+
+_EXTENSIONS = {"client_credentials": CLIENT_CREDENTIALS, "enterprise": ENTERPRISE, "wif": WORKLOAD}
+
+
+def _ways_to_log_in(entry: Entry) -> Iterator[str]:
+    """The extensions that the person configured the logins of this server with."""
+    auth = entry.auth if isinstance(entry, HttpEntry) else None
+    if isinstance(auth, OAuthSettings):
+        if auth.grant in _EXTENSIONS:
+            yield _EXTENSIONS[auth.grant]
+        if auth.dpop:
+            yield DPOP
 
 
 def roots_of(folders: Callable[[], tuple[str, ...]]) -> Answerer:

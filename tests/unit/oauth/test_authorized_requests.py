@@ -376,6 +376,19 @@ async def test_client_credentials_with_a_key_are_made_out_to_the_issuer(engine: 
     assert claims["aud"] == world.origin
 
 
+async def test_each_request_says_that_we_log_in_as_a_client(engine: Engine, world: World) -> None:
+    await engine.secrets.put("s", "hush")
+    settings = OAuthSettings(
+        grant="client_credentials", client_id="robot", client_secret=SecretRef("s"), issuer=world.origin
+    )
+    world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
+    await connect(engine, world, settings)
+    await engine.list_tools(SERVER)
+    meta = world.asked("/mcp")[-1].json["params"]["_meta"]
+    said = meta["io.modelcontextprotocol/clientCapabilities"]["extensions"]
+    assert said == {"io.modelcontextprotocol/oauth-client-credentials": {}}
+
+
 async def test_an_enterprise_login_exchanges_the_id_token_first(engine: Engine, world: World) -> None:
     world.paths["/idp/token"] = lambda _: Answer(
         body={

@@ -1,0 +1,67 @@
+"""Which ways to log in we declare: those that a server is configured with, where there is a word for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.config.auth import Auth, BearerSettings, OAuthSettings, SecretRef
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.protocol.declared import ALL, NOTHING, SWITCHES, Declared
+from inspector.protocol.revisions import R1, R4, R5, Revision
+from inspector.session.connect import declared_to
+
+CLIENT = "io.modelcontextprotocol/oauth-client-credentials"
+COMPANY = "io.modelcontextprotocol/enterprise-managed-authorization"
+WORKLOAD = "io.modelcontextprotocol/auth/wif"
+DPOP = "io.modelcontextprotocol/auth/dpop"
+
+
+def entry(auth: Auth | None, **members: object) -> HttpEntry:
+    return HttpEntry(name="s", url="http://127.0.0.1/mcp", auth=auth, **members)  # type: ignore[arg-type]
+
+
+def extensions(entry: Entry, usual: Declared = ALL) -> list[str]:
+    said = declared_to(entry, usual, ()).capabilities(R5).get("extensions", {})
+    assert isinstance(said, dict)
+    assert all(value == {} for value in said.values())
+    return list(said)
+
+
+@pytest.mark.parametrize(
+    ("auth", "expected"),
+    [
+        (None, []),
+        (OAuthSettings(), []),
+        (BearerSettings(token=SecretRef("t")), []),
+        (OAuthSettings(grant="client_credentials"), [CLIENT]),
+        (OAuthSettings(grant="enterprise"), [COMPANY]),
+        (OAuthSettings(grant="wif"), [WORKLOAD]),
+        (OAuthSettings(dpop=True), [DPOP]),
+        (OAuthSettings(dpop=False), []),
+        (OAuthSettings(grant="client_credentials", dpop=True), [CLIENT, DPOP]),
+    ],
+)
+def test_a_server_is_told_how_we_log_in_to_it(auth: Auth | None, expected: list[str]) -> None:
+    assert extensions(entry(auth)) == expected
+    assert extensions(entry(auth), NOTHING) == expected
+
+
+def test_what_the_person_chose_stands() -> None:
+    auth = OAuthSettings(grant="enterprise")
+    assert extensions(entry(auth, capabilities={})) == []
+    assert extensions(entry(None, capabilities={"extensions": {COMPANY: {}}})) == [COMPANY]
+
+
+@pytest.mark.parametrize("revision", [R1, R4])
+def test_revisions_without_the_word_are_told_nothing(revision: Revision) -> None:
+    declared = declared_to(entry(OAuthSettings(grant="wif", dpop=True)), ALL, ())
+    assert "extensions" not in declared.capabilities(revision)
+
+
+def test_a_program_is_told_nothing() -> None:
+    assert extensions(StdioEntry(name="s", command="x")) == []
+
+
+def test_each_can_be_switched_in_the_window() -> None:
+    paths = [switch.path for switch in SWITCHES]
+    assert {("extensions", name) for name in (CLIENT, COMPANY, WORKLOAD, DPOP)} <= set(paths)
