@@ -1,12 +1,16 @@
 """Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
 
     {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
-     "description": "…", "timeout": 30, "total": 60, "meta": {…}, "task": true, "capabilities": {…}}
+     "description": "…", "timeout": 30, "total": 60, "meta": {…}, "task": true, "capabilities": {…},
+     "watch": true, "ignore": ["result.content[*].text"]}
 
 `tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
-newer version, say) are kept, and so is the order of those that are there. Everything in such a folder is
-untrusted: other files, links that lead out of it, and files too big or broken are not read, and a sentence
-says which.
+newer version, say) are kept, and so is the order of those that are there. A call with `watch` is made again
+when the files of its server changed; what it should give is kept beside it (`expectedresults`), and `ignore`
+has the places in it that are no matter.
+
+Everything in such a folder is untrusted: other files, links that lead out of it, and files too big or broken
+are not read, and a sentence says which.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.base.plaintext import one_line
 from inspector.config.exactfile import read_file, write_bytes, write_file
+from inspector.config.expectedresults import move_expected, take_expected, write_expected
 from inspector.config.filenames import folded, free_stem, readable_stem
 from inspector.config.variables import FILE_NAME, LOCAL_FILE_NAME
 
@@ -55,6 +60,8 @@ class SavedCall:
     capabilities: JSONObject | None = None  # declared for this call instead of the usual ones
     path: Path | None = None
     stamp: Stamp | None = None
+    watch: bool = False
+    ignore: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path | None:
@@ -72,10 +79,11 @@ class LoadedCalls:
 
 @dataclass(frozen=True, slots=True)
 class DeletedCall:
-    """A call whose file is gone, and every byte that was in it."""
+    """A call whose file is gone, and every byte that was in it and in that of its expected result."""
 
     call: SavedCall
     data: bytes
+    expected: bytes | None = None
 
 
 class ChangedElsewhere(ConfigError):
@@ -142,6 +150,7 @@ class SavedCallFolder:
             before = {}
         write_file(path, _written(target, before), is_private=self._is_private)
         if path != old:
+            move_expected(old, path)
             _unlink(old)
         return replace(target, path=path, stamp=_stamp(path))
 
@@ -157,7 +166,7 @@ class SavedCallFolder:
                 f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder."
             ) from exc
         _unlink(path)
-        return DeletedCall(call, data)
+        return DeletedCall(call, data, take_expected(path))
 
     def restore(self, deleted: DeletedCall) -> SavedCall:
         """Write it again, byte by byte; in another file if somebody has taken that. Raises ConfigError."""
@@ -165,6 +174,8 @@ class SavedCallFolder:
         taken = _TAKEN | {folded(Path(name).stem) for name in self._names()}
         path = path.with_name(f"{free_stem(path.stem, taken)}{SUFFIX}")
         write_bytes(path, deleted.data, is_private=self._is_private)
+        if deleted.expected is not None:
+            write_expected(path, deleted.expected, is_private=self._is_private)
         return replace(deleted.call, path=path, stamp=_stamp(path))
 
     # --------------------------------------------------------------
@@ -228,6 +239,8 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             capabilities=_object(document, _CAPABILITIES) if _CAPABILITIES in document else None,
             path=path,
             stamp=stamp or _stamp(path),
+            watch=_flag(document, "watch"),
+            ignore=_texts(document, "ignore"),
         )
     except ValueError as exc:
         raise ConfigError(f"{one_line(str(path))}: {exc}.", "Correct it there.") from exc
@@ -248,6 +261,8 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
         "total": call.total,
         "meta": call.meta,
         "task": call.as_task,
+        "watch": call.watch,
+        "ignore": list(call.ignore),
     }
     always = ("name", "server", "tool", "arguments")
     document = {member: value for member, value in before.items() if member not in (*now, _CAPABILITIES)}
@@ -278,6 +293,13 @@ def _object(document: JSONObject, member: str) -> JSONObject:
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"“{member}” must be an object")
     return value or {}
+
+
+def _texts(document: JSONObject, member: str) -> tuple[str, ...]:
+    value = document.get(member)
+    if value is not None and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        raise ValueError(f"“{member}” must be an array of texts")
+    return tuple(str(each) for each in value or ())
 
 
 def _flag(document: JSONObject, member: str) -> bool:

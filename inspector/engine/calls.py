@@ -19,6 +19,7 @@ from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
 from inspector.config.callhistory import CallHistory, ToolHistory
 from inspector.config.callprefs import CallPrefs, CallPrefsFile
+from inspector.config.expectedresults import read_expected, write_expected
 from inspector.config.savedcalls import DeletedCall, LoadedCalls, SavedCall, SavedCallFolder
 from inspector.config.secrets.names import make_name
 from inspector.config.secrets.standing import SecretsUnavailable
@@ -137,6 +138,23 @@ class Calls:
 
     async def restore(self, deleted: DeletedCall) -> SavedCall:
         return await asyncio.to_thread(self._folder(deleted.call.folder).restore, deleted)
+
+    async def expected(self, call: SavedCall) -> bytes | None:
+        """What a call should give (`expectedresults`); None when nothing was accepted yet."""
+        path = self._path_of(call)
+        return await asyncio.to_thread(read_expected, path)
+
+    async def set_expected(self, call: SavedCall, result: bytes) -> None:
+        """Keep what a call should give, beside it."""
+        path = self._path_of(call)
+        is_private = self._folder(call.folder).path == self._own
+        await asyncio.to_thread(lambda: write_expected(path, result, is_private=is_private))
+
+    def _path_of(self, call: SavedCall) -> Path:
+        self._folder(call.folder)
+        if call.path is None:
+            raise ConfigError(f"{call.name!r} is in no file.", "Save it first.")
+        return call.path
 
     async def folders(self) -> tuple[Path, ...]:
         return tuple(self._paths())

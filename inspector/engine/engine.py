@@ -27,6 +27,7 @@ from inspector.engine.outputcheck import TIME_LIMIT
 from inspector.engine.preparing import Permit, Preparing
 from inspector.engine.prettytext import PrettyText, pretty_text
 from inspector.engine.processes import Processes
+from inspector.engine.reruns import Reruns
 from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
@@ -108,6 +109,7 @@ class Engine:
         if self._is_attended:
             self.logins.opens_browser = frozenset({Occasion.CONNECT})
         self.filewatch = FileWatch(self)
+        self.reruns = Reruns(self)
         self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
@@ -182,6 +184,7 @@ class Engine:
             await self._tasks.close()
             await self.servers.connecting.close()
             await self.filewatch.close()
+            await self.reruns.close()
             await self.tasks.close()
             await self.drift.close()
             await self.logins.close()

@@ -114,10 +114,10 @@ def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
 def compare_packed(data: bytes) -> Diff:
     """Two answers, for the worker process: their results or errors, without what every message has anew."""
     before, after, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
-    return carried(compare_texts(_essence(before), _essence(after), ignoring))
+    return carried(compare_texts(essence(before), essence(after), ignoring))
 
 
-def _essence(answer: bytes) -> bytes:
+def essence(answer: bytes) -> bytes:
     """An answer without its id; as it came when it cannot be read."""
     try:
         message = read_exactly(answer.decode())

@@ -1,0 +1,291 @@
+"""Saved calls that are made again when the files of their server changed: edit, save, see red or green.
+
+A call with `watch` is compared with its expected result, which the person accepted (`expectedresults`);
+until there is one, with the first good result of this run of the app. That stays what is compared with until
+the person accepts another one: a mistake does not turn green by being made twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.signals import Signal
+from inspector.config.savedcalls import SavedCall
+from inspector.engine import watching
+from inspector.engine.byhand import ToolCall
+from inspector.engine.filewatch import FileWatchView
+from inspector.engine.outcomes import failed
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.traffic.compare.diff import Diff
+from inspector.transport.tasks import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+LONGEST_CALL = 60.0  # seconds in all, of a call that says nothing else
+BY_HAND = "run by hand"
+
+
+class RerunState(Enum):
+    """In the words that are shown."""
+
+    NOT_RUN = "not run yet"
+    RUNNING = "running"
+    SAME = "as expected"
+    DIFFERENT = "different"
+    NEW = "nothing to compare with"
+    FAILED = "no answer"
+    STOPPED = "stopped"
+
+    @property
+    def is_bad(self) -> bool:
+        return self in (RerunState.DIFFERENT, RerunState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class RerunResult:
+    """One call. `expected` is what it was compared with, as JSON; `is_accepted` when the person accepted
+    that, else it is the first good result of this run. `diff` is from that to what came."""
+
+    call: SavedCall
+    state: RerunState = RerunState.NOT_RUN
+    outcome: CallOutcome | None = None
+    expected: bytes = b""
+    is_accepted: bool = False
+    diff: Diff | None = None
+    problem: str = ""
+
+    @property
+    def can_accept(self) -> bool:
+        """Is there something that is not what is expected already?"""
+        is_expected = self.state is RerunState.SAME and self.is_accepted
+        return self.outcome is not None and bool(self.outcome.answer) and not is_expected
+
+
+@dataclass(frozen=True, slots=True)
+class RerunView:
+    """The watched calls of a server, and how the latest run of them stands; `number` is 0 before one."""
+
+    server: str
+    results: tuple[RerunResult, ...] = ()
+    number: int = 0
+    cause: str = ""
+    at_ns: int = 0  # wall time
+    is_running: bool = False
+
+    def count(self, *states: RerunState) -> int:
+        return sum(result.state in states for result in self.results)
+
+    @property
+    def bad(self) -> int:
+        return sum(result.state.is_bad for result in self.results)
+
+
+class Reruns:
+    """On the engine's loop. One run of a server at a time: a later one takes its place.
+
+    Signals:
+        changed: The calls of a server, or a run of them, stand differently; carries its RerunView.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.changed: Signal[RerunView] = Signal()
+        self._engine = engine
+        self._views: dict[str, RerunView] = {}
+        self._good: dict[Path, bytes] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tasks = TaskScope()
+        engine.filewatch.restarted.connect(self.begin)
+        engine.filewatch.changed.connect(self._on_files_changed)
+        engine.server_removed.connect(self._forget)
+
+    async def view(self, server: str) -> RerunView:
+        """With the watched calls as they are in their files now."""
+        known = self._view(server)
+        if known.is_running:
+            return known
+        before = {_key(result.call): result for result in known.results}
+        calls = await self._watched(server)
+        results = tuple(_renewed(before.get(_key(call)), call) for call in calls)
+        view = replace(self._view(server), results=results)
+        if not self._view(server).is_running:
+            self._views[server] = view
+        return view
+
+    def begin(self, server: str, cause: str = BY_HAND) -> None:
+        """Make the calls; `changed` tells how it goes."""
+        self.stop(server)
+        work = self._run(server, cause, self._running.get(server))
+        self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
+
+    async def run(self, server: str) -> None:
+        """`begin` by the person's wish. Raises ConfigError when there is nothing to run."""
+        if not await self._watched(server):
+            raise ConfigError(
+                "No saved call of this server is watched.", "Save a call, and mark it as watched."
+            )
+        if self._engine.view(server).status is not ServerStatus.CONNECTED:
+            raise ConfigError("The server is not connected.", "Connect first.")
+        self.begin(server)
+
+    def stop(self, server: str) -> None:
+        task = self._running.get(server)
+        if task is not None:
+            task.cancel()
+
+    async def accept(self, server: str, path: Path) -> None:
+        """What the call in this file gave last is expected from now on. Raises ConfigError."""
+        result = next((each for each in self._view(server).results if each.call.path == path), None)
+        if result is None or result.outcome is None or not result.can_accept:
+            raise ConfigError("There is no result to accept.", "Run the call first.")
+        essence = watching.essence(result.outcome.answer)
+        await self._engine.calls.set_expected(result.call, essence)
+        self._put(
+            server, replace(result, state=RerunState.SAME, expected=essence, is_accepted=True, diff=None)
+        )
+
+    async def accept_all(self, server: str) -> None:
+        """Likewise of all that gave something else than is expected, or have nothing expected yet."""
+        for result in self._view(server).results:
+            if result.can_accept and result.call.path is not None:
+                await self.accept(server, result.call.path)
+
+    async def set_watched(self, server: str, call: SavedCall, watched: bool) -> None:
+        """Write it into the call's file. Raises ConfigError."""
+        await self._engine.calls.save(replace(call, watch=watched))
+        self.changed.emit(await self.view(server))
+
+    async def ignore(self, server: str, call: SavedCall, place: str) -> None:
+        """What stands there is no matter from now on. Raises UserError."""
+        plan = replace(watching.WATCH_IGNORING, paths=(*call.ignore, place))
+        plan.check()
+        saved = await self._engine.calls.save(replace(call, ignore=plan.paths))
+        result = next((each for each in self._view(server).results if each.call.path == call.path), None)
+        if result is not None and result.outcome is not None:
+            self._put(server, await self._compared(replace(result, call=saved), result.outcome))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    # -------------------------------------------------------------- a run
+
+    async def _run(self, server: str, cause: str, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])  # it was told to stop: two runs must not mix
+        calls = await self._watched(server)
+        number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
+        results = tuple(RerunResult(call) for call in calls)
+        if not results:
+            return
+        self._say(RerunView(server, results, number, cause, at, is_running=True))
+        try:
+            for result in results:
+                self._put(server, replace(result, state=RerunState.RUNNING))
+                self._put(server, await self._result(server, result.call))
+        finally:
+            self._end(server)
+
+    def _end(self, server: str) -> None:
+        if self._running.get(server) is asyncio.current_task():
+            del self._running[server]
+        view = self._views.get(server)
+        if view is None:
+            return
+        unsure = (RerunState.RUNNING, RerunState.NOT_RUN)
+        results = [
+            replace(each, state=RerunState.STOPPED) if each.state in unsure else each for each in view.results
+        ]
+        self._say(replace(view, results=tuple(results), is_running=False))
+
+    async def _result(self, server: str, call: SavedCall) -> RerunResult:
+        outcome = await self._outcome(server, call)
+        return await self._compared(RerunResult(call), outcome)
+
+    async def _outcome(self, server: str, call: SavedCall) -> CallOutcome:
+        engine = self._engine
+        made = ToolCall(
+            call.tool,
+            call.arguments,
+            call.timeout,
+            call.meta,
+            call.as_task,
+            await engine.calls.variables(call.folder),
+            call.capabilities,
+            call.total or LONGEST_CALL,
+        )
+        try:
+            return await engine.processes.measured(server, lambda: engine.by_hand.call(server, made))
+        except UserError as exc:
+            return failed(exc, 0)
+
+    async def _compared(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+        result = replace(result, outcome=outcome, diff=None, problem="")
+        if not outcome.answer:
+            return replace(result, state=RerunState.FAILED, problem=outcome.summary)
+        assert result.call.path is not None
+        try:
+            accepted = await self._engine.calls.expected(result.call)
+        except ConfigError as exc:
+            return replace(result, state=RerunState.NEW, problem=str(exc))
+        expected = accepted or self._good.get(result.call.path, b"")
+        if not expected:
+            if outcome.kind is OutcomeKind.RESULT:
+                self._good[result.call.path] = watching.essence(outcome.answer)
+            return replace(result, state=RerunState.NEW)
+        result = replace(result, expected=expected, is_accepted=accepted is not None)
+        return await self._with_diff(result, outcome)
+
+    async def _with_diff(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+        ignoring = replace(watching.WATCH_IGNORING, paths=result.call.ignore)
+        try:
+            ignoring.check()
+            packed = watching.pack(result.expected, outcome.answer, ignoring)
+            diff = await self._engine.work(watching.compare_packed, packed)
+        except UserError as exc:
+            return replace(result, state=RerunState.DIFFERENT, problem=str(exc))
+        state = RerunState.SAME if diff.is_same else RerunState.DIFFERENT
+        return replace(result, state=state, diff=diff)
+
+    # --------------------------------------------------------------
+
+    async def _watched(self, server: str) -> Sequence[SavedCall]:
+        """Only those that name this server: nothing is called by itself on another."""
+        folders = await self._engine.calls.saved()
+        calls = (call for folder in folders for call in folder.loaded.calls)
+        return [call for call in calls if call.watch and call.server == server]
+
+    def _on_files_changed(self, view: FileWatchView) -> None:
+        if view.is_restarting:
+            self.stop(view.server)
+
+    def _forget(self, server: str) -> None:
+        self._views.pop(server, None)
+        self.stop(server)
+
+    def _view(self, server: str) -> RerunView:
+        return self._views.get(server, RerunView(server))
+
+    def _put(self, server: str, result: RerunResult) -> None:
+        view = self._view(server)
+        path = result.call.path
+        results = tuple(result if each.call.path == path else each for each in view.results)
+        self._say(replace(view, results=results))
+
+    def _say(self, view: RerunView) -> None:
+        self._views[view.server] = view
+        self.changed.emit(view)
+
+
+def _key(call: SavedCall) -> tuple[object, ...]:
+    """A call that was edited since has not been run."""
+    return call.path, call.tool, repr(call.arguments), repr(call.meta)
+
+
+def _renewed(known: RerunResult | None, call: SavedCall) -> RerunResult:
+    return replace(known, call=call) if known is not None else RerunResult(call)

@@ -1,0 +1,122 @@
+"""What saved calls should give: files beside them that go where the calls go."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.expectedresults import MOST_BYTES, expected_path, read_expected, write_expected
+from inspector.config.savedcalls import SavedCall, SavedCallFolder
+
+RESULT = b'{"result":{"content":[{"type":"text","text":"a"}],"n":1.10}}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> SavedCallFolder:
+    return SavedCallFolder(tmp_path / "calls")
+
+
+@pytest.fixture
+def saved(folder: SavedCallFolder) -> SavedCall:
+    call = folder.save(SavedCall("List files", "list", "fs", watch=True, ignore=("result.n",)))
+    assert call.path is not None
+    write_expected(call.path, RESULT, is_private=False)
+    return call
+
+
+def path_of(call: SavedCall) -> Path:
+    assert call.path is not None
+    return call.path
+
+
+def test_a_watched_call_and_what_it_ignores_are_in_its_file(
+    folder: SavedCallFolder, saved: SavedCall
+) -> None:
+    document = json.loads(path_of(saved).read_text())
+    assert (document["watch"], document["ignore"]) == (True, ["result.n"])
+    assert folder.load().calls == (saved,)
+    folder.save(replace(saved, watch=False, ignore=()))
+    assert json.loads(path_of(saved).read_text())["watch"] is False
+
+
+@pytest.mark.parametrize("member", ['"watch": 1', '"ignore": "x"', '"ignore": [1]'])
+def test_wrong_members_are_reported(folder: SavedCallFolder, member: str) -> None:
+    folder.path.mkdir()
+    (folder.path / "x.json").write_text(f'{{"tool": "t", {member}}}')
+    loaded = folder.load()
+    assert loaded.calls == ()
+    assert member.split('"')[1] in loaded.problems[0]
+
+
+def test_it_is_a_file_that_people_can_read(saved: SavedCall) -> None:
+    path = expected_path(path_of(saved))
+    assert path == path_of(saved).parent / "expected" / "List-files.json"
+    assert path.read_text().startswith('{\n  "result": {\n')
+    assert '"n": 1.10' in path.read_text()
+    assert read_expected(path_of(saved)) == RESULT
+
+
+def test_expected_results_are_no_calls(folder: SavedCallFolder, saved: SavedCall) -> None:
+    loaded = folder.load()
+    assert (len(loaded.calls), loaded.problems) == (1, ())
+
+
+def test_nothing_is_expected_of_a_call_before_somebody_accepted_it(tmp_path: Path) -> None:
+    assert read_expected(tmp_path / "x.json") is None
+
+
+def test_it_goes_where_the_call_is_renamed_to(folder: SavedCallFolder, saved: SavedCall) -> None:
+    renamed = folder.rename(saved, "All files")
+    assert read_expected(path_of(renamed)) == RESULT
+    assert read_expected(path_of(saved)) is None
+
+
+def test_it_is_deleted_and_restored_with_the_call(folder: SavedCallFolder, saved: SavedCall) -> None:
+    deleted = folder.delete(saved)
+    assert deleted is not None
+    assert list(folder.path.iterdir()) == []
+    restored = folder.restore(deleted)
+    assert read_expected(path_of(restored)) == RESULT
+
+
+def test_in_our_own_folder_nobody_else_can_read_it(tmp_path: Path) -> None:
+    call = tmp_path / "calls" / "x.json"
+    write_expected(call, RESULT, is_private=True)
+    assert stat.S_IMODE(expected_path(call).stat().st_mode) == 0o600
+
+
+def test_a_link_that_leads_out_is_neither_read_nor_written(saved: SavedCall, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"key": 1}')
+    path = expected_path(path_of(saved))
+    path.unlink()
+    path.symlink_to(secret)
+    with pytest.raises(ConfigError, match="leads out of its folder"):
+        read_expected(path_of(saved))
+    with pytest.raises(ConfigError, match="leads out of its folder"):
+        write_expected(path_of(saved), RESULT, is_private=False)
+    assert secret.read_text() == '{"key": 1}'
+
+
+@pytest.mark.parametrize("data", [b"", b"[1]", b"{", b"\xff"])
+def test_what_is_no_object_is_not_kept(saved: SavedCall, data: bytes) -> None:
+    with pytest.raises(ConfigError, match="cannot be kept as expected"):
+        write_expected(path_of(saved), data, is_private=False)
+    assert read_expected(path_of(saved)) == RESULT
+
+
+def test_a_result_that_is_too_big_is_not_kept(saved: SavedCall) -> None:
+    data = json.dumps({"result": "x" * MOST_BYTES}).encode()
+    with pytest.raises(ConfigError, match=r"more than 4\.0 MiB"):
+        write_expected(path_of(saved), data, is_private=False)
+
+
+def test_a_broken_file_is_reported(saved: SavedCall) -> None:
+    expected_path(path_of(saved)).write_text("{")
+    with pytest.raises(ConfigError, match="not valid JSON"):
+        read_expected(path_of(saved))
