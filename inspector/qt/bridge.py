@@ -35,11 +35,14 @@ if TYPE_CHECKING:
     from inspector.engine.cards import Card
     from inspector.engine.drift import Drift
     from inspector.engine.engine import Engine
+    from inspector.engine.filewatch import FileWatch
     from inspector.engine.inbox import Inbox
     from inspector.engine.logins import Logins
     from inspector.engine.outputcheck import OutputCheck
     from inspector.engine.prettytext import PrettyText
+    from inspector.engine.processes import Processes
     from inspector.engine.repeating import RepeatPlan, RepeatReport
+    from inspector.engine.reruns import Reruns
     from inspector.engine.secrets import Secrets
     from inspector.engine.taskbook import TaskBook
     from inspector.engine.taskviews import TaskView
@@ -84,6 +87,9 @@ class Bridge(QObject):
         tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
             mapping of their ids to the TaskView of each, None for one that is gone.
         drift_changed: What a server offers stands differently to its baseline; carries a DriftView.
+        process_changed: A process of a server started or ended; carries the server's name.
+        filewatch_changed: The watch over the files of a server stands differently; carries its FileWatchView.
+        reruns_changed: The watched calls of a server stand differently; carries their RerunView.
         traffic_grew: The log has more rows, or some changed; carries its length.
     """
 
@@ -100,6 +106,9 @@ class Bridge(QObject):
     card_changed = Signal(object)
     tasks_changed = Signal(str, object)
     drift_changed = Signal(object)
+    process_changed = Signal(str)
+    filewatch_changed = Signal(object)
+    reruns_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -273,10 +282,11 @@ class Bridge(QObject):
     ) -> CallOutcome:
         """Call a tool with all that can be said about it, and keep it in the history; likewise."""
         news = self._each(on_task) if on_task is not None else None
-        work = self._engine.by_hand.call(
-            server, call, keep=True, on_progress=self._each(on_progress), on_task=news
+        by_hand = self._engine.by_hand
+        make = partial(
+            by_hand.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=news
         )
-        return await self._call(work)
+        return await self._call(self._engine.processes.measured(server, make))
 
     async def repeat_call(
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
@@ -322,6 +332,18 @@ class Bridge(QObject):
     async def ask_drift(self, ask: Callable[[Drift], Coroutine[Any, Any, T]]) -> T:
         """What changed: `await bridge.ask_drift(lambda drift: drift.accept(server))`. Raises UserError."""
         return await self._call(ask(self._engine.drift))
+
+    async def ask_processes(self, ask: Callable[[Processes], Coroutine[Any, Any, T]]) -> T:
+        """What runs of a server, and what ran: `await bridge.ask_processes(lambda its: its.look(server))`."""
+        return await self._call(ask(self._engine.processes))
+
+    async def ask_filewatch(self, ask: Callable[[FileWatch], Coroutine[Any, Any, T]]) -> T:
+        """The files that restart a server. Raises UserError."""
+        return await self._call(ask(self._engine.filewatch))
+
+    async def ask_reruns(self, ask: Callable[[Reruns], Coroutine[Any, Any, T]]) -> T:
+        """Calls that are made again after a restart. Raises UserError."""
+        return await self._call(ask(self._engine.reruns))
 
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
         """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
@@ -450,6 +472,9 @@ class Bridge(QObject):
         logins.tokens_changed.connect(lambda name: self._post(partial(self.tokens_changed.emit, name)))
         logins.open_url = self._open_url
         engine.drift.changed.connect(lambda view: self._post(partial(self.drift_changed.emit, view)))
+        engine.processes.changed.connect(lambda name: self._post(partial(self.process_changed.emit, name)))
+        engine.filewatch.changed.connect(lambda view: self._post(partial(self.filewatch_changed.emit, view)))
+        engine.reruns.changed.connect(lambda view: self._post(partial(self.reruns_changed.emit, view)))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
