@@ -1,0 +1,375 @@
+"""Why a server over HTTP does not take part in the conversation: its answers in, a diagnosis out."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urljoin, urlsplit
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.redact import masked_url
+from inspector.engine.doctor.checks import Action, ActionKind, Diagnosis
+from inspector.engine.doctor.talk import Heard, HttpSeen
+from inspector.engine.doctor.wirerules import diagnose_alert, use_url, with_parts
+
+MESSAGE_TYPES = ("application/json", "text/event-stream")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A place of the same host where the conversation works; `type` as in an entry."""
+
+    url: str
+    type: Literal["http", "sse"]
+
+
+def said_in(seen: HttpSeen) -> str:
+    return shorten(one_line(seen.body[:600].decode(errors="replace")).strip(), 200)
+
+
+def evidence_of(seen: HttpSeen) -> tuple[str, ...]:
+    what = f"{seen.method} {masked_url(seen.url)}: HTTP {seen.status}"
+    label = f", {seen.content_type}" if seen.content_type else ""
+    said = said_in(seen)
+    return (what + label, *((said,) if said else ()))
+
+
+# ------------------------------------------------------------------ no answer at all
+
+
+def causes_of(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def diagnose_no_answer(heard: Heard, url: str, *, speaks_tls: bool = False, proxy: str = "") -> Diagnosis:
+    """`speaks_tls`: it was tried, and TLS works on this port although the URL is without it."""
+    host, error = urlsplit(url).netloc.rpartition("@")[2], heard.error
+    summary = error.summary if error is not None else "No answer came."
+    for cause in causes_of(error):
+        if (
+            isinstance(cause, ssl.SSLError)
+            and (found := diagnose_alert(cause.reason or "", host)) is not None
+        ):
+            return found
+    if speaks_tls:
+        scheme = "wss" if url.startswith("ws:") else "https"
+        return Diagnosis(
+            "needs-https",
+            "http",
+            f"{host} speaks TLS on this port, and the URL is without it.",
+            f"Use {scheme}:// instead.",
+            (summary,),
+            use_url(with_parts(url, scheme=scheme)),
+        )
+    names = {type(cause).__name__ for cause in causes_of(error)}
+    if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
+        return _proxy(summary, proxy)
+    if "sent what is not HTTP" in summary:
+        return Diagnosis(
+            "not-http",
+            "http",
+            f"Something listens at {host}, but it does not speak HTTP.",
+            "Check the port: it belongs to another service (a database, SSH).",
+            (summary,),
+        )
+    if "broke the connection" in summary:
+        return Diagnosis(
+            "hung-up",
+            "http",
+            f"{host} took the request and hung up without an answer: the server crashed on it, or a proxy "
+            "cut it off.",
+            "Look at the server's own log.",
+            (summary,),
+        )
+    if "Gave up after" in summary or "in time" in summary:
+        return Diagnosis(
+            "http-silent",
+            "http",
+            f"{host} took the request, but did not answer it in time: the server hangs, or is very slow.",
+            "Look at the server's own log; raise the connect timeout of this server if it is slow to start.",
+            (summary,),
+        )
+    return Diagnosis("http-failed", "http", summary, error.next_step if error is not None else "Try again.")
+
+
+def _proxy(summary: str, proxy: str) -> Diagnosis:
+    shown = masked_url(proxy)
+    if "407" in summary:
+        return Diagnosis(
+            "proxy-login",
+            "http",
+            f"The proxy {shown} wants a user name and a password (407).",
+            "Write them into the proxy's address in the server's network settings.",
+            (summary,),
+        )
+    return Diagnosis(
+        "proxy-refused",
+        "http",
+        f"The proxy {shown} refuses to connect to this server.",
+        "Ask who runs the proxy, or reach the server without it.",
+        (summary,),
+    )
+
+
+# ------------------------------------------------------------------ an answer that is none
+
+_HTTPS_WANTED = re.compile(
+    r"plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server", re.IGNORECASE
+)
+_HOST = re.compile(r"\bhost\b|origin|rebinding|misdirected", re.IGNORECASE)
+_GATEWAY = {
+    502: "got no proper answer from the server behind it",
+    503: "says that the service is not available",
+    504: "waited for the server behind it in vain",
+}
+
+
+def diagnose_answer(heard: Heard, url: str, elsewhere: Elsewhere | None, type: str = "auto") -> Diagnosis:
+    """An HTTP answer came, and it is no message. 401 is not for here: see `diagnose_login`."""
+    seen = heard.deciding
+    assert seen is not None
+    found = _somewhere_else(seen, url, elsewhere, type) or _by_status(seen, url) or _by_body(heard, seen)
+    return found or Diagnosis(
+        "refused",
+        "http",
+        f"The server answers HTTP {seen.status} to the first request.",
+        "Look at what it says, and at its own log.",
+        evidence_of(seen),
+    )
+
+
+def _somewhere_else(seen: HttpSeen, url: str, elsewhere: Elsewhere | None, type: str) -> Diagnosis | None:
+    if elsewhere is None:
+        return None
+    there = masked_url(elsewhere.url)
+    if elsewhere.type == "sse":
+        where = "" if elsewhere.url == url else f" at {urlsplit(elsewhere.url).path}"
+        return Diagnosis(
+            "old-sse",
+            "http",
+            f"It answers {seen.status} to {seen.method}: this is the old HTTP+SSE transport{where}.",
+            f"Use HTTP+SSE with {there}. Better still, update the server: that transport is deprecated.",
+            evidence_of(seen),
+            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", elsewhere.url),
+        )
+    if elsewhere.url == url:
+        return Diagnosis(
+            "is-streamable",
+            "http",
+            "The server is configured as HTTP+SSE, and speaks Streamable HTTP.",
+            "Use Streamable HTTP (“http”).",
+            evidence_of(seen),
+            Action(ActionKind.USE_HTTP, "Use Streamable HTTP", url),
+        )
+    return Diagnosis(
+        "wrong-path",
+        "http",
+        f"There is no MCP endpoint at {urlsplit(url).path or '/'}, but one at "
+        f"{urlsplit(elsewhere.url).path}.",
+        f"Use {there}.",
+        evidence_of(seen),
+        use_url(elsewhere.url),
+    )
+
+
+def _by_status(seen: HttpSeen, url: str) -> Diagnosis | None:
+    status, evidence, host = seen.status, evidence_of(seen), urlsplit(url).netloc
+    if 300 <= status < 400:
+        return _redirected(seen, url)
+    if status == 400 and _HTTPS_WANTED.search(said_in(seen)):
+        better = use_url(with_parts(url, scheme="https"))
+        return Diagnosis(
+            "needs-https",
+            "http",
+            f"{host} wants TLS on this port.",
+            "Use https:// instead.",
+            evidence,
+            better,
+        )
+    if status == 421 or (status in (400, 403) and _HOST.search(said_in(seen))):
+        return Diagnosis(
+            "host-refused",
+            "http",
+            f"The server does not serve the name {host}: it protects itself against foreign names and "
+            "origins.",
+            "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its "
+            "settings.",
+            evidence,
+        )
+    if status in _GATEWAY:
+        return Diagnosis(
+            "gateway",
+            "http",
+            f"A proxy in front of the server {_GATEWAY[status]} (HTTP {status}).",
+            "Look whether the server itself runs.",
+            evidence,
+        )
+    simple = _SIMPLE.get(status) or (_SERVER_ERROR if status >= 500 else None)
+    if simple is None:
+        return None
+    id, cause, fix = simple
+    wait = (
+        f" It says: try again in {seen.header('retry-after')} s."
+        if status == 429 and seen.header("retry-after")
+        else ""
+    )
+    return Diagnosis(id, "http", cause.replace("{status}", str(status)) + wait, fix, evidence)
+
+
+_SERVER_ERROR = (
+    "server-error",
+    "The server itself failed on the first request (HTTP {status}).",
+    "This is a fault of the server: look at its own log.",
+)
+_SIMPLE = {
+    400: (
+        "bad-request",
+        "The server does not like the first request (HTTP 400), whatever the era.",
+        "Look at what it says. A server that wants a session id at once is behind a wrong proxy.",
+    ),
+    403: (
+        "forbidden",
+        "The server knows the request, and forbids it (HTTP 403).",
+        "Check the credentials, and whether your account may use this server.",
+    ),
+    404: (
+        "not-found",
+        "There is nothing at this path (HTTP 404), nor at /mcp or /sse.",
+        "Look up the path of the MCP endpoint in the server's documentation.",
+    ),
+    405: (
+        "no-post",
+        "It takes no POST at this path (HTTP 405), and there is no event stream either.",
+        "This is not the MCP endpoint: many are at /mcp, old ones at /sse.",
+    ),
+    406: (
+        "not-acceptable",
+        "The server does not accept that we take JSON and event streams (HTTP 406).",
+        "A configured Accept header may be in the way: remove it.",
+    ),
+    415: (
+        "media-type",
+        "The server does not take JSON (HTTP 415).",
+        "A configured Content-Type header may be in the way: remove it. Else this is no MCP endpoint.",
+    ),
+    429: (
+        "too-many",
+        "The server says that it was asked too often (HTTP 429).",
+        "Wait, and connect again.",
+    ),
+}
+
+
+def _redirected(seen: HttpSeen, url: str) -> Diagnosis:
+    target = seen.header("location")
+    try:
+        target = urljoin(url, target)
+        is_web = urlsplit(target).scheme in ("http", "https") and "@" not in urlsplit(target).netloc
+    except ValueError:
+        is_web = False
+    if re.search(r"log[_-]?in|signin|sso|oauth|auth", urlsplit(target).path if is_web else "", re.IGNORECASE):
+        return Diagnosis(
+            "login-page",
+            "http",
+            f"The server sends us to a page for logging in ({masked_url(target)}), as if we were a browser.",
+            "It, or a proxy before it, knows only logins by cookie: give it a header that says who asks, or "
+            "ask its "
+            "operator for an MCP login.",
+            evidence_of(seen),
+        )
+    return Diagnosis(
+        "redirected",
+        "http",
+        f"The server moved: HTTP {seen.status} to {masked_url(target) or 'nowhere'}. Your headers do not "
+        "follow to "
+        "other hosts or schemes.",
+        "If you trust the new address, use it.",
+        evidence_of(seen),
+        use_url(target) if is_web else None,
+    )
+
+
+def _by_body(heard: Heard, seen: HttpSeen) -> Diagnosis | None:
+    if not 200 <= seen.status < 300:
+        return None
+    if seen.content_type == "text/html" or seen.body.lstrip()[:1] == b"<":
+        return Diagnosis(
+            "web-page",
+            "content",
+            "A web page came instead of a message: this is a site, or a login page of a proxy, and no MCP "
+            "endpoint.",
+            "Check the path of the URL; many servers listen at /mcp.",
+            evidence_of(seen),
+        )
+    if seen.method == "GET" and seen.content_type == "text/event-stream" and "endpoint" not in heard.events:
+        return Diagnosis(
+            "no-endpoint-event",
+            "content",
+            "There is an event stream, but it does not say where to send messages: it has no “endpoint” "
+            "event.",
+            "This is some other event stream, or the server speaks Streamable HTTP: check the path and the "
+            "type.",
+            evidence_of(seen),
+        )
+    if seen.status in (202, 204):
+        return Diagnosis(
+            "request-unanswered",
+            "http",
+            f"The server takes the first request and will not answer it (HTTP {seen.status}).",
+            "This is a fault of the server: a request must be answered.",
+            evidence_of(seen),
+        )
+    if seen.content_type not in MESSAGE_TYPES:
+        return Diagnosis(
+            "wrong-content",
+            "content",
+            f"The answer is {seen.content_type or 'of no stated type'}, and no message.",
+            "Is this the URL of an MCP endpoint? Answers must be application/json or text/event-stream.",
+            evidence_of(seen),
+        )
+    return None
+
+
+def diagnose_content_type(heard: Heard) -> Diagnosis | None:
+    """It works, but is labelled as something else."""
+    seen = heard.deciding
+    if seen is None or seen.content_type in MESSAGE_TYPES:
+        return None
+    if (
+        not 200 <= seen.status < 300
+        or seen.status == 202
+        or "HTTP+SSE" in (heard.agreement.how if heard.agreement else "")
+    ):
+        return None
+    return Diagnosis(
+        "wrong-label",
+        "content",
+        f"The answer is a message, but is labelled {seen.content_type or 'as nothing'}. Other clients refuse "
+        "that.",
+        "Make the server say application/json, or text/event-stream.",
+        evidence_of(seen),
+        is_warning=True,
+    )
+
+
+def diagnose_websocket(heard: Heard, url: str) -> Diagnosis | None:
+    seen = heard.deciding
+    if seen is None or seen.status in (101, 401):
+        return None
+    scheme = "https" if url.startswith("wss:") else "http"
+    return Diagnosis(
+        "no-websocket",
+        "http",
+        f"The host answers HTTP {seen.status} where a WebSocket (101) was asked for.",
+        "Most servers speak Streamable HTTP: use the http URL.",
+        evidence_of(seen),
+        use_url(with_parts(url, scheme=scheme)),
+    )

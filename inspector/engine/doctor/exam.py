@@ -1,0 +1,162 @@
+"""What all examinations have in common: their tools, how a step is told, and the steps after an agreement."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.base.units import plural
+from inspector.config.entries import Entry
+from inspector.config.settings import Settings
+from inspector.engine.doctor.checks import CheckResult, CheckState, Diagnosis
+from inspector.engine.doctor.talk import Heard, Talk
+from inspector.engine.doctor.talkrules import diagnose_agreement, diagnose_list
+from inspector.protocol.declared import NOTHING
+from inspector.protocol.revisions import Era
+from inspector.session.connect import make_routes
+from inspector.traffic.log import TrafficLog
+from inspector.transport.base import Authorization, AuthorizedRequest, Headers
+from inspector.transport.orphanguard import OrphanGuard
+
+_LIST_LIMIT = 15.0
+
+
+async def _as_it_is(entry: Entry) -> Entry:
+    return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """`fill` puts secrets and variables in; it raises ConfigError. Without `may_contact` nothing is started,
+    and nobody is asked: the server is not trusted."""
+
+    log: TrafficLog
+    guard: OrphanGuard
+    clock: Clock
+    settings: Settings
+    fill: Callable[[Entry], Awaitable[Entry]] = _as_it_is
+    authorization: Authorization | None = None
+    may_contact: bool = True
+    list_limit: float = _LIST_LIMIT
+
+
+class TokensOnly:
+    """An authorization (`transport.base.Authorization`) that sends what there is, and never begins a "
+    "login."""
+
+    def __init__(self, inner: Authorization) -> None:
+        self._inner = inner
+        self.has_token = False
+
+    def begin(self, operation: str) -> _TokenOnly:
+        return _TokenOnly(self, self._inner.begin(operation))
+
+
+class _TokenOnly:
+    def __init__(self, owner: TokensOnly, inner: AuthorizedRequest) -> None:
+        self._owner = owner
+        self._inner = inner
+
+    async def headers(self, method: str, url: str) -> Headers:
+        headers = await self._inner.headers(method, url)
+        self._owner.has_token |= bool(headers)
+        return headers
+
+    def answered(self, status: int, url: str, headers: Headers) -> None:
+        self._inner.answered(status, url, headers)
+
+    async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
+        return False
+
+
+class Exam:
+    """One examination: `walk` gives results until it ends, or until `failure` says why it goes no further."""
+
+    steps: tuple[str, ...] = ()
+
+    def __init__(self, entry: Entry, tools: Tools) -> None:
+        self.entry = entry
+        self.tools = tools
+        self.failure: Diagnosis | None = None
+        self.warnings: list[Diagnosis] = []
+        connect = entry.timeouts.connect or tools.settings.connect_timeout
+        self.settings = replace(tools.settings, connect_timeout=connect)
+        self.authorization = TokensOnly(tools.authorization) if tools.authorization is not None else None
+
+    def walk(self) -> AsyncGenerator[CheckResult, None]:
+        raise NotImplementedError
+
+    def is_over(self) -> bool:
+        return self.failure is not None
+
+    # -------------------------------------------------------------- telling
+
+    def now(self) -> int:
+        return self.tools.clock.monotonic_ns()
+
+    def running(self, id: str, found: str = "") -> CheckResult:
+        return CheckResult(id, CheckState.RUNNING, found)
+
+    def told(
+        self,
+        id: str,
+        found: str,
+        elapsed_ns: int = 0,
+        diagnosis: Diagnosis | None = None,
+        details: tuple[str, ...] = (),
+    ) -> CheckResult:
+        """A step that was taken, with what it means. A failure is told at the step that it names."""
+        if diagnosis is None:
+            return CheckResult(id, CheckState.OK, found, elapsed_ns, details)
+        if diagnosis.is_warning:
+            self.warnings.append(diagnosis)
+            return CheckResult(id, CheckState.WARN, found or diagnosis.cause, elapsed_ns, details)
+        self.failure = replace(diagnosis, step=id)
+        return CheckResult(id, CheckState.FAILED, found or diagnosis.cause, elapsed_ns, details)
+
+    def skipped(self, id: str, why: str) -> CheckResult:
+        return CheckResult(id, CheckState.SKIPPED, why)
+
+    # -------------------------------------------------------------- talking
+
+    def new_talk(self, entry: Entry) -> Talk:
+        """Raises ConfigError."""
+        tools = self.tools
+        routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
+        return Talk(routes, tools.log, self.entry.name, tools.clock, self.settings)
+
+    async def after_agreement(self, talk: Talk, heard: Heard) -> AsyncGenerator[CheckResult, None]:
+        """Version, capabilities and the first list."""
+        agreement = heard.agreement
+        assert agreement is not None
+        shown = f"{agreement.server.name} {agreement.server.version}".strip()
+        yield self.told(
+            "version", f"{agreement.revision}{f', {shown}' if shown else ''}", details=(agreement.how,)
+        )
+        odd = diagnose_agreement(agreement)
+        offered = ", ".join(agreement.capabilities) or "none"
+        yield self.told("capabilities", offered, diagnosis=odd[0] if odd else None)
+        self.warnings += odd[1:]
+        yield self.running("list")
+        seen = await talk.list_first(self.tools.list_limit)
+        if not seen.method:
+            yield self.skipped("list", "The server offers nothing to list.")
+            return
+        found = (
+            "" if seen.error else f"{seen.method}: {plural(seen.count, seen.method.partition('/')[0][:-1])}"
+        )
+        yield self.told("list", found, seen.elapsed_ns, diagnose_list(seen))
+
+    def era_of(self, heard: Heard) -> str:
+        assert heard.agreement is not None
+        return (
+            "stateless (server/discover)"
+            if heard.agreement.era is Era.STATELESS
+            else "handshake (initialize)"
+        )
+
+
+def words_of(error: UserError | None) -> str:
+    return error.summary if error is not None else ""

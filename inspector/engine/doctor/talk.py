@@ -1,0 +1,304 @@
+"""A conversation with the server for the doctor's own use: the session that everybody uses, with an ear on
+its wire. What came is kept within bounds, as evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from inspector.base.clock import Clock
+from inspector.base.errors import LensError, UserError
+from inspector.base.jsonvalue import JSONProblem
+from inspector.config.settings import Settings
+from inspector.protocol.framing import Overlong
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.jsonrpc import Kind, Message, error_of, read
+from inspector.protocol.revisions import Revision
+from inspector.session.asking import responder_of
+from inspector.session.route import Route
+from inspector.session.session import Session
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.transport.base import (
+    PLAIN,
+    Closed,
+    Envelope,
+    FramesReceived,
+    Headers,
+    HttpAnswered,
+    HttpEnded,
+    HttpRequested,
+    ProcessExited,
+    ProcessStarted,
+    Report,
+    SseReceived,
+    StderrReceived,
+    Transport,
+    WireEvent,
+)
+
+_MOST_LINES = 200
+_MOST_OF_LINE = 2000
+_MOST_FRAMES = 50
+
+
+@dataclass(slots=True)
+class HttpSeen:
+    """One HTTP exchange. `status` is 0 while, or when, no answer came."""
+
+    method: str
+    url: str
+    asked_at: int
+    status: int = 0
+    headers: Headers = ()
+    answered_at: int = 0
+    body: bytes = b""
+    error: str = ""
+
+    def header(self, name: str) -> str:
+        return next((value for each, value in self.headers if each.lower() == name.lower()), "")
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+
+@dataclass(slots=True)
+class Heard:
+    """All that came over the wire. Of a process that was started again, it is about the last one."""
+
+    began: int = 0
+    ended: int = 0
+    pid: int = 0
+    started_at: int = 0
+    first_output_at: int = 0
+    exit_status: str = ""
+    stray: list[str] = field(default_factory=list)  # lines on stdout that are no messages
+    broken: list[str] = field(default_factory=list)  # lines that look like JSON, but are no messages
+    stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
+    messages: list[Message] = field(default_factory=list)
+    exchanges: list[HttpSeen] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)  # of event streams: their names
+    closed: str = ""
+    agreement: Agreement | None = None
+    error: UserError | None = None
+
+    @property
+    def said(self) -> str:
+        """Everything that was written for people."""
+        return "\n".join((*self.stray, *self.broken, *self.stderr))
+
+    @property
+    def deciding(self) -> HttpSeen | None:
+        """The exchange that decided: the last one that was answered, POSTs before all others."""
+        answered = [each for each in self.exchanges if each.status]
+        posts = [each for each in answered if each.method == "POST"]
+        return next(reversed(posts or answered), None)
+
+    def answers(self, kind: Kind) -> list[Message]:
+        return [message for message in self.messages if message.kind is kind]
+
+
+class Ear:
+    """Hears what a transport reports. `started` and `heard_something` are set as it happens."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.heard = Heard(began=clock.monotonic_ns())
+        self.started = asyncio.Event()
+        self.heard_something = asyncio.Event()
+        self._numbers: dict[int, HttpSeen] = {}
+        self._is_leaving = False
+
+    def new_wire(self) -> None:
+        self._numbers = {}
+        self._is_leaving = False
+
+    def leave(self, at: int) -> None:
+        """We end the wire ourselves: that the process ends then is no evidence."""
+        self._is_leaving = True
+        self.heard.ended = at
+
+    def hear(self, event: WireEvent) -> None:
+        match event:
+            case ProcessStarted():
+                self._on_started(event)
+            case FramesReceived():
+                self._on_frames(event)
+            case StderrReceived():
+                self._note_output(event.at)
+                self.heard.stderr.extend(_line(line) for line in event.lines if line.strip())
+            case ProcessExited() if not self._is_leaving:
+                self.heard.exit_status = event.status
+            case HttpRequested():
+                self._on_requested(event)
+            case HttpAnswered() if event.exchange in self._numbers:
+                seen = self._numbers[event.exchange]
+                seen.status, seen.headers, seen.answered_at = event.status, event.headers, event.at
+            case HttpEnded() if event.exchange in self._numbers:
+                seen = self._numbers[event.exchange]
+                seen.body, seen.error = event.body, event.error
+            case SseReceived() if len(self.heard.events) < _MOST_FRAMES:
+                self.heard.events.append(event.event)
+            case Closed() if not self._is_leaving:
+                self.heard.closed = event.summary
+
+    def _on_started(self, event: ProcessStarted) -> None:
+        self.heard.stray, self.heard.broken, self.heard.messages = [], [], []
+        self.heard.stderr.clear()
+        self.heard.exit_status = self.heard.closed = ""
+        self.heard.pid, self.heard.started_at = event.pid, event.at
+        self.heard.first_output_at = 0
+        self.started.set()
+
+    def _on_requested(self, event: HttpRequested) -> None:
+        seen = HttpSeen(event.method, event.url, event.at)
+        self._numbers[event.exchange] = seen
+        if len(self.heard.exchanges) < _MOST_FRAMES:
+            self.heard.exchanges.append(seen)
+
+    def _on_frames(self, event: FramesReceived) -> None:
+        self._note_output(event.at)
+        for frame in event.frames:
+            if isinstance(frame, Overlong):
+                self._keep(self.heard.broken, frame.head)
+                continue
+            message = read(frame)
+            if message.kind is Kind.TEXT:
+                self._keep(self.heard.stray, frame)
+            elif message.kind is Kind.INVALID:
+                self._keep(self.heard.broken, frame)
+            elif len(self.heard.messages) < _MOST_FRAMES:
+                self.heard.messages.append(message)
+
+    def _keep(self, lines: list[str], line: bytes) -> None:
+        if len(lines) < _MOST_LINES and line.strip():
+            lines.append(_line(line))
+
+    def _note_output(self, at: int) -> None:
+        self.heard.first_output_at = self.heard.first_output_at or at
+        self.heard_something.set()
+
+
+def _line(raw: bytes) -> str:
+    return raw[:_MOST_OF_LINE].decode(errors="replace").rstrip("\r\n")
+
+
+class _Tapped:
+    """A transport (`transport.base.Transport`) whose reports are heard by two."""
+
+    def __init__(self, inner: Transport, ear: Ear, clock: Clock) -> None:
+        self._inner = inner
+        self._ear = ear
+        self._clock = clock
+
+    async def open(self, report: Report) -> None:
+        def both(event: WireEvent) -> None:
+            self._ear.hear(event)
+            report(event)
+
+        self._ear.new_wire()
+        await self._inner.open(both)
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        await self._inner.send(message, envelope)
+
+    def agreed(self, revision: Revision) -> None:
+        self._inner.agreed(revision)
+
+    def forget(self, request: Message) -> None:
+        self._inner.forget(request)
+
+    def pause(self) -> None:
+        self._inner.pause()
+
+    def resume(self) -> None:
+        self._inner.resume()
+
+    async def close(self) -> None:
+        self._ear.leave(self._clock.monotonic_ns())
+        await self._inner.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ListSeen:
+    """What came of asking for the first list. `method` is empty when nothing is offered."""
+
+    method: str = ""
+    count: int = 0
+    elapsed_ns: int = 0
+    error: str = ""
+    is_timeout: bool = False
+    is_malformed: bool = False
+
+
+class Talk:
+    """One conversation. `close` ends it, and the process behind it, however far it came."""
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        log: TrafficLog,
+        server: str,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self.ear = Ear(clock)
+        self._clock = clock
+        tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
+        self._session = Session(tapped, Recorder(log, server, clock), settings, responder_of({}))
+        self._settings = settings
+
+    def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
+        return lambda: _Tapped(make(), self.ear, self._clock)
+
+    async def connect(self) -> None:
+        """Never raises UserError: what came of it is in what was heard."""
+        heard = self.ear.heard
+        heard.began = self._clock.monotonic_ns()
+        try:
+            await self._session.connect()
+            heard.agreement = self._session.state.agreement
+            heard.ended = self._clock.monotonic_ns()
+        except UserError as exc:
+            heard.error = exc
+            heard.ended = heard.ended or self._clock.monotonic_ns()
+
+    async def list_first(self, limit: float) -> ListSeen:
+        """Ask for the first page of what the server says it has."""
+        agreement = self._session.state.agreement
+        offered = agreement.capabilities if agreement is not None else {}
+        kind = next((kind for kind in ("tools", "resources", "prompts") if kind in offered), "")
+        if not kind:
+            return ListSeen()
+        started = self._clock.monotonic_ns()
+        method, error, count, is_timeout, is_malformed = f"{kind}/list", "", 0, False, False
+        try:
+            async with asyncio.timeout(limit):
+                answer = (await self._session.request(method, timeout=limit)).answer
+            count, error, is_malformed = _read_list(answer, kind)
+        except TimeoutError:
+            error, is_timeout = f"No answer within {limit:g} s.", True
+        except LensError as exc:
+            error = str(exc)
+            is_timeout = type(exc).__name__ == "RequestTimedOut"
+        return ListSeen(method, count, self._clock.monotonic_ns() - started, error, is_timeout, is_malformed)
+
+    async def close(self) -> None:
+        with contextlib.suppress(UserError):
+            await self._session.close()
+
+
+def _read_list(answer: Message, kind: str) -> tuple[int, str, bool]:
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            return 0, f"{error.message} ({error.code})", False
+        items = answer.result.get(kind)
+    except JSONProblem as exc:
+        return 0, str(exc), True
+    if not isinstance(items, list):
+        return 0, f"The answer to {kind}/list has no list “{kind}”.", True
+    return len(items), "", False

@@ -1,0 +1,86 @@
+"""What a server says about logging in to it: its well-known documents, fetched as a login would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.engine.doctor.talk import HttpSeen
+from inspector.oauth.http import LoginHttp, get_document
+from inspector.oauth.recording import LoginRecorder
+from inspector.protocol.auth.challenge import choose_challenge, read_challenges
+from inspector.protocol.auth.documents import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.auth.resourcemeta import resource_places
+from inspector.protocol.auth.servermeta import server_places
+from inspector.protocol.revisions import NEWEST_HANDSHAKE
+from inspector.traffic.log import TrafficLog
+from inspector.transport.network import Network
+
+_LIMIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class WellKnownSeen:
+    """`resource` and `issuer_document` are the addresses of documents that were found; `problem` is what is
+    wrong with one. `places` are the addresses that were asked, with what came."""
+
+    challenge: str = ""  # of the refusal, as it came
+    resource: str = ""
+    issuer: str = ""
+    issuer_document: str = ""
+    problem: str = ""
+    places: tuple[tuple[str, str], ...] = ()
+
+
+async def look_for_documents(
+    url: str, refused: HttpSeen | None, network: Network, log: TrafficLog, server: str, clock: Clock
+) -> WellKnownSeen:
+    """The issuer is asked only when a login was wanted: before, its address is nobody's business."""
+    allowance = allowance_for(url)
+    http = LoginHttp(network, allowance, clock, LoginRecorder(log, server, clock), _LIMIT)
+    values = _challenges(refused)
+    challenge = choose_challenge(read_challenges(values), refused.status if refused is not None else 401)
+    places: list[tuple[str, str]] = []
+    try:
+        resources = resource_places(url, challenge, allowance, NEWEST_HANDSHAKE).candidates
+        resource, content, problem = await _first(http, resources, places)
+        listed = content.get("authorization_servers")
+        issuer = (
+            next((each for each in listed if isinstance(each, str)), "") if isinstance(listed, list) else ""
+        )
+        found = ""
+        if resource and not issuer:
+            problem = "it names no authorization server"
+        elif issuer and refused is not None:
+            found, _, problem = await _first(http, server_places(issuer), places)
+        return WellKnownSeen(", ".join(values), resource, issuer, found, problem, tuple(places))
+    finally:
+        await http.close()
+
+
+def _challenges(refused: HttpSeen | None) -> list[str]:
+    headers = refused.headers if refused is not None else ()
+    return [value for name, value in headers if name.lower() == "www-authenticate"]
+
+
+async def _first(
+    http: LoginHttp, candidates: tuple[Candidate, ...], places: list[tuple[str, str]]
+) -> tuple[str, dict[str, object], str]:
+    """The first document that there is, its content, and what was wrong with those before."""
+    problem = ""
+    for candidate in candidates:
+        try:
+            answer = await http.send(get_document(candidate.url))
+        except UserError as exc:
+            places.append((candidate.url, exc.summary))
+            continue
+        reply = Reply(candidate.url, answer.status, answer.headers, answer.body)
+        document = read_document(reply)
+        if document.outcome is Outcome.FOUND and document.content is not None:
+            places.append((candidate.url, "found"))
+            return candidate.url, dict(document.content), ""
+        problem = document.problem or problem
+        places.append((candidate.url, document.problem or f"HTTP {answer.status}"))
+    return "", {}, problem

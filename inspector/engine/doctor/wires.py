@@ -1,0 +1,151 @@
+"""The way to a host, part by part: its name, a connection, TLS. Each part is tried by itself, so that each
+has its own result and time; nothing of the protocol is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from dataclasses import dataclass, replace
+
+from inspector.base.plaintext import one_line
+from inspector.engine.doctor.certificates import CertificateSeen, chain_of, read_chain
+from inspector.transport.network import Network, make_tls_context
+
+LIMIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class NameSeen:
+    host: str
+    addresses: tuple[str, ...] = ()
+    error: str = ""
+    is_timeout: bool = False
+
+
+async def resolve(host: str, port: int, limit: float = LIMIT) -> NameSeen:
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(limit):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        return NameSeen(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+    except (OSError, UnicodeError) as exc:
+        return NameSeen(host, error=getattr(exc, "strerror", None) or str(exc))
+    return NameSeen(host, tuple(dict.fromkeys(str(info[4][0]) for info in found)))
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSeen:
+    """`tried` are addresses with what came of them, "" for the one that accepted."""
+
+    port: int
+    tried: tuple[tuple[str, str], ...] = ()
+    accepted: str = ""
+    is_refused: bool = False
+    is_timeout: bool = False
+    other_loopback: str = ""  # an address of this machine that does accept, where the given one does not
+
+
+async def connect(name: NameSeen, port: int, limit: float = LIMIT) -> ConnectionSeen:
+    """The first of the addresses that accepts."""
+    tried: list[tuple[str, str]] = []
+    errors: list[OSError | TimeoutError] = []
+    for address in name.addresses:
+        error = await _try(address, port, limit / min(len(name.addresses), 3))
+        if error is None:
+            return ConnectionSeen(port, (*tried, (address, "")), address)
+        errors.append(error)
+        tried.append((address, _in_words(error)))
+    return ConnectionSeen(
+        port,
+        tuple(tried),
+        is_refused=any(isinstance(error, ConnectionRefusedError) for error in errors),
+        is_timeout=bool(errors) and all(isinstance(error, TimeoutError) for error in errors),
+        other_loopback=await _other_loopback(name, port),
+    )
+
+
+async def _other_loopback(name: NameSeen, port: int) -> str:
+    """A server that listens on 127.0.0.1 is not at ::1, and the other way round."""
+    loopbacks = {"127.0.0.1", "::1"}
+    if not loopbacks.intersection(name.addresses):
+        return ""
+    for address in sorted(loopbacks - set(name.addresses)):
+        if await _try(address, port, 1.0) is None:
+            return address
+    return ""
+
+
+async def _try(address: str, port: int, limit: float) -> OSError | TimeoutError | None:
+    try:
+        async with asyncio.timeout(limit):
+            _, writer = await asyncio.open_connection(address, port)
+    except (OSError, TimeoutError) as exc:
+        return exc
+    await _leave(writer)
+    return None
+
+
+def _in_words(error: OSError | TimeoutError) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "refused"
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    return one_line(error.strerror or str(error))
+
+
+async def _leave(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+        async with asyncio.timeout(1.0):
+            await writer.wait_closed()
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSeen:
+    """`code` is OpenSSL's number of why a certificate is refused; `reason` its word for anything else."""
+
+    host: str
+    version: str = ""
+    cipher: str = ""
+    chain: tuple[CertificateSeen, ...] = ()
+    is_verified: bool = True
+    code: int = 0
+    reason: str = ""
+    error: str = ""
+    is_timeout: bool = False
+
+
+async def speak_tls(host: str, address: str, port: int, network: Network, limit: float = LIMIT) -> TlsSeen:
+    """Raises ConfigError when the person's TLS settings cannot be used."""
+    context = make_tls_context(network)
+    try:
+        seen = await _handshake(host, address, port, context, limit)
+        return replace(seen, is_verified=network.verify)
+    except ssl.SSLCertVerificationError as exc:
+        # Once more without checking, to see what there is; nothing is sent on it.
+        shown = TlsSeen(host)
+        with contextlib.suppress(OSError, TimeoutError):
+            unchecked = make_tls_context(replace(network, verify=False))
+            shown = await _handshake(host, address, port, unchecked, limit)
+        return replace(shown, is_verified=False, code=exc.verify_code, error=one_line(exc.verify_message))
+    except ssl.SSLError as exc:
+        return TlsSeen(host, reason=exc.reason or "", error=one_line(exc.reason or str(exc)))
+    except TimeoutError:
+        return TlsSeen(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+    except OSError as exc:
+        return TlsSeen(host, error=one_line(exc.strerror or str(exc)) or "The connection was closed.")
+
+
+async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext, limit: float) -> TlsSeen:
+    async with asyncio.timeout(limit):
+        _, writer = await asyncio.open_connection(address, port, ssl=context, server_hostname=host)
+    try:
+        connection = writer.get_extra_info("ssl_object")
+        cipher = connection.cipher()
+        chain = read_chain(chain_of(connection))
+        return TlsSeen(host, connection.version() or "", cipher[0] if cipher else "", chain)
+    finally:
+        await _leave(writer)
