@@ -16,7 +16,9 @@ from inspector.base.plaintext import one_line
 from inspector.engine.drift import Drift, DriftView
 from inspector.protocol.drift import ItemChange
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.changestable import ChangesTable
+from inspector.qt.dialogs.diffview import DiffView
+from inspector.qt.dialogs.wholevalues import WholeValues
+from inspector.qt.models.diffrows import DiffRowsModel
 from inspector.qt.models.driftrows import DriftColumn, DriftRowsModel, name_of, since, strip_words
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
@@ -40,11 +42,14 @@ class DriftDialog(QDialog):
         self.model = DriftRowsModel(theme)
         self.model.setParent(self)
         self.list = QTableView()
-        self.changes = ChangesTable(theme)
+        self.fields = DiffRowsModel(theme)
+        self.fields.setParent(self)
+        self.changes = DiffView(self.fields, theme)
+        self.values = WholeValues(theme)
         self.summary = PlainLabel(theme, wrap=True)
         self.title = Heading(theme)
         self.alert = Alert(theme)
-        self.detail = Gate(theme, self.changes)
+        self.detail = Gate(theme, self._make_sides())
         self.accept_action = self._action("Accept as new baseline", self._accept)
         self.accept_action.setToolTip("From now on, changes are told against what the server offers now")
         self.keep_action = self._action("Keep the baseline", self._keep)
@@ -56,6 +61,7 @@ class DriftDialog(QDialog):
         self.gate.explain("loading", "", "Comparing", "The lists are compared with the baseline.")
         bridge.drift_changed.connect(self._on_drift_changed)
         self.list.selectionModel().currentRowChanged.connect(self._on_row_changed)
+        self.changes.selectionModel().currentRowChanged.connect(self._on_field_changed)
         bridge.start("drift", self._load(), self)
 
     def show_view(self, view: DriftView) -> None:
@@ -78,7 +84,7 @@ class DriftDialog(QDialog):
     def copy_text(self) -> None:
         """The chosen item's changes, with its name above them."""
         if self._shown is not None:
-            lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.changes.rows.as_text()]
+            lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.fields.as_text()]
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     # --------------------------------------------------------------
@@ -117,13 +123,19 @@ class DriftDialog(QDialog):
             self._task.cancel()
         self._task = self._bridge.start("what changed", self._show_diff(change), self)
 
+    def _on_field_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        values = self.fields.values(current.row()) if current.isValid() else None
+        self.values.show_values(*values) if values is not None else self.values.clear()
+
     async def _show_diff(self, change: ItemChange) -> None:
         try:
             diff = await self._bridge.ask_drift(lambda drift: drift.diff(self._server, change))
         except UserError as exc:
             self.detail.explain("failed", "", "Not compared", exc.summary, exc.next_step)
             return
-        await self.changes.show_diff(diff)
+        await self.fields.show(diff)
+        self.values.clear()
+        self.changes.go_to_change(1)
         self.detail.open()
 
     def _accept(self) -> None:
@@ -198,14 +210,30 @@ class DriftDialog(QDialog):
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        head, sides = QHBoxLayout(), QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         head.addWidget(self.title, 1)
-        sides.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
-        for words in ("Baseline", "Now"):
-            sides.addWidget(Muted(self._theme, words), 1)
         column.addLayout(head)
         column.addWidget(self.alert)
-        column.addLayout(sides)
         column.addWidget(self.detail, 1)
         return page
+
+    def _make_sides(self) -> QWidget:
+        """The members of both; below, the chosen one whole: a row has no room for a description."""
+        above = QWidget()
+        heads = QHBoxLayout()
+        heads.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
+        for words in ("Baseline", "Now"):
+            heads.addWidget(Muted(self._theme, words), 1)
+        column = QVBoxLayout(above)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(heads)
+        column.addWidget(self.changes, 1)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(above)
+        split.addWidget(self.values)
+        split.setSizes([400, 160])
+        split.setStretchFactor(0, 1)
+        return split
