@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from inspector.base.errors import ConnectionLost
@@ -19,6 +20,7 @@ from inspector.transport.program import Command, child_environment, find_program
 GRACE_AFTER_STDIN = 0.5
 GRACE_AFTER_TERM = 2.5
 _GRACE_FOR_PIPES = 1.0
+_MOST_GATHERED = 64 * 1024
 
 
 class Listener(Protocol):
@@ -57,6 +59,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._exited = asyncio.Event()
         self._drain_limit: asyncio.TimerHandle | None = None
         self._is_paused = False
+        self._is_gathering = False
+        self._gathered = bytearray()
         self.pid = 0
 
     @classmethod
@@ -81,13 +85,34 @@ class ChildProcess(asyncio.SubprocessProtocol):
     # -------------------------------------------------------------- writing
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin; waits while the pipe is full."""
+        """Write to its stdin; waits while the pipe is full.
+
+        What is written in one turn of the loop goes out in two pieces, the first of them at once: each write
+        wakes the process, and that takes longer than anything else that is done for a message.
+        """
         pipe = self._pipe(0)
         if pipe is None or pipe.is_closing() or self._exited.is_set():
             raise ConnectionLost("The server no longer reads its input.", "Reconnect to start it again.")
-        cast(asyncio.WriteTransport, pipe).write(data)
+        if self._is_gathering:
+            self._gathered += data
+            if len(self._gathered) > _MOST_GATHERED:
+                self._write_gathered()
+        else:
+            self._is_gathering = True
+            asyncio.get_running_loop().call_soon(self._end_gathering)
+            cast(asyncio.WriteTransport, pipe).write(data)
         if not self._writable.is_set():
             await self._writable.wait()
+
+    def _end_gathering(self) -> None:
+        self._is_gathering = False
+        self._write_gathered()
+
+    def _write_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, bytearray()
+        pipe = self._pipe(0)
+        if gathered and pipe is not None and not pipe.is_closing():
+            cast(asyncio.WriteTransport, pipe).write(gathered)
 
     def pause_reading(self) -> None:
         self._is_paused = True
@@ -110,6 +135,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         tree = ProcessTree(self.pid)
         if not self._exited.is_set():
             await asyncio.to_thread(tree.snapshot)
+        self._write_gathered()
         if (stdin := self._pipe(0)) is not None:
             stdin.close()
         if not await within(GRACE_AFTER_STDIN, self._exited):
@@ -124,11 +150,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
+        _hear_at_once(self._pipe(1), self._listener.on_stdout)
+        _hear_at_once(self._pipe(2), self._listener.on_stderr)
         self.pid = self._transport.get_pid()
         self._guard.watch(self.pid)
         self._listener.on_started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """What came before `connection_made`; the rest takes the short way (`_AtOnce`)."""
         if fd == 1:
             self._listener.on_stdout(data)
         else:
@@ -173,6 +202,29 @@ class ChildProcess(asyncio.SubprocessProtocol):
         signal_group(self.pid, KILL)
         if self._transport is not None:
             self._transport.close()
+
+
+class _AtOnce(asyncio.Protocol):
+    """Takes what a pipe brings as soon as it is there: asyncio hands on what comes from a child in the next
+    turn of its loop only, and so each answer would take one turn more.
+
+    `usual` is asyncio's own receiver: it keeps the books of which pipes are open.
+    """
+
+    def __init__(self, usual: asyncio.BaseProtocol, take: Callable[[bytes], None]) -> None:
+        self._usual = usual
+        self._take = take
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._usual.connection_lost(exc)
+
+
+def _hear_at_once(pipe: asyncio.BaseTransport | None, take: Callable[[bytes], None]) -> None:
+    if pipe is not None:
+        pipe.set_protocol(_AtOnce(pipe.get_protocol(), take))
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:

@@ -52,8 +52,12 @@ class Wire:
             for event in self.events:
                 if isinstance(event, kind):
                     return event
-            self._news.clear()
-            await self._news.wait()
+            await self.more()
+
+    async def more(self) -> None:
+        """Until something more was reported."""
+        self._news.clear()
+        await self._news.wait()
 
     def count(self, kind: type[object]) -> int:
         return sum(isinstance(event, kind) for event in self.events)
@@ -183,6 +187,25 @@ async def test_a_message_larger_than_the_pipe_arrives_whole(start: Start) -> Non
     await wire.transport.send(message)
     await wire.until(FramesReceived)
     assert wire.frames == [message.raw]
+
+
+async def test_messages_of_one_moment_arrive_whole_and_in_their_order(start: Start) -> None:
+    wire = await start("/bin/cat")
+    sizes = [10, 20, 200_000, 30, 70_000, *range(100)]
+    messages = [jsonrpc.request(id, "x", {"text": "x" * size}) for id, size in enumerate(sizes)]
+    await asyncio.gather(*(wire.transport.send(message) for message in messages))
+    while len(wire.frames) < len(messages):
+        await wire.more()
+    assert wire.frames == [message.raw for message in messages]
+
+
+async def test_what_was_sent_right_before_closing_arrives(start: Start) -> None:
+    wire = await start("/bin/cat")
+    messages = [jsonrpc.request(id, "ping") for id in range(5)]
+    for message in messages:
+        await wire.transport.send(message)
+    await wire.transport.close()
+    assert wire.frames == [message.raw for message in messages]
 
 
 async def test_sending_to_a_process_that_ended_says_how_it_ended(shell: Start) -> None:
