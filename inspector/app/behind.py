@@ -92,6 +92,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await add_demo_servers(app.bridge, app.demo_http)
     else:
         await app.bridge.load()
+        app.bridge.connect_at_start()
     await app.bridge.ask_secrets(lambda secrets: secrets.look())
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspector.engine.repeating import RepeatPlan, RepeatReport
     from inspector.engine.reruns import Reruns
     from inspector.engine.secrets import Secrets
+    from inspector.engine.servers import Servers
     from inspector.engine.taskbook import TaskBook
     from inspector.engine.taskviews import TaskView
     from inspector.engine.thread import EngineThread
@@ -75,6 +76,7 @@ class Bridge(QObject):
     Signals:
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
+        servers_ordered: Servers stand in another order; carries all names.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
@@ -95,6 +97,7 @@ class Bridge(QObject):
 
     server_changed = Signal(object)
     server_removed = Signal(str)
+    servers_ordered = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
     problem_found = Signal(str)
@@ -205,6 +208,11 @@ class Bridge(QObject):
     async def remove_server(self, name: str) -> None:
         await self._call(self._engine.remove(name))
 
+    async def ask_servers(self, ask: Callable[[Servers], Coroutine[Any, Any, T]]) -> T:
+        """Edit, duplicate: `await bridge.ask_servers(lambda servers: servers.update(name, entry))`. Remove so
+        that it can be undone: `servers.removals.remove(name)`. Raises UserError."""
+        return await self._call(ask(self._engine.servers))
+
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
 
@@ -231,6 +239,14 @@ class Bridge(QObject):
     def connect_server(self, name: str) -> None:
         """Begin to connect; `server_changed` tells how it goes."""
         self._thread.call(self._engine.connect_soon, name)
+
+    def connect_all(self) -> None:
+        """Begin to connect all that are enabled, likewise. No browser is opened."""
+        self._thread.call(self._engine.servers.connecting.connect_all)
+
+    def connect_at_start(self) -> None:
+        """Begin to connect those that are to be when the app starts, likewise."""
+        self._thread.call(self._engine.servers.connecting.connect_at_start)
 
     async def disconnect_server(self, name: str) -> None:
         await self._call(self._engine.disconnect(name))
@@ -459,6 +475,8 @@ class Bridge(QObject):
         engine: Engine = self._engine
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
+        ordered = engine.servers.order_changed
+        ordered.connect(lambda names: self._post(partial(self.servers_ordered.emit, names)))
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))
         engine.resource_changed.connect(self._on_resource_changed)
         engine.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))

@@ -36,8 +36,8 @@ def shell_entry(script: str, name: str = "srv") -> StdioEntry:
 class Lab:
     """An engine under test."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.engine = Engine(settings=settings or Settings(connect_timeout=10, request_timeout=10))
+    def __init__(self, settings: Settings | None = None, engine: Engine | None = None) -> None:
+        self.engine = engine or Engine(settings=settings or Settings(connect_timeout=10, request_timeout=10))
         self.views: list[ServerView] = []
         self._changed = asyncio.Event()
         self.engine.server_changed.connect(self._on_changed)

@@ -1,0 +1,321 @@
+"""Servers that are edited, renamed, duplicated, removed and had back; all of them connected at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import HttpEntry, StdioEntry, Timeouts
+from inspector.config.settings import Settings
+from inspector.engine import removals
+from inspector.engine.engine import Engine
+from inspector.engine.views import ServerStatus
+from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return Catalogue(tmp_path / "servers.json")
+
+
+@pytest.fixture
+async def lab(catalogue: Catalogue) -> AsyncIterator[Lab]:
+    lab = Lab(engine=Engine(catalogue, Settings(connect_timeout=10, request_timeout=10)))
+    yield lab
+    await lab.engine.close()
+
+
+def names(lab: Lab) -> list[str]:
+    return [view.name for view in lab.engine.views()]
+
+
+def in_file(catalogue: Catalogue) -> list[str]:
+    return [entry.name for entry in catalogue.load().entries]
+
+
+# ------------------------------------------------------------------ editing
+
+
+async def test_an_edit_leaves_the_connection_alone_and_says_that_it_is_outdated(
+    lab: Lab, catalogue: Catalogue
+) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    pid = lab.view().pid
+    entry = fault_entry(env={"NEW": "1"})
+    view = await lab.engine.servers.update("srv", entry)
+    assert (view.status, view.pid, view.is_outdated) == (ServerStatus.CONNECTED, pid, True)
+    assert catalogue.find("srv") == entry
+    await lab.engine.connect("srv")
+    assert not lab.view().is_outdated
+    assert lab.view().pid != pid
+
+
+async def test_notes_a_colour_and_the_like_do_not_outdate_a_connection(lab: Lab) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    entry = replace(
+        lab.engine.entry("srv"), notes="mine", colour="red", auto_connect=True, watch=("*.py",), roots=("/x",)
+    )
+    view = await lab.engine.servers.update("srv", entry)
+    assert (view.is_outdated, view.notes, view.colour, view.auto_connect) == (False, "mine", "red", True)
+
+
+async def test_new_timeouts_are_kept_at_the_next_connecting(lab: Lab) -> None:
+    lab.engine.save(fault_entry("silent"))
+    entry = replace(lab.engine.entry("srv"), timeouts=Timeouts(connect=0.2))
+    await lab.engine.servers.update("srv", entry)
+    lab.engine.connect_soon("srv")
+    view = await lab.until(ServerStatus.FAILED)
+    assert "Gave up after 0.2 s" in view.reason
+
+
+async def test_disabling_by_an_edit_disconnects(lab: Lab) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), enabled=False))
+    assert lab.view().status is ServerStatus.DISABLED
+
+
+async def test_a_server_can_be_edited_into_one_of_another_kind(lab: Lab, catalogue: Catalogue) -> None:
+    lab.engine.save(shell_entry("exit 3"))
+    view = await lab.engine.servers.update("srv", HttpEntry(name="srv", url="http://localhost:1/mcp"))
+    assert view.transport == "http"
+    assert catalogue.find("srv") == HttpEntry(name="srv", url="http://localhost:1/mcp")
+
+
+async def test_an_edit_that_cannot_be_written_changes_nothing(lab: Lab, catalogue: Catalogue) -> None:
+    entry = fault_entry()
+    lab.engine.save(entry)
+    catalogue.path.write_text("{broken")
+    with pytest.raises(ConfigError, match="is not valid JSON"):
+        await lab.engine.servers.update("srv", replace(entry, notes="x"))
+    assert lab.engine.entry("srv") == entry
+
+
+async def test_an_edit_that_could_never_connect_is_refused(lab: Lab, catalogue: Catalogue) -> None:
+    entry = HttpEntry(name="srv", url="http://x/sse", type="sse")
+    lab.engine.save(entry)
+    with pytest.raises(ConfigError, match="over HTTP\\+SSE"):
+        await lab.engine.servers.update("srv", replace(entry, era="2026-07-28"))
+    with pytest.raises(ConfigError, match="no name"):
+        await lab.engine.servers.update("srv", replace(entry, name=" "))
+    assert (lab.engine.entry("srv"), catalogue.find("srv")) == (entry, entry)
+
+
+async def test_secrets_that_an_edit_gives_up_are_forgotten(lab: Lab) -> None:
+    entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
+    await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
+    edited = replace(entry, headers={"L": SecretRef("header/srv/L")})
+    await lab.engine.servers.update("srv", edited, {"header/srv/L": "w"})
+    assert await lab.engine.secrets.get("header/srv/K") is None
+    assert await lab.engine.secrets.get("header/srv/L") == "w"
+
+
+# ------------------------------------------------------------------ renaming
+
+
+async def test_a_renamed_server_keeps_its_place_its_secrets_and_unknown_members(
+    lab: Lab, catalogue: Catalogue
+) -> None:
+    catalogue.path.write_text(
+        '{"mcpServers": {"a": {"command": "x"}, "old": {"url": "http://x", "mine": 1,'
+        ' "headers": {"K": {"ref": "header/old/K"}}}, "z": {"command": "x"}}}'
+    )
+    await lab.engine.secrets.put("header/old/K", "v")
+    await lab.engine.secrets.put("oauth/https%3A%2F%2Fissuer/old/tokens", "t")
+    lab.engine.load()
+    orders: list[tuple[str, ...]] = []
+    removed: list[str] = []
+    lab.engine.servers.order_changed.connect(orders.append)
+    lab.engine.server_removed.connect(removed.append)
+    await lab.engine.servers.update("old", replace(lab.engine.entry("old"), name="new"))
+    assert (names(lab), orders, removed) == (["a", "new", "z"], [("a", "new", "z")], ["old"])
+    assert in_file(catalogue) == ["a", "new", "z"]
+    assert '"mine": 1' in catalogue.path.read_text()
+    entry = lab.engine.entry("new")
+    assert isinstance(entry, HttpEntry)
+    assert entry.headers == {"K": SecretRef("header/new/K")}
+    stored = {each.name for each in await lab.engine.secrets.stored()}
+    assert stored == {"header/new/K", "oauth/https%3A%2F%2Fissuer/new/tokens"}
+    assert await lab.engine.secrets.get("header/new/K") == "v"
+
+
+async def test_a_renamed_server_that_was_connected_is_connected_again(lab: Lab) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    pid = lab.view().pid
+    assert pid is not None
+    await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), name="other"))
+    await lab.until(ServerStatus.CONNECTED, "other")
+    await gone(pid)
+
+
+async def test_a_name_that_is_taken_is_refused_and_nothing_changes(lab: Lab, catalogue: Catalogue) -> None:
+    lab.engine.save(StdioEntry(name="a", command="x"))
+    lab.engine.save(StdioEntry(name="b", command="y"))
+    with pytest.raises(ConfigError, match="There is a server 'b' already"):
+        await lab.engine.servers.update("a", StdioEntry(name="b", command="x"))
+    assert (names(lab), in_file(catalogue)) == (["a", "b"], ["a", "b"])
+
+
+# ------------------------------------------------------------------ duplicating
+
+
+async def test_a_duplicate_stands_behind_with_secrets_of_its_own(lab: Lab, catalogue: Catalogue) -> None:
+    entry = HttpEntry(
+        name="a",
+        url="http://x",
+        headers={"K": SecretRef("header/a/K"), "S": SecretRef("shared/one")},
+        auth=OAuthSettings(client_id="c", client_secret=SecretRef("login/a/clientSecret")),
+    )
+    await lab.engine.save_with_secrets(
+        entry, {"header/a/K": "v", "login/a/clientSecret": "s", "shared/one": "w"}
+    )
+    lab.engine.save(StdioEntry(name="b", command="x"))
+    view = await lab.engine.servers.duplicate("a")
+    assert (view.name, names(lab), in_file(catalogue)) == ("a 2", ["a", "a 2", "b"], ["a", "a 2", "b"])
+    copy = lab.engine.entry("a 2")
+    assert isinstance(copy, HttpEntry)
+    assert copy.headers == {"K": SecretRef("header/a%202/K"), "S": SecretRef("shared/one")}
+    assert copy.auth == OAuthSettings(client_id="c", client_secret=SecretRef("login/a%202/clientSecret"))
+    await lab.engine.remove("a 2")
+    assert await lab.engine.secrets.get("header/a/K") == "v"
+    assert await lab.engine.secrets.get("header/a%202/K") is None
+
+
+async def test_a_bearer_token_is_copied_too(lab: Lab) -> None:
+    entry = HttpEntry(name="a", url="http://x", auth=BearerSettings(token=SecretRef("bearer/a")))
+    await lab.engine.save_with_secrets(entry, {"bearer/a": "v"})
+    await lab.engine.servers.duplicate("a", "b")
+    copy = lab.engine.entry("b")
+    assert isinstance(copy, HttpEntry)
+    assert copy.auth == BearerSettings(token=SecretRef("bearer/b"))
+    assert await lab.engine.secrets.get("bearer/b") == "v"
+
+
+# ------------------------------------------------------------------ removing, and having back
+
+
+async def test_what_was_removed_can_be_had_back_as_it_was_where_it_was(
+    lab: Lab, catalogue: Catalogue
+) -> None:
+    catalogue.path.write_text(
+        '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y", "mine": [1.50]},'
+        ' "c": {"command": "z"}}}'
+    )
+    lab.engine.load()
+    await lab.engine.secrets.put("env/b/K", "v")
+    removed = await lab.engine.servers.removals.remove("b")
+    assert (names(lab), in_file(catalogue), removed.name) == (["a", "c"], ["a", "c"], "b")
+    await lab.engine.servers.removals.undo(removed.id)
+    assert (names(lab), in_file(catalogue)) == (["a", "b", "c"], ["a", "b", "c"])
+    assert '"mine": [' in catalogue.path.read_text()
+    assert "1.50" in catalogue.path.read_text()
+    with pytest.raises(ConfigError, match="too late"):
+        await lab.engine.servers.removals.undo(removed.id)
+
+
+async def test_a_server_that_was_connected_is_connected_when_it_is_back(lab: Lab) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    removed = await lab.engine.servers.removals.remove("srv")
+    await lab.engine.servers.removals.undo(removed.id)
+    await lab.until(ServerStatus.CONNECTED)
+
+
+async def test_secrets_stay_until_it_is_too_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
+    await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
+    removed = await lab.engine.servers.removals.remove("srv")
+    assert await lab.engine.secrets.get("header/srv/K") == "v"
+    await lab.engine.servers.removals.end(removed.id)
+    assert await lab.engine.secrets.get("header/srv/K") is None
+
+    monkeypatch.setattr(removals, "UNDO_TIME", 0.01)
+    await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
+    removed = await lab.engine.servers.removals.remove("srv")
+    async with asyncio.timeout(5):
+        while await lab.engine.secrets.get("header/srv/K") is not None:
+            pass  # each asking takes a turn of the store's thread
+    with pytest.raises(ConfigError, match="too late"):
+        await lab.engine.servers.removals.undo(removed.id)
+
+
+async def test_a_new_server_of_the_name_does_not_get_the_secrets_of_the_one_before(lab: Lab) -> None:
+    entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
+    await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
+    removed = await lab.engine.servers.removals.remove("srv")
+    await lab.engine.save_with_secrets(entry, {})
+    assert await lab.engine.secrets.get("header/srv/K") is None
+    with pytest.raises(ConfigError, match="too late"):
+        await lab.engine.servers.removals.undo(removed.id)
+    assert names(lab) == ["srv"]
+
+
+async def test_a_server_whose_file_cannot_be_written_is_not_removed(lab: Lab, catalogue: Catalogue) -> None:
+    lab.engine.save(StdioEntry(name="a", command="x"))
+    catalogue.path.write_text("{broken")
+    with pytest.raises(ConfigError, match="is not valid JSON"):
+        await lab.engine.servers.removals.remove("a")
+    assert names(lab) == ["a"]
+
+
+# ------------------------------------------------------------------ names in settings
+
+
+async def test_names_are_shown_and_expanded_at_connecting_only(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LENS_WORD", "hello")
+    lab.engine.save(fault_entry(env={"SEEN": "${LENS_WORD} ${input:who}"}))
+    assert lab.view().expands == ("LENS_WORD", "input:who")
+    lab.engine.connect_soon("srv")
+    view = await lab.until(ServerStatus.FAILED)
+    assert view.reason == "variable SEEN: the input “who” has no value."
+    await lab.engine.servers.set_inputs("srv", {"who": "you"})
+    await lab.engine.connect("srv")
+    assert json.loads(await lab.text("environment"))["SEEN"] == "hello you"
+    entry = lab.engine.entry("srv")
+    assert isinstance(entry, StdioEntry)
+    assert entry.env == {"SEEN": "${LENS_WORD} ${input:who}"}
+
+
+async def test_the_value_of_a_secret_variable_is_written_nowhere(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LENS_TOKEN", "s3cr3t-enough")
+    lab.engine.save(fault_entry(env={"SEEN": "${LENS_TOKEN}"}))
+    await lab.engine.connect("srv")
+    assert lab.engine.log.credentials.names()[b"s3cr3t-enough"] == "LENS_TOKEN"
+
+
+# ------------------------------------------------------------------ all at once
+
+
+async def test_those_to_be_connected_at_the_start_are_connected_and_no_others(lab: Lab) -> None:
+    lab.engine.save(replace(fault_entry(name="one"), auto_connect=True))
+    lab.engine.save(replace(fault_entry("silent", name="slow"), auto_connect=True))
+    lab.engine.save(replace(fault_entry(name="off"), auto_connect=True, enabled=False))
+    lab.engine.save(replace(shell_entry("exit 3", name="bad"), auto_connect=True))
+    lab.engine.save(fault_entry(name="other"))
+    assert lab.engine.servers.connecting.connect_at_start() == ("one", "slow", "bad")
+    await lab.until(ServerStatus.CONNECTED, "one")
+    await lab.until(ServerStatus.FAILED, "bad")
+    assert lab.view("slow").status is ServerStatus.CONNECTING
+    await lab.engine.disconnect("slow")
+    assert lab.view("slow").status is ServerStatus.IDLE
+    assert lab.view("off").status is ServerStatus.DISABLED
+    assert lab.view("other").status is ServerStatus.IDLE
+    assert lab.engine.servers.connecting.connect_all() == ("slow", "bad", "other")
+    await lab.until(ServerStatus.CONNECTED, "other")
+    await lab.engine.servers.connecting.disconnect_all()
+    assert lab.view("slow").status is ServerStatus.IDLE
