@@ -114,6 +114,7 @@ def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeych
     ]
     assert VALUE not in words_on(dialog)
     assert dialog.place.rung is Rung.KEYCHAIN
+    assert dialog.place.buttons[Rung.KEYCHAIN].hasFocus()
     assert not dialog.place.apply_action.isEnabled()
     assert str(lens.folder / "secrets") in words_on(dialog)
 
@@ -264,6 +265,7 @@ def test_without_a_keychain_memory_is_said_with_the_reason(lens: Lens) -> None:
     dialog = open_dialog(lens)
     assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
     assert dialog.place.rung is Rung.MEMORY
+    assert dialog.place.buttons[Rung.MEMORY].hasFocus()
     choose(dialog, Rung.PASSPHRASE)
     for field in (dialog.place.passphrase, dialog.place.again):
         QTest.keyClicks(field, PASSPHRASE)
@@ -281,6 +283,8 @@ def test_a_file_that_cannot_be_used_can_be_deleted_from_here(lens: Lens, keychai
     dialog = open_dialog(lens)
     lens.until(lambda: "is damaged" in dialog.alert.text("state"))
     lens.until(lambda: "The file of the secrets cannot be used" in words_on(dialog))
+    assert not dialog.place.isEnabled()
+    assert "no secrets" not in words_on(dialog)
     lens.press("Delete all…", dialog)
     lens.until(lambda: "Delete all secrets" in words_on(dialog))
     lens.press("Delete all secrets", dialog)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -62,7 +62,10 @@ class SecretPlace(QWidget):
             self._on_changed()
             return
         self._now, self._is_chosen, self._is_locked = rung, is_chosen, is_locked
+        had_focus = any(button.hasFocus() for button in self.buttons.values())
         self.buttons[rung].setChecked(True)
+        if had_focus:
+            self.set_focus()
         for field in (self.passphrase, self.again):
             field.clear()
         self.unprotected.setChecked(False)
@@ -71,6 +74,10 @@ class SecretPlace(QWidget):
     def set_busy(self, is_busy: bool) -> None:
         self._is_busy = is_busy
         self._on_changed()
+
+    def set_focus(self) -> None:
+        """To the place that is chosen: one that is not, but has the keyboard, looks as if it were."""
+        self.buttons[self.rung].setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def rung(self) -> Rung:
@@ -93,6 +100,7 @@ class SecretPlace(QWidget):
             grid.addWidget(button, grid.rowCount(), 0, 1, 2)
             grid.addWidget(Muted(self._theme, place.meaning, wrap=True), grid.rowCount(), 1)
             if place.rung in self._needs:
+                self._needs[place.rung].setContentsMargins(0, SPACE_1, 0, SPACE_1)
                 grid.addWidget(self._needs[place.rung], grid.rowCount(), 1)
             grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
         row = QHBoxLayout()

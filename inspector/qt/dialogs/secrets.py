@@ -166,6 +166,9 @@ class SecretsDialog(QDialog):
             self._unlock_row.show()
             self.passphrase.setFocus()
         self._unlock_row.setVisible(is_locked)
+        self.place.setEnabled(state.standing is not Standing.UNREADABLE)  # they cannot be moved then
+        if before is None and not is_locked:
+            self.place.set_focus()
         self._lock_button.setVisible(state.rung is Rung.PASSPHRASE)
         if is_locked:
             self.alert.say("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")

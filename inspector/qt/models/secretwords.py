@@ -26,8 +26,10 @@ _TROUBLE = {
 }
 _KINDS = {
     "answers": "Answer rule",
+    "bearer": "Bearer token",
     "env": "Environment",
     "header": "Header",
+    "login": "Login setting",
     "oauth": "Login",
 }
 
@@ -86,6 +88,8 @@ def status_hint(state: SecretsState) -> str:
 
 
 def counted(state: SecretsState) -> str:
+    if state.standing is Standing.UNREADABLE and not state.in_memory:
+        return "cannot be counted"
     if not state.kept and not state.in_memory:
         return "no secrets"
     kept = plural(state.kept, "secret") if state.kept else ""
