@@ -22,13 +22,9 @@ from inspector.protocol.auth.challenge import (
     read_challenges,
 )
 from inspector.protocol.auth.documents import Candidate, Outcome, Reply, read_document
-from inspector.protocol.auth.grants import trusted_issuer
 from inspector.protocol.auth.guard import Allowance, UrlBlocked, check_url
 from inspector.protocol.auth.resourcemeta import (
-    IssuerChoice,
-    choose_issuer,
     judge_copies,
-    judge_migration,
     judge_reply,
     judge_scopes,
     judge_search,
@@ -43,7 +39,6 @@ from inspector.protocol.auth.servermeta import (
     default_content,
     judge_cors,
     judge_server_copies,
-    legacy_issuer,
     legacy_place,
     no_server_metadata,
     read_server_metadata,
@@ -212,49 +207,6 @@ async def check_resource(stage: Stage) -> None:
 
 
 # ------------------------------------------------------------------ the authorization server
-
-
-async def choose_server(stage: Stage) -> None:
-    wanted = stage.overrides.issuer or stage.settings.issuer
-    if stage.facts.is_legacy:
-        issuer = legacy_issuer(stage.target.url)
-        _require_trusted(stage, wanted, (issuer,))
-        stage.facts.issuer = IssuerChoice(issuer, "2025-03-26: the server's own host gives the tokens.")
-        stage.decide(stage.facts.issuer.reason)
-        return
-    reading = stage.facts.resource
-    assert reading is not None
-    listed = reading.metadata.issuers
-    stored = await stage.tools.store.issuers()
-    _require_trusted(stage, wanted, listed)
-    choice = choose_issuer(listed, stored=stored, picked=wanted or None)
-    if choice is None:
-        raise Stop("The server names no authorization server.", "Its operator must list one.")
-    held = await stage.tools.store.held()
-    before = held.tokens.issuer if held is not None else None
-    stage.find(judge_migration(before, listed, choice, stage.revision))
-    if before and before not in listed:
-        stage.decide(f"Before, it was {before}: what we have of it is not used here.")
-    stage.facts.issuer = choice
-    stage.show(
-        "Authorization servers",
-        ("Issuer", "Known", "Chosen"),
-        (
-            (issuer, "yes" if issuer in stored else "no", "yes" if issuer == choice.issuer else "")
-            for issuer in listed
-        ),
-    )
-    stage.use("issuer", choice.issuer, "from the protected resource metadata")
-    stage.decide(choice.reason)
-
-
-def _require_trusted(stage: Stage, wanted: str, listed: tuple[str, ...]) -> None:
-    """Raises Stop when our credentials would go, without a browser, to somebody whom the server chose."""
-    if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
-        raise Stop(
-            f"Our credentials are for {wanted}, and the server does not list it.",
-            "Nothing was sent. Check the issuer in the server's settings, and who changed it.",
-        )
 
 
 async def prepare_server_lookup(stage: Stage) -> LoginRequest | None:

@@ -28,7 +28,7 @@ from inspector.oauth.steps import (
     StepId,
     StepState,
 )
-from inspector.oauth.stepwords import DIFFERS, WHY
+from inspector.oauth.stepwords import DIFFERS, DISTRUST, WHY
 from inspector.oauth.stepwork import WORK
 from inspector.oauth.store import Held
 from inspector.protocol.auth.findings import Finding, Severity
@@ -169,9 +169,7 @@ class Login:
         self._is_over = False
         self._stage.facts = copy.copy(self._before[to])
         self._stage.question, self._failure = None, None
-        for id in self._order[place:]:
-            self._steps[id] = Step(id, why=WHY[id], differs=DIFFERS.get(id, ""))
-            self._before.pop(id, None)
+        self._forget_from(place)
         self._place = place
         await self._alone(self._make_ready())
 
@@ -184,20 +182,29 @@ class Login:
     # -------------------------------------------------------------- what only the person can say
 
     async def allow_hosts(self, is_allowed: bool) -> None:
-        """May these hosts be contacted? It is remembered: for the issuer, or for the server (PRIVATE)."""
+        """May these hosts be contacted, or this issuer be trusted (ISSUER)? It is remembered: for the issuer,
+        or for the server (PRIVATE)."""
         question = self._stage.question
         if question is None or question.kind is QuestionKind.CLIENT:
             raise UserError("Nothing of the kind was asked.")
         if not is_allowed:
             self._stage.question = None
-            self._fail(Stop("You do not trust the other hosts of the authorization server."))
+            if (
+                question.kind is not QuestionKind.PRIVATE
+            ):  # the step that asked was done: it is not, after all
+                self._forget_from(self._place)
+                self._place -= 1
+            self._fail(Stop(DISTRUST[question.kind]))
             return
         if question.kind is QuestionKind.PRIVATE:
             await self._stage.tools.store.allow_private()
             await self._stage.allow_private()
             await self.retry()
             return
-        await self._stage.tools.store.allow_hosts(question.issuer, question.hosts)
+        if question.kind is QuestionKind.ISSUER:
+            await self._stage.tools.store.trust_issuer(question.issuer)
+        else:
+            await self._stage.tools.store.allow_hosts(question.issuer, question.hosts)
         self._stage.question = None
         await self._alone(self._make_ready())
 
@@ -366,6 +373,11 @@ class Login:
     def _require_idle(self) -> None:
         if self._task is not None:
             raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
+
+    def _forget_from(self, place: int) -> None:
+        for id in self._order[place:]:
+            self._steps[id] = Step(id, why=WHY[id], differs=DIFFERS.get(id, ""))
+            self._before.pop(id, None)
 
     # -------------------------------------------------------------- showing
 

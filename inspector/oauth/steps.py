@@ -175,11 +175,12 @@ class QuestionKind(Enum):
     HOSTS = "hosts"  # may endpoints be on these other hosts?
     CLIENT = "client"  # which client ID (and secret) is ours?
     PRIVATE = "private"  # may this server name addresses in a private network?
+    ISSUER = "issuer"  # may this authorization server, which the server chose, get our credentials?
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The login waits for this: `Login.allow_hosts` (HOSTS, PRIVATE) or `Login.give_client` answers it."""
+    """The login waits for this: `Login.give_client` answers it (CLIENT), or `Login.allow_hosts`."""
 
     kind: QuestionKind
     text: str

@@ -1,8 +1,8 @@
-"""What each step is for, in a sentence, and what another revision would do."""
+"""What each step is for, in a sentence, what another revision would do, and why a login ends at a "no"."""
 
 from __future__ import annotations
 
-from inspector.oauth.steps import StepId
+from inspector.oauth.steps import QuestionKind, StepId
 
 WHY = {
     StepId.PROBE: "Ask the server something without a token: a server with a login must refuse with 401.",
@@ -51,4 +51,10 @@ DIFFERS = {
     StepId.CALLBACK: "iss is checked by rule since 2026-07-28; before, it is compared when it is there.",
     StepId.TOKEN_REQUEST: "2025-03-26 knows no resource parameter.",
     StepId.LIFETIME: "Since 2026-07-28 a login for more scopes asks for the earlier ones too.",
+}
+
+DISTRUST = {
+    QuestionKind.HOSTS: "You do not trust the other hosts of the authorization server.",
+    QuestionKind.PRIVATE: "You do not trust the private addresses that the server names.",
+    QuestionKind.ISSUER: "You do not trust the authorization server that the server names.",
 }

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from inspector.oauth import browsing, discovering, identifying, identityprovider, obtaining, signin, trying
+from inspector.oauth import (
+    browsing,
+    choosing,
+    discovering,
+    identifying,
+    identityprovider,
+    obtaining,
+    signin,
+    trying,
+)
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.stage import Stage
 from inspector.oauth.steps import StepId
@@ -27,7 +36,7 @@ WORK = {
     StepId.CHALLENGE: Work(discovering.read_challenge),
     StepId.RESOURCE_LOOKUP: Work(discovering.look_for_resource, discovering.prepare_resource_lookup),
     StepId.RESOURCE_CHECK: Work(discovering.check_resource),
-    StepId.SERVER_CHOICE: Work(discovering.choose_server),
+    StepId.SERVER_CHOICE: Work(choosing.choose_server),
     StepId.SERVER_LOOKUP: Work(discovering.look_for_server, discovering.prepare_server_lookup),
     StepId.SERVER_CHECK: Work(discovering.check_server),
     StepId.IDENTITY: Work(identifying.identify, identifying.prepare_identity),

@@ -24,7 +24,7 @@ from inspector.protocol.members import number_of, object_of, strings_of, text_of
 
 KIND = "oauth"
 _CLIENT, _TOKENS, _KEY, _HOSTS, _PRIVATE = "client", "tokens", "key", "hosts", "private"
-_SIGN_IN = "sign-in"
+_SIGN_IN, _TRUST = "sign-in", "trust"
 _ANY_ISSUER = "any"
 
 
@@ -165,6 +165,13 @@ class LoginStore:
     async def allow_private(self) -> None:
         await self._put_text(self._name(_ANY_ISSUER, _PRIVATE), self._url)
 
+    async def trusts_issuer(self, issuer: str) -> bool:
+        """May credentials go to it, though only this server names it? As with `allows_private`."""
+        return await self._secrets.get(self._name(issuer, _TRUST)) == self._url
+
+    async def trust_issuer(self, issuer: str) -> None:
+        await self._put_text(self._name(issuer, _TRUST), self._url)
+
     async def secret(self, ref: SecretRef | None, what: str) -> str:
         """A secret that the configuration names; "" for none. Raises ConfigError when it is not there."""
         if ref is None:
@@ -179,7 +186,7 @@ class LoginStore:
 
     async def forget(self) -> None:
         """All of this server, of every issuer."""
-        for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE):
+        for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE, _TRUST):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
 

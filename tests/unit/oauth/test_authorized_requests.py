@@ -423,7 +423,7 @@ async def test_a_workload_shows_its_jwt_and_is_not_asked_twice(
     engine: Engine, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKLOAD_JWT", "a.b.c\n")
-    settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT")
+    settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT", issuer=world.origin)
     world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
     with pytest.raises(NeedsLogin, match="invalid_grant"):
         await connect(engine, world, settings)

@@ -205,6 +205,16 @@ async def test_an_endpoint_on_another_host_is_asked_about_once(desk: Desk, world
         assert login.view.question is None
 
 
+async def test_trying_again_asks_again_about_a_host_that_was_not_trusted(desk: Desk, world: World) -> None:
+    world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
+    async with desk.login(world) as login:
+        await login.run()
+        await login.allow_hosts(False)
+        await login.retry()
+        assert login.view.question is not None
+        assert world.asked("/register") == []
+
+
 async def test_a_host_that_the_person_does_not_trust_ends_the_login(desk: Desk, world: World) -> None:
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with desk.login(world) as login:

@@ -159,7 +159,10 @@ async def test_a_server_that_is_configured_anew_keeps_its_tokens(desk: Desk, wor
 
 
 async def test_a_secret_that_is_named_and_not_there_is_told_by_its_name(desk: Desk, world: World) -> None:
-    settings = OAuthSettings(grant="client_credentials", client_id="x", client_secret=SecretRef("a/b"))
+    ref = SecretRef("a/b")
+    settings = OAuthSettings(
+        grant="client_credentials", client_id="x", client_secret=ref, issuer=world.origin
+    )
     async with desk.login(world, settings=settings) as login:
         await login.run()
         assert "client secret" in login.view.failure

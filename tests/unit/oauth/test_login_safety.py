@@ -7,12 +7,13 @@ import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from inspector.base.clock import SystemClock
-from inspector.base.errors import ConfigError, NotReached, UserError
+from inspector.base.errors import ConfigError, NeedsLogin, NotReached, UserError
 from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
 from inspector.config.secrets.store import SecretStore
@@ -22,7 +23,7 @@ from inspector.oauth.http import LoginReply, post_form
 from inspector.oauth.loopback import LoopbackListener
 from inspector.oauth.occasions import Occasion
 from inspector.oauth.stage import Facts
-from inspector.oauth.steps import StepId
+from inspector.oauth.steps import QuestionKind, StepId
 from inspector.oauth.store import LoginStore
 from inspector.protocol.auth.authorize import AuthorizeRequest, authorize_url
 from inspector.protocol.auth.clientauth import AuthMethod, authenticate
@@ -113,6 +114,43 @@ async def test_a_workload_shows_its_jwt_to_nobody_but_the_configured_issuer(
         await login.run()
         assert "https://as.example" in login.view.failure
     assert not any(MARKER.encode() in one.body for one in world.seen)
+
+
+async def test_without_an_issuer_the_person_is_asked_before_a_jwt_goes_where_the_server_says(
+    desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKLOAD_JWT", MARKER)
+    settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT")
+    async with desk.login(world, settings=settings) as login:
+        await login.run()
+        question = login.view.question
+        assert question is not None
+        assert (question.kind, question.issuer) == (QuestionKind.ISSUER, world.origin)
+        assert "JWT of the workload" in question.text
+        assert "issuer in the server's settings" in question.text
+        assert not any(MARKER.encode() in one.body for one in world.seen)
+        await login.allow_hosts(False)
+        assert "do not trust" in login.view.failure
+        await login.retry()  # asks again, and does not pass it by
+        assert login.view.question == question
+        await login.allow_hosts(True)
+        await login.run()
+        assert login.view.failure == ""
+    assert world.asked("/token")[0].form["assertion"] == MARKER
+    async with desk.login(world, settings=settings) as login:  # and is not asked again
+        await login.run()
+        assert (login.view.question, login.view.failure) == (None, "")
+    assert not await LoginStore(desk.secrets, SERVER, "https://other.example/mcp").trusts_issuer(world.origin)
+
+
+@pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "wif"])
+async def test_what_needs_no_browser_asks_by_itself_and_sends_nothing(
+    engine: Engine, world: World, grant: Any
+) -> None:
+    engine.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
+    with pytest.raises(NeedsLogin, match="May it get"):
+        await engine.connect(SERVER)
+    assert world.asked("/token") == []
 
 
 async def test_a_secret_for_another_issuer_does_not_go_with_a_refresh(engine: Engine, world: World) -> None:

@@ -64,6 +64,9 @@ class QuestionBox(QWidget):
         self.issuer.setVisible(bool(question.issuer))
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
         is_hosts = question.kind is not QuestionKind.CLIENT
+        is_issuer = question.kind is QuestionKind.ISSUER
+        self.allow_action.setText("Trust it" if is_issuer else "Contact them")
+        self.refuse_action.setText("Do not trust it" if is_issuer else "Do not contact them")
         self.hosts.setVisible(is_hosts)
         self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
