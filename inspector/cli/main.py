@@ -41,6 +41,9 @@ class Command:
 COMMANDS = {
     "list": Command("list the tools, resources or prompts of a server", takes_server=True),
     "call": Command("call a tool and print its result", takes_server=True),
+    "servers": Command(
+        "list your servers and those that other tools have; add them, write them in other forms"
+    ),
     "export": Command("write rows of a capture as JSON Lines, HAR or Markdown"),
     "demo": Command("run an embedded demo server in this process"),
     "associate": Command("let a double click on a capture open it (Linux desktops)"),

@@ -1,0 +1,193 @@
+"""`mcp-lens servers`: one's own, those that other tools have on this machine, and servers in other forms.
+
+Nothing is started or contacted, and no file of another tool is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject, pretty
+from inspector.base.plaintext import one_line
+from inspector.cli import output
+from inspector.cli.columns import two_columns
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.parser import Parser
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import Entry
+from inspector.config.exportforms import EXPORT_FORMS
+from inspector.config.exporting import Exported, claude_command, export
+from inspector.config.finding import Found, FoundServer, look
+from inspector.config.pasting import read_pasted
+from inspector.config.paths import catalogue_path
+from inspector.config.places import places_here
+
+_CLAUDE = "claude"
+_STDIN = "-"
+
+
+def configure(parser: Parser) -> None:
+    parser.usage = "mcp-lens servers [options] [NAME …]"
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers (default: all)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--found", action="store_true", help="those of other tools and of this folder")
+    what.add_argument(
+        "--as",
+        dest="form",
+        choices=[*EXPORT_FORMS, _CLAUDE],
+        metavar="FORM",
+        help=f"write them in another form: {', '.join(EXPORT_FORMS)}, or “{_CLAUDE}” for its commands",
+    )
+    what.add_argument(
+        "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
+    )
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="look from this folder (default: here)")
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the catalogue, instead of your own")
+
+
+def run(options: argparse.Namespace) -> int:
+    catalogue = Catalogue(options.config or catalogue_path())
+    if options.add is not None:
+        return _add(catalogue, options.add, options.names)
+    if options.found:
+        return _show_found(look(places_here(options.folder)), options)
+    entries = _chosen(catalogue, options.names)
+    if options.form is not None:
+        return _write_form(entries, options.form)
+    _write_own(entries, options.format)
+    return ExitCode.RESULT
+
+
+def _chosen(catalogue: Catalogue, names: Sequence[str]) -> list[Entry]:
+    if names:
+        return [catalogue.find(name) for name in names]
+    loaded = catalogue.load()
+    for problem in loaded.problems:
+        output.complain(problem)
+    return list(loaded.entries)
+
+
+def _write_own(entries: Sequence[Entry], format: str) -> None:
+    if format == "json":
+        output.write_json(pretty([_own_json(entry) for entry in entries]))
+        return
+    if not entries:
+        output.complain(
+            "There is no server in the catalogue. “mcp-lens servers --found” shows what others have."
+        )
+    _write_rows(
+        [(entry.name, f"{entry.address}{'' if entry.enabled else '  (disabled)'}") for entry in entries]
+    )
+
+
+def _own_json(entry: Entry) -> JSON:
+    return {
+        "name": entry.name,
+        "transport": entry.transport,
+        "address": entry.address,
+        "enabled": entry.enabled,
+    }
+
+
+def _write_form(entries: Sequence[Entry], form: str) -> int:
+    if form == _CLAUDE:
+        commands = [claude_command(entry) for entry in entries]
+        text = "".join(f"{command.text}\n" for command in commands)
+        exported = Exported(text, tuple(remark for command in commands for remark in command.remarks))
+    else:
+        exported = export(entries, form)
+    output.write_file(exported.text)
+    for remark in exported.remarks:
+        output.complain(remark)
+    return ExitCode.RESULT
+
+
+def _add(catalogue: Catalogue, text: str, names: Sequence[str]) -> int:
+    """What a person pastes into their own command line is theirs: it goes into the catalogue."""
+    servers = read_pasted(sys.stdin.read() if text == _STDIN else text)
+    known = {entry.name for entry in catalogue.load().entries}
+    chosen = [server for server in servers if not names or server.name in names]
+    if not chosen:
+        raise ConfigError("No server of that name is in it.", f"There are: {_listed(servers)}.")
+    for server in chosen:
+        if server.entry is None:
+            raise ConfigError(f"{one_line(server.name)}: {server.problem}", "Nothing was added.")
+        if server.name in known:
+            raise ConfigError(
+                f"There is a server {server.name!r} in {catalogue.path}.",
+                "Remove it first. Nothing was added.",
+            )
+    for server in chosen:
+        assert server.entry is not None
+        catalogue.save(server.entry)
+        for remark in server.remarks:
+            output.complain(f"{one_line(server.name)}: {remark}")
+    output.write_text(f"Added: {_listed(chosen)}.\n")
+    return ExitCode.RESULT
+
+
+def _listed(servers: Sequence[FoundServer]) -> str:
+    return ", ".join(one_line(server.name) for server in servers)
+
+
+def _show_found(found: Found, options: argparse.Namespace) -> int:
+    for file in found.files:
+        if file.problem:
+            output.complain(f"{one_line(str(file.source.path))}: {file.problem}")
+        for remark in file.remarks:
+            output.complain(f"{one_line(str(file.source.path))}: {remark}")
+    names = {
+        name: chain for name, chain in found.by_name().items() if not options.names or name in options.names
+    }
+    if options.format == "json":
+        output.write_json(
+            pretty([_found_json(server, at) for chain in names.values() for at, server in enumerate(chain)])
+        )
+        return ExitCode.RESULT
+    if not names:
+        output.complain("No server was found.")
+    rows = [
+        row for chain in names.values() for at, server in enumerate(chain) for row in _found_rows(server, at)
+    ]
+    _write_rows(rows)
+    return ExitCode.RESULT
+
+
+def _found_rows(server: FoundServer, at: int) -> list[tuple[str, str]]:
+    """One line for what it is, and one below for each thing to know; what is overridden is set in."""
+    name = server.name if at == 0 else f"  {server.name} (overridden)"
+    what = server.entry.address if server.entry is not None else server.problem
+    rows = [(name, what), ("", _where(server))]
+    return rows + [("", remark) for remark in server.remarks]
+
+
+def _where(server: FoundServer) -> str:
+    source = server.source
+    line = f":{server.line}" if server.line else ""
+    return f"{source.tool}, {source.scope}: {source.path}{line}"
+
+
+def _found_json(server: FoundServer, at: int) -> JSONObject:
+    source = server.source
+    return {
+        "name": server.name,
+        "tool": source.tool,
+        "scope": source.scope,
+        "path": str(source.path),
+        "line": server.line,
+        "isOverridden": at > 0,
+        "address": server.entry.address if server.entry is not None else None,
+        "problem": server.problem,
+        "remarks": list(server.remarks),
+    }
+
+
+def _write_rows(rows: Sequence[tuple[str, str]]) -> None:
+    width = shutil.get_terminal_size().columns if output.is_terminal(sys.stdout) else None
+    output.write_text(two_columns(rows, width))

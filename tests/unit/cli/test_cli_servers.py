@@ -1,0 +1,87 @@
+"""`mcp-lens servers`: own ones, found ones, and other forms. Nothing is started, no foreign file written."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.cli.main import main
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.fixture
+def catalogue(home: Path) -> Path:
+    path = home / "servers.json"
+    servers = {
+        "one": {"command": "run", "args": ["a b"], "env": {"API_KEY": "hush"}},
+        "two": {"url": "https://x.example/mcp", "disabled": True},
+    }
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def test_own_servers_are_listed(catalogue: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["servers", "--config", str(catalogue)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines() == ["one  run 'a b'", "two  https://x.example/mcp  (disabled)"]
+    assert main(["servers", "--config", str(catalogue), "two", "--format", "json"]) == 0
+    assert [item["name"] for item in json.loads(capsys.readouterr().out)] == ["two"]
+
+
+def test_found_servers_are_listed_with_what_they_override(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = home / "marker"
+    text = json.dumps({"mcpServers": {"one": {"command": "touch", "args": [str(marker)]}}})
+    (home / "work" / ".mcp.json").write_text(text)
+    (home / ".mcp.json").write_text(json.dumps({"mcpServers": {"one": {"command": "other"}}}))
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text("{\n  oops")
+    assert main(["servers", "--found"]) == 0
+    printed = capsys.readouterr()
+    assert "one (overridden)" in printed.out
+    assert f"Claude Code, folder: {home / 'work' / '.mcp.json'}:1" in printed.out
+    assert "line 2, column 3" in printed.err
+    assert main(["servers", "--found", "--format", "json"]) == 0
+    assert [item["isOverridden"] for item in json.loads(capsys.readouterr().out)] == [False, True]
+    assert not marker.exists()
+    assert (home / "work" / ".mcp.json").read_text() == text
+
+
+def test_servers_are_written_in_another_form_without_secrets(
+    catalogue: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["servers", "--config", str(catalogue), "--as", "vscode"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["servers"]["one"]["env"] == {"API_KEY": "${input:API_KEY}"}
+    assert "hush" not in printed.out + printed.err
+    assert main(["servers", "--config", str(catalogue), "--as", "claude", "one"]) == 0
+    assert capsys.readouterr().out == "claude mcp add one --env 'API_KEY=${API_KEY}' -- run 'a b'\n"
+
+
+def test_a_pasted_server_goes_into_the_catalogue_once(
+    catalogue: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add three -- run three"]) == 0
+    assert capsys.readouterr().out == "Added: three.\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"mcpServers": {"four": {"command": "x"}}}'))
+    assert main(["servers", "--config", str(catalogue), "--add", "-"]) == 0
+    written = json.loads(catalogue.read_text())["mcpServers"]
+    assert list(written) == ["one", "two", "three", "four"]
+    before = catalogue.read_text()
+    assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add one -- run"]) == 64
+    assert "There is a server 'one'" in capsys.readouterr().err
+    assert catalogue.read_text() == before
