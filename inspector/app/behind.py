@@ -28,6 +28,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.inbox import Inbox
 from inspector.engine.loginoptions import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
+from inspector.engine.settingsdesk import SettingsDesk
 from inspector.engine.thread import EngineThread
 from inspector.qt.bridge import Bridge
 from inspector.qt.window.mainwindow import MainWindow
@@ -75,6 +76,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         baselines=files.baselines,
     )
     engine.logins.options = LoginOptions(files.preferences)
+    engine.settings_desk = SettingsDesk(engine, files)
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:
@@ -85,6 +87,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
 
 async def open_first_servers(app: App, demo: bool) -> None:
     """Record first: nothing that a server says is to be missed."""
+    await app.bridge.ask_settings(lambda desk: desk.begin())
     await app.bridge.ask_captures(lambda captures: captures.begin())
     await app.bridge.ask_calls(lambda calls: calls.begin())
     await app.bridge.ask_inbox(lambda inbox: inbox.begin())

@@ -13,6 +13,7 @@ from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.base.signals import Signal
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
+from inspector.config.paths import Files
 from inspector.config.settings import Settings
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
@@ -32,6 +33,7 @@ from inspector.engine.resend import make_outcome, require_message_of_ours
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
 from inspector.engine.servers import Servers
+from inspector.engine.settingsdesk import SettingsDesk
 from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
 from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
@@ -115,6 +117,7 @@ class Engine:
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
+        self.settings_desk = SettingsDesk(self, Files())
 
     # -------------------------------------------------------------- servers
 
@@ -170,6 +173,13 @@ class Engine:
     @property
     def settings(self) -> Settings:
         return self._settings
+
+    def use_settings(self, settings: Settings) -> None:
+        """Keep these limits: servers do from their next connecting on."""
+        self._settings = settings
+        self.logins.set_settings(settings)
+        for server in self.servers.all():
+            server.set_settings(settings)
 
     def views(self) -> tuple[ServerView, ...]:
         return tuple(server.view for server in self.servers.all())

@@ -121,6 +121,10 @@ class Logins:
         """Can it be logged in to? Not over stdio, nor where the settings say who asks."""
         return server in self._entries
 
+    def set_settings(self, settings: Settings) -> None:
+        """Keep these limits, in accounts that are opened from now on."""
+        self._settings = settings
+
     def settings(self, server: str) -> OAuthSettings:
         """What is set for its logins. Raises ConfigError where there are none."""
         return self._account(server).target.settings
@@ -294,7 +298,12 @@ class Logins:
         from inspector.oauth.steps import STEPS_OF_BROWSER, StepId
 
         login = await self._begin(
-            server, await self.options.of(server), refused=refused, scopes=scopes, by_itself=True, opens_browser=opens_browser
+            server,
+            await self.options.of(server),
+            refused=refused,
+            scopes=scopes,
+            by_itself=True,
+            opens_browser=opens_browser,
         )
         await login.run_to(StepId.TOKEN_REPLY)
         self._account(server).wants_sign_in = login.needs_person

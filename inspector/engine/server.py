@@ -11,9 +11,9 @@ from inspector.base.clock import Clock
 from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrychanges import is_same_connection
-from inspector.config.entrysecrets import plain_secrets_of, references_of
 from inspector.config.expansion import names_in
 from inspector.config.settings import Settings
+from inspector.config.textsecrets import plain_secrets_of, stored_secrets_of
 from inspector.engine.backoff import STEADY, TRIES, restarts
 from inspector.engine.inbox import Inbox
 from inspector.engine.preparing import Preparing
@@ -163,6 +163,12 @@ class Server:
         self.session.set_settings(self._settings)
         self.set_authorization(entry, authorization)
 
+    def set_settings(self, settings: Settings) -> None:
+        """Keep these limits from the next connecting on, where the entry has none of its own."""
+        self._app_settings = settings
+        self.client.set_most_pages(settings.most_pages)
+        self.set_entry(self.entry, self.authorization)
+
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
         """Say who asks as this entry of the server has it, from the next connecting on."""
         self.authorization = authorization
@@ -309,7 +315,7 @@ def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = 
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
         is_kept=is_kept,
         plain_secrets=plain_secrets_of(entry) if is_kept else (),
-        secret_references=tuple(references_of(entry)),
+        secret_references=tuple(stored_secrets_of(entry)),
         expands=names_in(entry).shown,
         notes=entry.notes,
         colour=entry.colour,

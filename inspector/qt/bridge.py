@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.engine.reruns import Reruns
     from inspector.engine.secrets import Secrets
     from inspector.engine.servers import Servers
+    from inspector.engine.settingsdesk import SettingsDesk
     from inspector.engine.taskbook import TaskBook
     from inspector.engine.taskviews import TaskView
     from inspector.engine.thread import EngineThread
@@ -361,6 +362,10 @@ class Bridge(QObject):
         """Calls that are made again after a restart. Raises UserError."""
         return await self._call(ask(self._engine.reruns))
 
+    async def ask_settings(self, ask: Callable[[SettingsDesk], Coroutine[Any, Any, T]]) -> T:
+        """All settings: `await bridge.ask_settings(lambda desk: desk.set(id, value))`. Raises UserError."""
+        return await self._call(ask(self._engine.settings_desk))
+
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
         """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
         return await self._call(ask(self._engine.answers))
@@ -499,6 +504,8 @@ class Bridge(QObject):
         engine.calls.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.answers.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.secrets.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        desk = engine.settings_desk
+        desk.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 

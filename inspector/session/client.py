@@ -66,6 +66,9 @@ class Client:
         self.changes = Changes(session)
         self.tasks = TaskCalls(session, self._declared, self._inquire_of_task, most_pages)
 
+    def set_most_pages(self, most_pages: int) -> None:
+        self._most_pages = self.tasks.most_pages = most_pages
+
     # -------------------------------------------------------------- lists
 
     async def list_tools(self) -> Listing[Tool]:

@@ -36,7 +36,7 @@ class TaskCalls:
         self._session = session
         self._capabilities = capabilities
         self._inquire = inquire
-        self._most_pages = most_pages
+        self.most_pages = most_pages
 
     async def get(self, id: str) -> Task:
         return task_of(await self._run(self.design_for("tasks/get").get(id)))
@@ -47,7 +47,7 @@ class TaskCalls:
         if call is None:
             revision = self._agreement.revision
             raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
-        return await list_all(self._session, call[0], "tasks", Task.read, self._most_pages)
+        return await list_all(self._session, call[0], "tasks", Task.read, self.most_pages)
 
     async def cancel(self, id: str) -> Task | None:
         """Ask the server to end it. Gives how it stands now, where the design tells."""
