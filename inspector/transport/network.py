@@ -120,6 +120,8 @@ def make_tls_context(network: Network) -> ssl.SSLContext:
 def _load_ca_file(context: ssl.SSLContext, path: str) -> None:
     try:
         context.load_verify_locations(cafile=os.path.expanduser(path))
+        # A certificate in the file is trusted itself, whether or not that of its issuer is there too.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     except ssl.SSLError as exc:
         raise ConfigError(
             f"The CA file {path} holds no certificate that can be read.",

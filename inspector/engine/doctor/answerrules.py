@@ -49,8 +49,11 @@ def causes_of(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def diagnose_no_answer(heard: Heard, url: str, *, speaks_tls: bool = False, proxy: str = "") -> Diagnosis:
-    """`speaks_tls`: it was tried, and TLS works on this port although the URL is without it."""
+def diagnose_no_answer(
+    heard: Heard, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
+) -> Diagnosis:
+    """`speaks_tls`: it was tried, and TLS works on this port although the URL is without it. `greeting` is
+    what is said on this port before anybody asks."""
     host, error = urlsplit(url).netloc.rpartition("@")[2], heard.error
     summary = error.summary if error is not None else "No answer came."
     for cause in causes_of(error):
@@ -72,13 +75,13 @@ def diagnose_no_answer(heard: Heard, url: str, *, speaks_tls: bool = False, prox
     names = {type(cause).__name__ for cause in causes_of(error)}
     if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
         return _proxy(summary, proxy)
-    if "sent what is not HTTP" in summary:
+    if "sent what is not HTTP" in summary or greeting:
         return Diagnosis(
             "not-http",
             "http",
             f"Something listens at {host}, but it does not speak HTTP.",
             "Check the port: it belongs to another service (a database, SSH).",
-            (summary,),
+            (greeting or summary,),
         )
     if "broke the connection" in summary:
         return Diagnosis(

@@ -40,7 +40,8 @@ async def examine(entry: Entry, tools: Tools) -> AsyncGenerator[CheckResult | Di
         if id not in seen:
             yield CheckResult(id, CheckState.SKIPPED, why)
     if not tools.may_contact and exam.failure is None:
-        exam.warnings.insert(0, _NOT_TRUSTED)
+        first = next(id for id in exam.steps if id not in seen)
+        exam.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
     for diagnosis in (*((exam.failure,) if exam.failure is not None else ()), *exam.warnings):
         yield _masked_diagnosis(diagnosis, mask)
 

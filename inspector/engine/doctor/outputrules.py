@@ -146,8 +146,8 @@ _WORDS = (
     _Said(
         "inner-command-missing",
         _line(
-            r"(?:env|sh|bash|zsh|/bin/sh)[:‘' ].*?(?P<what>[^\s:‘’']+)[’']?: (?:command not found|not found|"
-            r"no such file or directory)"
+            r"(?:^|[:\s])(?P<what>[^\s:‘’']+): (?:command )?not found$|"
+            r"env: .?(?P<what2>[^\s:‘’']+)[’']?: no such file or directory"
         ),
         "What was started wants to start {what}, which is not there.",
         "Install it, or give the server a PATH on which it is.",

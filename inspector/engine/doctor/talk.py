@@ -93,10 +93,12 @@ class Heard:
 
     @property
     def deciding(self) -> HttpSeen | None:
-        """The exchange that decided: the last one that was answered, POSTs before all others."""
+        """The exchange that decided: the last one that was answered, POSTs before all others. What was only
+        accepted, as notifications are, decides nothing where anything else does."""
         answered = [each for each in self.exchanges if each.status]
         posts = [each for each in answered if each.method == "POST"]
-        return next(reversed(posts or answered), None)
+        requests = [each for each in posts if each.status != 202]
+        return next(reversed(requests or posts or answered), None)
 
     def answers(self, kind: Kind) -> list[Message]:
         return [message for message in self.messages if message.kind is kind]

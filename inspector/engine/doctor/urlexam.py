@@ -27,13 +27,14 @@ from inspector.engine.doctor.talk import Heard, Talk
 from inspector.engine.doctor.talkrules import diagnose_messages, diagnose_settings
 from inspector.engine.doctor.wellknown import WellKnownSeen, look_for_documents
 from inspector.engine.doctor.wirerules import (
+    diagnose_alert,
     diagnose_connection,
     diagnose_name,
     diagnose_tls,
     diagnose_url,
     with_parts,
 )
-from inspector.engine.doctor.wires import TlsSeen, connect, resolve, speak_tls
+from inspector.engine.doctor.wires import TlsSeen, connect, greeting, late_alert, resolve, speak_tls
 from inspector.session.connect import network_of
 from inspector.transport.network import Network, proxy_for
 
@@ -184,9 +185,7 @@ class UrlExam(Exam):
     async def _why(self, heard: Heard, entry: HttpEntry | WebSocketEntry) -> Diagnosis:
         network, seen = network_of(entry, self.settings), heard.deciding
         if seen is None:
-            speaks_tls = await self._speaks_tls(entry, network)
-            proxy = proxy_for(network, entry.url)
-            return diagnose_no_answer(heard, entry.url, speaks_tls=speaks_tls, proxy=proxy)
+            return await self._why_no_answer(heard, entry, network)
         if isinstance(entry, WebSocketEntry):
             found = diagnose_websocket(heard, entry.url)
         else:
@@ -221,16 +220,24 @@ class UrlExam(Exam):
             (words_of(heard.error), *heard.broken[:2]),
         )
 
-    async def _speaks_tls(self, entry: HttpEntry | WebSocketEntry, network: Network) -> bool:
-        parts = urlsplit(entry.url)
-        if parts.scheme not in ("http", "ws") or proxy_for(network, entry.url) or parts.hostname is None:
-            return False
-        name = await resolve(parts.hostname, parts.port or 80, _PROBE_LIMIT)
-        if not name.addresses:
-            return False
-        port, unchecked = parts.port or 80, replace(network, verify=False)
-        seen = await speak_tls(parts.hostname, name.addresses[0], port, unchecked, _PROBE_LIMIT)
-        return bool(seen.version)
+    async def _why_no_answer(
+        self, heard: Heard, entry: HttpEntry | WebSocketEntry, network: Network
+    ) -> Diagnosis:
+        """HTTP was not answered: what else is spoken there?"""
+        parts, proxy = urlsplit(entry.url), proxy_for(network, entry.url)
+        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        name = await resolve(host, port, _PROBE_LIMIT)
+        if proxy or not name.addresses:
+            return diagnose_no_answer(heard, entry.url, proxy=proxy)
+        address = name.addresses[0]
+        if parts.scheme in ("https", "wss"):
+            alert = diagnose_alert(await late_alert(host, address, port, network), host)
+            return alert or diagnose_no_answer(heard, entry.url)
+        said = await greeting(address, port)
+        tls = await speak_tls(
+            host, address, port, replace(network, verify=False), _PROBE_LIMIT if not said else 1.0
+        )
+        return diagnose_no_answer(heard, entry.url, speaks_tls=bool(tls.version), greeting=said)
 
     async def _elsewhere(self, entry: HttpEntry, status: int, content_type: str) -> Elsewhere | None:
         """The usual places of the same host, tried in turn. Nobody who answers otherwise is asked again."""

@@ -149,3 +149,37 @@ async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext
         return TlsSeen(host, connection.version() or "", cipher[0] if cipher else "", chain)
     finally:
         await _leave(writer)
+
+
+async def late_alert(host: str, address: str, port: int, network: Network, limit: float = 2.0) -> str:
+    """Why TLS was ended after its handshake, in a word of OpenSSL's; empty when nothing says so.
+
+    With TLS 1.3 a server judges our client certificate when we think that all is done.
+    """
+    try:
+        async with asyncio.timeout(limit):
+            reader, writer = await asyncio.open_connection(
+                address, port, ssl=make_tls_context(network), server_hostname=host
+            )
+            try:
+                await reader.read(1)
+            finally:
+                await _leave(writer)
+    except ssl.SSLError as exc:
+        return exc.reason or ""
+    except (OSError, TimeoutError):
+        pass
+    return ""
+
+
+async def greeting(address: str, port: int, limit: float = 1.0) -> str:
+    """What is said there before anybody has asked: no web server does that, but SSH and databases do."""
+    said = b""
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(limit):
+            reader, writer = await asyncio.open_connection(address, port)
+            try:
+                said = await reader.read(200)
+            finally:
+                await _leave(writer)
+    return one_line(said.decode(errors="replace")).strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +46,11 @@ class Report:
         return "\n".join(lines)
 
 
-async def examined(entry: Entry, *, limit: float = 10.0, **tools: Any) -> Report:
+async def examined(
+    entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **tools: Any
+) -> Report:
     """`limit` is how long connecting may take."""
-    guard, log = OrphanGuard(), TrafficLog()
+    guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []
     settings = Settings(connect_timeout=limit, request_timeout=limit)
@@ -92,7 +93,3 @@ def shell_script(folder: Path, name: str, *lines: str) -> Path:
 def path_with(folder: Path) -> dict[str, str]:
     """Variables with which a command of that folder is found, and what it needs besides."""
     return {"PATH": os.pathsep.join((str(folder), os.path.dirname(sys.executable), "/usr/bin", "/bin"))}
-
-
-def is_executable(path: Path) -> bool:
-    return bool(path.stat().st_mode & stat.S_IXUSR)

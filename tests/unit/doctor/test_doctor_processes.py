@@ -15,6 +15,7 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import filled
 from inspector.engine.doctor.checks import ActionKind, CheckState
 from inspector.engine.inuse import use_entry
+from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 from tests.helpers.servers import fault_entry
 from tests.unit.doctor.clinic import Report, examined, path_with, python, script, shell_script
@@ -236,9 +237,9 @@ for line in sys.stdin:
 """
 
 
-def answering(initialize: object, listing: object = None, **settings: str) -> StdioEntry:
+def answering(initialize: object, listing: object = None, era: str = "auto") -> StdioEntry:
     code = ANSWERS.replace("INITIALIZE", repr(initialize)).replace("LIST", repr(listing))
-    return StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", "-c", code), **settings)
+    return StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", "-c", code), era=era)
 
 
 def agreed(capabilities: object = None, **members: object) -> dict[str, object]:
@@ -329,17 +330,9 @@ async def test_no_secret_is_in_what_the_doctor_says() -> None:
     secret = "hunter2-is-my-password"
     code = "import os, sys; sys.stderr.write('bad key ' + os.environ['API_KEY'] + '\\n'); sys.exit(1)"
     entry = python(code, env={"API_KEY": secret})
-    from inspector.traffic.log import TrafficLog
-
-    original = TrafficLog.__init__
-
-    def knowing(self: TrafficLog, *args: object) -> None:
-        original(self, *args)  # type: ignore[arg-type]
-        use_entry(self.credentials, entry)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrafficLog, "__init__", knowing)
-        report = await examined(entry)
+    log = TrafficLog()
+    use_entry(log.credentials, entry)
+    report = await examined(entry, log=log)
     assert report.failure.id == "exited"
     assert "bad key •••" in report.words
     assert secret not in report.words
