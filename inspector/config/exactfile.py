@@ -83,13 +83,23 @@ def _not_written(path: Path, cause: Exception) -> ConfigError:
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """What a plain file of UTF-8 holds. Raises OSError and UnicodeDecodeError."""
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for somebody to write into it
-        raise OSError("it is no plain file")
-    with path.open("rb") as file:
+    _require_plain(path.stat())  # opening a device may do something
+    with open(path, "rb", opener=_open_at_once) as file:
+        _require_plain(os.fstat(file.fileno()))  # it may be another by now
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(f"it is bigger than {size(most_bytes)}")
     return data.decode("utf-8-sig")
+
+
+def _require_plain(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is no plain file")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opening a pipe would wait for somebody to write into it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _replace(path: Path, data: bytes, *, is_private: bool) -> None:

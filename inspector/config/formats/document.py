@@ -31,6 +31,9 @@ class Document:
     lines_of: Callable[[tuple[str, ...]], Mapping[str, list[int]]]
 
 
+EMPTY = Document({}, lambda path: {})
+
+
 def read_document(text: str, syntax: Syntax) -> Document:
     """Raises ConfigError, which names line and column."""
     return _read_toml(text) if syntax == "toml" else _read_json(text)

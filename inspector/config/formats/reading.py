@@ -11,7 +11,7 @@ from inspector.base.jsonvalue import JSONObject
 from inspector.base.plaintext import one_line
 from inspector.config.exactfile import read_text
 from inspector.config.finding import FoundFile, FoundServer, Source
-from inspector.config.formats.document import MOST_BYTES, Document, read_document
+from inspector.config.formats.document import EMPTY, MOST_BYTES, Document, Syntax, read_document
 from inspector.config.formats.forms import FORMS, Form, switched_off, tables_of
 from inspector.config.formats.registrycard import is_card, servers_of_card
 from inspector.config.formats.servertables import servers_at
@@ -29,26 +29,49 @@ class _Read:
 
 def read_places(places: Sequence[Place]) -> tuple[FoundFile, ...]:
     """What every file that is there holds, in the order of the places."""
-    read = [each for place in places if (each := _read_place(place)) is not None]
+    documents = _Documents()
+    read = [each for place in places if (each := _read_place(place, documents)) is not None]
     files = [_switched(each.file, read) for each in read if each.is_worth_showing]
     return tuple(files)
 
 
-def _read_place(place: Place) -> _Read | None:
+class _Documents:
+    """Reads every file once: Claude Code keeps servers of folders and of the person in the same one."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Document | ConfigError | None] = {}
+
+    def at(self, path: Path, syntax: Syntax) -> Document | None:
+        """None when there is no file. Raises ConfigError."""
+        if path not in self._read:
+            self._read[path] = self._document(path, syntax)
+        found = self._read[path]
+        if isinstance(found, ConfigError):
+            raise found
+        return found
+
+    def _document(self, path: Path, syntax: Syntax) -> Document | ConfigError | None:
+        try:
+            text = _text_of(path)
+            if text is None:
+                return None
+            return read_document(text, syntax) if text.strip() else EMPTY
+        except ConfigError as exc:
+            return exc
+
+
+def _read_place(place: Place, documents: _Documents) -> _Read | None:
     source, form = Source(place.tool, place.scope, place.path), FORMS[place.form]
     try:
-        text = _text_of(place.path)
-        if text is None:
-            return None
-        document = read_document(text, form.syntax) if text.strip() else None
+        document = documents.at(place.path, form.syntax)
     except ConfigError as exc:
         is_ours = form.holds != "card"  # some other `server.json` is nobody's mistake
         return _Read(FoundFile(source, problem=str(exc)), is_worth_showing=is_ours)
     if document is None:
-        return _Read(FoundFile(source), is_worth_showing=form.is_dedicated and form.holds != "card")
-    return (
-        _read_card(document, source) if form.holds == "card" else _read_servers(document, place, form, source)
-    )
+        return None
+    if form.holds == "card":
+        return _read_card(document, source)
+    return _read_servers(document, place, form, source)
 
 
 def _text_of(path: Path) -> str | None:
