@@ -69,6 +69,11 @@ def is_secret_parameter(name: str) -> bool:
     return is_secret_name(name) or name.lower() in _PARAMETERS
 
 
+def looks_secret(text: str) -> bool:
+    """Does it begin as well-known keys do?"""
+    return _SECRET_VALUE.match(text) is not None
+
+
 def masked_words(words: Iterable[str]) -> list[str]:
     """A command line for showing: what follows `--token` or `KEY=` is masked, and what looks like a key."""
     shown: list[str] = []
@@ -76,7 +81,7 @@ def masked_words(words: Iterable[str]) -> list[str]:
     for word in words:
         name, equals, _ = word.partition("=")
         is_option = word.startswith("-")
-        if (is_next_secret and not is_option) or _SECRET_VALUE.match(word):
+        if (is_next_secret and not is_option) or looks_secret(word):
             shown.append(MASK)
         elif "://" in word:
             shown.append(masked_url(word))

@@ -18,9 +18,9 @@ from inspector.cli import output
 from inspector.cli.exitcodes import ExitCode
 from inspector.cli.target import chosen_entry
 from inspector.config.entries import Entry
-from inspector.config.entrysecrets import references_of
 from inspector.config.paths import secrets_path
 from inspector.config.settings import Settings
+from inspector.config.textsecrets import stored_secrets_of
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets, make_store
 from inspector.traffic.log import TrafficLog
@@ -45,7 +45,7 @@ def run_on_server(options: argparse.Namespace, work: Work, request_timeout: floa
 
 async def _on_server(entry: Entry, settings: Settings, work: Work, *, show_stderr: bool) -> int:
     # Only who refers to secrets opens the person's store: the keychain may ask them something.
-    secrets = Secrets(lambda: make_store(secrets_path())) if references_of(entry) else None
+    secrets = Secrets(lambda: make_store(secrets_path())) if stored_secrets_of(entry) else None
     engine = Engine(settings=settings, secrets=secrets)
     if show_stderr:
         _StderrFollower(engine.log)

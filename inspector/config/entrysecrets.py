@@ -43,7 +43,7 @@ def plain_of(entry: Entry) -> dict[str, str]:
     return {name: value for name, value in given_by(entry).items() if isinstance(value, str)}
 
 
-def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
+def named_secrets_of(entry: Entry) -> tuple[str, ...]:
     """Those of them whose names say that a secret should not stand there."""
     return tuple(name for name, value in plain_of(entry).items() if value and is_secret_name(name))
 

@@ -7,8 +7,9 @@
                                  ${cwd}, ${pathSeparator} and ${/}, as other clients have them
     $${NAME}                     stays as ${NAME}
 
-In the command, its arguments, variables and working folder, or in the URL and the headers. What was put in is
-never expanded again, and no shell is asked. Nothing here reads anything: who calls gives the values.
+In the command, its arguments, variables and working folder, or in the URL, the headers and the proxy. What
+was put in is never expanded again, and no shell is asked. Nothing here reads anything: who calls gives the
+values.
 """
 
 from __future__ import annotations
@@ -102,6 +103,18 @@ def expand(entry: Entry, values: Values) -> Entry:
     return expanded
 
 
+def expand_known(entry: Entry, values: Values) -> Entry:
+    """The server with those names put in that have a value; the others stay as they are."""
+
+    def value(match: re.Match[str], place: str) -> str:
+        try:
+            return match[0] if match.lastgroup is None else _value(match, place, values)
+        except ConfigError:
+            return match[0]
+
+    return _with_texts(entry, lambda place, text: _REFERENCE.sub(lambda match: value(match, place), text))
+
+
 def input_secret(server: str, id: str) -> str:
     """Where the value of an input is kept."""
     return make_name(INPUT, server, id)
@@ -169,7 +182,12 @@ def _with_texts(entry: Entry, put: _Put) -> Entry:
             env=_with_given(entry.env, "variable", put),
             cwd=put("cwd", entry.cwd),
         )
-    return replace(entry, url=put("url", entry.url), headers=_with_given(entry.headers, "header", put))
+    return replace(
+        entry,
+        url=put("url", entry.url),
+        headers=_with_given(entry.headers, "header", put),
+        network=replace(entry.network, proxy=put("proxy", entry.network.proxy)),
+    )
 
 
 def _with_given(given: Mapping[str, Given], what: str, put: _Put) -> dict[str, Given]:

@@ -60,8 +60,8 @@ class ServerView:
     is_verified: bool = True  # its TLS certificate is checked
     is_kept: bool = True  # in the catalogue; a demo server is not
     ours: OurSide | None = None
-    plain_secrets: tuple[str, ...] = ()  # headers or variables with a secret that stands in the catalogue
-    secret_references: tuple[str, ...] = ()  # those whose values are in the secret store
+    plain_secrets: tuple[str, ...] = ()  # what stands in the catalogue as plain text, and is one
+    secret_references: tuple[str, ...] = ()  # headers, variables and inputs that are in the secret store
     expands: tuple[str, ...] = ()  # names that are looked up at connecting: HOME, input:key
     is_outdated: bool = False  # connected as it was configured before: takes connecting again
     origin: str = ""  # the file of somebody else that it stands in; "" for the person's own

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+from typing import Any
 
 import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from inspector.config.entries import HttpEntry
+from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
 from inspector.config.secrets.standing import Rung
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 from inspector.qt.dialogs.serversecrets import ServerSecretsDialog
+from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import Lens, words_on
 from tests.qt.test_secrets_dialog import keychain
 
@@ -152,3 +155,60 @@ def test_a_missing_secret_is_named_and_can_be_given_anew(lens: Lens) -> None:
     dialog.save_action.trigger()
     lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
     assert stored(lens, "header/mine/X-Key") == SECRET
+
+
+# ------------------------------------------------------------------ in arguments, URLs and proxies
+
+
+def entry_of(lens: Lens, server: str = "mine") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(lens.catalogue.read_text())["mcpServers"][server]
+    return found
+
+
+@pytest.mark.usefixtures("keychain")
+def test_secrets_in_arguments_are_moved_and_the_program_gets_them_as_before(lens: Lens) -> None:
+    show = "import sys; print(sys.argv[1:], file=sys.stderr)"
+    entry = StdioEntry(name="mine", command=sys.executable, args=("-c", show, "--token", SECRET))
+    lens.run(lens.app.bridge.save_server(entry))
+    lens.settle()
+    lens.choose("mine")
+    assert "1 secret as plain text: argument --token" in lens.workspace.overview.alert.text("secrets")
+    lens.workspace.overview.move_action.trigger()
+    dialog = lens.dialog(ServerSecretsDialog)
+    assert SECRET not in words_on(dialog)
+    dialog.save_action.trigger()
+    lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
+    assert SECRET not in lens.catalogue.read_text()
+    assert entry_of(lens)["args"] == ["-c", show, "--token", "${input:token}"]
+    assert stored(lens, "input/mine/token") == SECRET
+    lens.until(lambda: lens.workspace.overview.alert.text("secrets") == "")
+    lens.do("server.connect")
+    lens.wait_for("mine", ServerStatus.FAILED)
+    log = lens.app.bridge.log
+    said = [log.raw(row).decode() for row in range(len(log)) if log.kind(row) == RecordKind.STDERR]
+    assert set(said) == {str(["--token", SECRET])}
+
+
+@pytest.mark.usefixtures("keychain")
+def test_secrets_in_the_url_and_of_the_proxy_are_moved_and_can_be_given_anew(lens: Lens) -> None:
+    network = NetworkSettings(proxy=f"http://ann:{SECRET}@127.0.0.1:9")
+    entry = HttpEntry(name="mine", url=f"{URL}?api_key={SECRET}&page=1", network=network)
+    lens.run(lens.app.bridge.save_server(entry))
+    lens.settle()
+    lens.choose("mine")
+    lens.do("server.secrets")
+    dialog = lens.dialog(ServerSecretsDialog)
+    assert list(dialog.moves) == ["URL parameter api_key", "proxy password"]
+    dialog.save_action.trigger()
+    lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
+    assert SECRET not in lens.catalogue.read_text()
+    assert entry_of(lens)["url"] == f"{URL}?api_key=${{input:api_key}}&page=1"
+    assert stored(lens, "input/mine/proxy-password") == SECRET
+    lens.do("server.secrets")
+    dialog = lens.dialog(ServerSecretsDialog)
+    assert (list(dialog.moves), list(dialog.values)) == ([], ["input:api_key", "input:proxy-password"])
+    QTest.keyClicks(dialog.values["input:api_key"], "new")
+    dialog.save_action.trigger()
+    lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
+    assert stored(lens, "input/mine/api_key") == "new"
+    assert stored(lens, "input/mine/proxy-password") == SECRET

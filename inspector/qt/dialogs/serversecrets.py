@@ -32,7 +32,7 @@ from inspector.qt.widgets.secretfields import secret_line
 
 
 class ServerSecretsDialog(QDialog):
-    """`moves` and `values` are the fields, by the names of headers or variables."""
+    """`moves` and `values` are the fields, by the names that the server's view has for its secrets."""
 
     def __init__(self, bridge: Bridge, view: ServerView, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,14 +62,19 @@ class ServerSecretsDialog(QDialog):
 
     def _make_move(self, name: str) -> QCheckBox:
         box = QCheckBox(_shown(name).replace("&", "&&"))
-        box.setAccessibleName(f"Move the {self._what} {_shown(name)}")
+        box.setAccessibleName(f"Move {self._called(name)}")
         box.setChecked(True)
         return box
+
+    def _called(self, name: str) -> str:
+        """Those with a blank or a colon say themselves what they are: "argument --token", "input:key"."""
+        is_said = " " in name or ":" in name
+        return _shown(name) if is_said else f"the {self._what} {_shown(name)}"
 
     def _make_value(self, name: str) -> QLineEdit:
         is_authorization = name.lower() == "authorization"
         hint = "new value, such as Bearer …" if is_authorization else "new value"
-        words = f"New value of the {self._what} {_shown(name)}"
+        words = f"New value of {self._called(name)}"
         return secret_line(words, f"{hint}; empty leaves it as it is")
 
     def _lay_out(self, theme: Theme) -> None:
@@ -79,8 +84,10 @@ class ServerSecretsDialog(QDialog):
         inner.setSpacing(SPACE_2)
         if self.moves:
             inner.addWidget(Heading(theme, "Move to the secret store"))
-            words = f"These {self._what}s stand in the list of servers as plain text."
-            inner.addWidget(Muted(theme, f"{words} Those that you do not choose stay there.", wrap=True))
+            words = (
+                "These stand in the list of servers as plain text. Those that you do not choose stay there."
+            )
+            inner.addWidget(Muted(theme, words, wrap=True))
             for box in self.moves.values():
                 inner.addWidget(box)
         if self.values:

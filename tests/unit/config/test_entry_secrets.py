@@ -15,8 +15,8 @@ from inspector.config.entrysecrets import (
     check_header,
     check_header_value,
     filled,
+    named_secrets_of,
     own_secrets_of,
-    plain_secrets_of,
     references_of,
     with_references,
 )
@@ -103,8 +103,8 @@ def test_plain_values_under_secret_names_are_found_and_moved() -> None:
         "X-Token": SecretRef("t"),
     }
     entry = HttpEntry(name="My server", url="http://h/", headers=given)
-    assert plain_secrets_of(entry) == ("Authorization",)
-    moved, values = with_references(entry, plain_secrets_of(entry))
+    assert named_secrets_of(entry) == ("Authorization",)
+    moved, values = with_references(entry, named_secrets_of(entry))
     assert isinstance(moved, HttpEntry)
     assert moved.headers == {**given, "Authorization": SecretRef("header/My%20server/Authorization")}
     assert values == {"header/My%20server/Authorization": "Bearer hush"}

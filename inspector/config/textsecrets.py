@@ -1,0 +1,155 @@
+"""Secrets in the texts of a server: in its arguments, its URL, the URL of its proxy.
+
+They cannot be references like the value of a header is, for they are parts of a text. `${input:id}` takes
+their place (`expansion.py`), whose value is in the secret store: what is sent stays the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from inspector.base.plaintext import one_line
+from inspector.base.redact import is_secret_name, is_secret_parameter, looks_secret
+from inspector.config.entries import Entry, StdioEntry
+from inspector.config.entrysecrets import named_secrets_of, plain_of, references_of, with_references
+from inspector.config.expansion import INPUT, input_secret, is_expanded, names_in
+
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+_USER = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?P<user>[^/?#@:]*):(?P<password>[^/?#]*)@")
+_PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
+_URL_PLACE, _PROXY_PLACE = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class TextSecret:
+    """One of them: in words ("argument --token"), what its input is to be called, and where it stands.
+
+    `place` is the number of an argument, or the URL, or that of the proxy; `start` and `end` are in its text.
+    """
+
+    words: str
+    id: str
+    place: int
+    start: int
+    end: int
+
+
+def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
+    """What looks like a secret there. References are none: their values are elsewhere already."""
+    found = [each for each in _found(entry) if _is_plain(entry, each)]
+    taken: set[str] = set(names_in(entry).inputs)
+    said: set[str] = set()
+    secrets: list[TextSecret] = []
+    for each in found:
+        words, id = _free(each.words, said, " "), _free(each.id, taken, "-")
+        said.add(words)
+        taken.add(id)
+        secrets.append(replace(each, words=words, id=id))
+    return tuple(secrets)
+
+
+def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
+    """All that stands in the configuration and should not: headers or variables by their names, and these."""
+    given = [name for name in named_secrets_of(entry) if not is_expanded(plain_of(entry)[name])]
+    return (*given, *(each.words for each in text_secrets_of(entry)))
+
+
+def stored_secrets_of(entry: Entry) -> dict[str, str]:
+    """What is in the store, by what it is called for a person (a header, a variable, `input:id`)."""
+    inputs = {f"{INPUT}:{id}": input_secret(entry.name, id) for id in names_in(entry).inputs}
+    return {name: reference.ref for name, reference in references_of(entry).items()} | inputs
+
+
+def moved_to_store(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """The server with these plain secrets elsewhere; and their values by their names in the store."""
+    entry, given = with_references(entry, names)
+    entry, texts = with_inputs(entry, names)
+    return entry, given | texts
+
+
+def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """The server with inputs in place of these secrets; and their values by their names in the store."""
+    values: dict[str, str] = {}
+    chosen = [each for each in text_secrets_of(entry) if each.words in words]
+    for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # else later places would move
+        text = _text(entry, each.place)
+        values[input_secret(entry.name, each.id)] = text[each.start : each.end]
+        changed = f"{text[: each.start]}${{input:{each.id}}}{text[each.end :]}"
+        entry = _with_text(entry, each.place, changed)
+    return entry, values
+
+
+# ------------------------------------------------------------------ finding
+
+
+def _found(entry: Entry) -> Iterator[TextSecret]:
+    if isinstance(entry, StdioEntry):
+        yield from _in_arguments(entry.args)
+        return
+    yield from _in_url(entry.url, _URL_PLACE, "URL")
+    yield from _in_url(entry.network.proxy, _PROXY_PLACE, "proxy")
+
+
+def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
+    option = ""  # the one before, when it is that of a secret
+    for place, word in enumerate(args):
+        name, equals, _ = word.partition("=")
+        bare, start = name.lstrip("-"), len(name) + 1
+        if option and not word.startswith("-"):
+            yield TextSecret(f"argument {option}", _id(option), place, 0, len(word))
+        elif _URL.match(word):
+            yield from _in_url(word, place, f"argument {place + 1}")
+        elif equals and is_secret_name(bare):
+            yield TextSecret(f"argument {one_line(name)}", _id(bare), place, start, len(word))
+        elif looks_secret(word):
+            yield TextSecret(f"argument {place + 1}", f"argument-{place + 1}", place, 0, len(word))
+        is_option = word.startswith("-") and not equals and is_secret_name(bare)
+        option = one_line(word) if is_option else ""
+
+
+def _in_url(url: str, place: int, what: str) -> Iterator[TextSecret]:
+    if match := _USER.match(url):
+        start, end = match.span("password")
+        yield TextSecret(f"{what} password", _id(f"{what}-password"), place, start, end)
+    for match in _PARAMETER.finditer(url):
+        if is_secret_parameter(match[1]) and "#" not in url[: match.start()]:
+            words = f"{what} parameter {one_line(match[1])}"
+            yield TextSecret(words, _id(match[1]), place, *match.span(2))
+
+
+def _is_plain(entry: Entry, secret: TextSecret) -> bool:
+    value = _text(entry, secret.place)[secret.start : secret.end]
+    return bool(value) and not is_expanded(value)
+
+
+def _id(words: str) -> str:
+    """What can stand behind `input:`."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", words).strip("-").lower() or "secret"
+
+
+def _free(wanted: str, taken: Collection[str], joint: str) -> str:
+    """The text, or with a number behind it when there is one like it."""
+    number, text = 1, wanted
+    while text in taken:
+        number += 1
+        text = f"{wanted}{joint}{number}"
+    return text
+
+
+# ------------------------------------------------------------------ where they stand
+
+
+def _text(entry: Entry, place: int) -> str:
+    if isinstance(entry, StdioEntry):
+        return entry.args[place]
+    return entry.url if place == _URL_PLACE else entry.network.proxy
+
+
+def _with_text(entry: Entry, place: int, text: str) -> Entry:
+    if isinstance(entry, StdioEntry):
+        return replace(entry, args=(*entry.args[:place], text, *entry.args[place + 1 :]))
+    if place == _URL_PLACE:
+        return replace(entry, url=text)
+    return replace(entry, network=replace(entry.network, proxy=text))
