@@ -94,13 +94,19 @@ class Catalogue:
         """Add a server, or write it anew in its place."""
         self.replace(entry.name, entry)
 
-    def replace(self, name: str, entry: Entry) -> None:
-        """Write a server in the place of the one of this name, which may be another; else at the end."""
+    def written(self, name: str) -> JSONObject:
+        """A server as it stands in the file; nothing for one that does not. Raises ConfigError."""
+        value = _servers(self._file.read()).get(name)
+        return value if isinstance(value, dict) else {}
+
+    def replace(self, name: str, entry: Entry, draft: JSONObject | None = None) -> None:
+        """Write a server in the place of the one of this name, which may be another; else at the end. Members
+        that we do not know are those of the `draft`, or stay as they are."""
         document = self._file.read()
         servers = _servers(document)
         if entry.name != name and entry.name in servers:
             raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
-        written = _write_over(entry, servers.get(name))
+        written = _write_over(entry, servers.get(name) if draft is None else draft)
         if name in servers:
             items = [(entry.name, written) if each == name else (each, servers[each]) for each in servers]
             servers = dict(items)

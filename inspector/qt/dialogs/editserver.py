@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
-
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -14,6 +11,7 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSONObject
 from inspector.base.plaintext import one_line
 from inspector.config.catalogue import read_entry
+from inspector.config.entries import Entry
 from inspector.config.expansion import names_in
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.serverform import ServerForm
@@ -21,12 +19,9 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Muted, PlainLabel
 
-# Writes what the person wants: the name, the draft, and secrets by their names in the store.
-Save: TypeAlias = Callable[[str, JSONObject, Mapping[str, str]], Awaitable[object]]
-
 
 class EditServerDialog(QDialog):
-    """`draft` is the server as it stands in the catalogue; `save` writes it.
+    """`draft` is the server as it is written.
 
     Signals:
         saved: It was written; carries the name that the server has now.
@@ -39,19 +34,17 @@ class EditServerDialog(QDialog):
         bridge: Bridge,
         name: str,
         draft: JSONObject,
-        save: Save,
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._bridge, self._save = bridge, save
+        self._bridge, self._server = bridge, name
         self.setWindowTitle("Edit server")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(760, 560)
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name")
-        self.form = ServerForm(draft, theme)
-        self.form.set_server(name)
+        self.form = ServerForm(name, draft, theme)
         self._names = Muted(theme, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self._error.hide()
@@ -89,7 +82,6 @@ class EditServerDialog(QDialog):
         column.addLayout(buttons)
 
     def _on_edited(self) -> None:
-        self.form.set_server(self.name.text().strip())
         self.save_action.setEnabled(True)
         self._error.hide()
         self._show_names()
@@ -109,23 +101,26 @@ class EditServerDialog(QDialog):
         try:
             if not name:
                 raise ConfigError("The server has no name.", "Give it one.")
-            self.form.read(name)
+            entry = self.form.read(name)
         except ConfigError as exc:
             self._say(exc)
             return
         self.save_action.setEnabled(False)  # a second Return must not write it twice
-        self._bridge.start_when_attached("save server", self._write(name))
+        self._bridge.start_when_attached("save server", self._write(entry))
 
-    async def _write(self, name: str) -> None:
+    async def _write(self, entry: Entry) -> None:
+        secrets, draft = self.form.secrets(), self.form.draft
         try:
-            await self._save(name, self.form.draft, self.form.secrets())
+            await self._bridge.ask_servers(
+                lambda servers: servers.update(self._server, entry, secrets, draft)
+            )
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
             self._say(exc)
             return
         if shiboken6.isValid(self):  # the person may have closed it meanwhile
-            self.saved.emit(name)
+            self.saved.emit(entry.name)
             self.accept()
 
     def _say(self, error: Exception) -> None:

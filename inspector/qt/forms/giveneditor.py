@@ -36,10 +36,10 @@ class GivenEditor(EntryEditor):
     """A row for each. A secret is written into the secret store, and only its name into the draft: it is
     called after the `server`."""
 
-    def __init__(self, field: EntryField, theme: Theme) -> None:
+    def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.server = ""
+        self._server = server
         self._kind = "env" if field.member == "env" else "header"
         self.what = "variable" if field.member == "env" else "header"
         self.rows: list[GivenRow] = []
@@ -89,7 +89,7 @@ class GivenEditor(EntryEditor):
         return True
 
     def _reference(self, given: Given) -> JSONObject:
-        return given.before or {"ref": make_name(self._kind, self.server, given.name)}
+        return given.before or {"ref": make_name(self._kind, self._server, given.name)}
 
     def _add(self, given: Given) -> GivenRow:
         row = GivenRow(self._theme, self.what, given)

@@ -54,8 +54,8 @@ _OF_WAY = {
 
 
 class ServerForm(QWidget):
-    """`draft` is the server as it is written. `way` chooses how it is reached, and stands where its owner
-    puts it.
+    """`draft` is the server as it is written; its secrets are called after `server`. `way` chooses how it is
+    reached, and stands where its owner puts it.
 
     Signals:
         edited: The draft is another one.
@@ -63,11 +63,11 @@ class ServerForm(QWidget):
 
     edited = Signal()
 
-    def __init__(self, draft: JSONObject, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, server: str, draft: JSONObject, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.draft = draft
-        self._server = ""
+        self._server = server
         self._put_by: JSONObject = {}  # of the other way to reach it, should the person come back
         self.way = Segments(theme, _WAYS)
         self.way.setAccessibleName("How it is reached")
@@ -89,12 +89,6 @@ class ServerForm(QWidget):
         self.way.chosen.connect(self._on_way)
         self.pages.currentRowChanged.connect(self._stack.setCurrentIndex)
         self.text.text_changed.connect(self._on_text)
-
-    def set_server(self, name: str) -> None:
-        """The name that it is to have: secrets are called after it."""
-        self._server = name
-        for editor in self._given_editors():
-            editor.server = name
 
     def read(self, name: str) -> Entry:
         """The server that the draft says. Raises ConfigError."""
@@ -161,7 +155,6 @@ class ServerForm(QWidget):
                 self._stack.addWidget(self._make_page(title))
             self.pages.addItem(QListWidgetItem(JSON_PAGE))
             self._stack.addWidget(self.text)
-        self.set_server(self._server)
         self.show_page(at)
         self._stack.setCurrentIndex(self.pages.currentRow())
 
@@ -183,7 +176,9 @@ class ServerForm(QWidget):
 
     def _make_field(self, field: EntryField) -> QVBoxLayout:
         is_named = field.kind == "named"
-        editor = GivenEditor(field, self._theme) if is_named else make_editor(field, self._theme)
+        editor = (
+            GivenEditor(field, self._server, self._theme) if is_named else make_editor(field, self._theme)
+        )
         self.editors[field.member] = editor
         only_json = Muted(self._theme, "It holds what only the JSON page can show.", wrap=True)
         only_json.hide()
