@@ -1,9 +1,10 @@
 """The HTTP requests of a login, to addresses that mostly a server gave.
 
 Each address is looked at as text before anything is sent, and as a number before a connection is made. A
-redirect is followed only within one origin, and never with a code, a token or a secret. What a person
-configured for the MCP server (headers, a client certificate, trust in any certificate) goes to that server's
-own origin alone. No cookie is kept, answers are bounded, and there is an end to every wait.
+redirect is followed only within one origin, a document's also to the same address over https, and never with
+a code, a token or a secret. What a person configured for the MCP server (headers, a client certificate, trust
+in any certificate) goes to that server's own origin alone. No cookie is kept, answers are bounded, and there
+is an end to every wait.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from urllib.parse import urlencode
 from inspector.base.clock import Clock
 from inspector.base.errors import RequestTimedOut
 from inspector.base.jsonvalue import JSONObject, to_wire
+from inspector.base.redact import is_secret_name
 from inspector.base.units import duration
 from inspector.oauth.recording import NO_ROW, LoginRecorder
 from inspector.protocol.auth.guard import (
@@ -156,7 +158,13 @@ class LoginHttp:
         followed: list[str] = []
         while True:
             reply = await self._exchange(request)
-            target = redirect_target(request.url, reply.header("location"), request.method, reply.status)
+            target = redirect_target(
+                request.url,
+                reply.header("location"),
+                request.method,
+                reply.status,
+                may_encrypt=_tells_nothing(request),
+            )
             if not request.follows_redirects or target is None or len(followed) == MOST_REDIRECTS:
                 return replace(reply, redirects=tuple(followed))
             followed.append(target)
@@ -191,6 +199,11 @@ class LoginHttp:
                 check=partial(check_addresses, self._allowance.at(guarded.origin)),
             )
         return found
+
+
+def _tells_nothing(request: LoginRequest) -> bool:
+    """Is it only asked for a document? A person may have put a secret into the request."""
+    return request.method == "GET" and not any(is_secret_name(name) for name, _ in request.headers)
 
 
 def _for_own(network: Network) -> Network:

@@ -192,7 +192,8 @@ async def take_token(stage: Stage) -> None:
         facts.server.auth_methods,
         facts.server.scopes or (),
     )
-    facts.is_kept = await stage.tools.store.hold(facts.held)
+    async with stage.tools.store.renewing(facts.held.tokens.issuer):  # another one may be renewing the old
+        facts.is_kept = await stage.tools.store.hold(facts.held)
     where = "are kept" if facts.is_kept else "are for this run only: the secret store keeps nothing"
     stage.decide(f"The tokens {where}.")
 

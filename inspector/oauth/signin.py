@@ -21,7 +21,7 @@ from inspector.protocol.auth.idtoken import (
     check_id_token,
     has_run_out,
 )
-from inspector.protocol.auth.tokens import MARGIN, TokenAsked, TokenReply, read_token_reply
+from inspector.protocol.auth.tokens import TokenAsked, TokenReply, read_token_reply
 
 # Of what can be wrong with a token reply, that which is about the message. What the access token in it holds
 # is not our business: it is the provider's own, and nobody uses it.
@@ -104,7 +104,7 @@ async def _kept(stage: Stage) -> SignedIn | None:
 
 
 def _is_good(stage: Stage, kept: SignedIn) -> bool:
-    return not has_run_out(kept.id_token, stage.tools.now(), MARGIN)
+    return not has_run_out(kept.id_token, stage.tools.now(), soon=True)
 
 
 def _use(stage: Stage, id_token: str, origin: str) -> None:

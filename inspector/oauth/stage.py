@@ -291,6 +291,8 @@ class Stage:
             reply = await self.send(request)
         except UserError as exc:
             return Reply(request.url, failure=exc.summary)
+        if urlsplit(reply.url).scheme != urlsplit(request.url).scheme:
+            self.decide(f"It leads to {reply.url}: use https in the address that you typed, too.")
         return Reply(reply.url, reply.status, reply.headers, reply.body)
 
     async def open_listener(self) -> str:

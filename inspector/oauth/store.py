@@ -147,9 +147,12 @@ class LoginStore:
         pem = await self._secrets.get(name)
         if pem is not None:
             return read_key(pem)
-        key = new_key()
-        await self._put_text(name, key.pem())
-        return key
+        async with self._secrets.claim(name):  # of two keys one would be lost, with the tokens bound to it
+            pem = await self._secrets.get(name)
+            if pem is None:
+                pem = new_key().pem()
+                await self._put_text(name, pem)
+        return read_key(pem)
 
     async def allowed_hosts(self, issuer: str) -> tuple[str, ...]:
         return strings_of(await self._object(self._name(issuer, _HOSTS)), "hosts")

@@ -11,9 +11,10 @@ from inspector.oauth.bearing import is_nonce_demand, read_refusal, token_headers
 from inspector.oauth.http import LoginReply, LoginRequest
 from inspector.oauth.probing import farewell, initialized, listing, opening
 from inspector.oauth.stage import Stage, Stop
+from inspector.oauth.steps import LoginGrant
 from inspector.protocol import jsonrpc
 from inspector.protocol.auth.stepup import Attempt, StepUps, judge
-from inspector.protocol.auth.tokens import TokenSet, decide_renewal
+from inspector.protocol.auth.tokens import TokenSet, decide_renewal, margin_of
 from inspector.protocol.eventstream import EventStreamReader, EventTooLarge
 from inspector.protocol.httprules import SESSION_HEADER, Headers
 from inspector.protocol.jsonrpc import Kind, Message
@@ -115,8 +116,15 @@ async def look_ahead(stage: Stage) -> None:
     assert held is not None
     tokens = held.tokens
     stage.decide(decide_renewal(tokens, stage.tools.now()).reason)
-    if tokens.refresh_token:
-        stage.decide("A minute before its end it is renewed with the refresh token.")
+    if tokens.refresh_token and tokens.expires_at is not None:
+        margin = margin_of(tokens.expires_at - tokens.received_at)
+        stage.decide(f"{margin:,.0f} seconds before its end it is renewed with the refresh token.")
+    elif tokens.refresh_token:
+        stage.decide("When the server refuses it, it is renewed with the refresh token.")
+    elif stage.grant is LoginGrant.ENTERPRISE:
+        stage.decide("There is no refresh token: at its end your sign-in gives another one.")
+    elif not stage.needs_browser:
+        stage.decide("There is no refresh token: at its end another one is asked for.")
     else:
         stage.decide("There is no refresh token: at its end you log in again.")
     if held.revocation_endpoint:

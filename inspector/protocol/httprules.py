@@ -251,21 +251,33 @@ _KEEPS_EVERY_METHOD = (307, 308)
 _KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)
 
 
-def redirect_target(url: str, location: str, method: str, status: int = 308) -> str | None:
+def redirect_target(
+    url: str, location: str, method: str, status: int = 308, *, may_encrypt: bool = False
+) -> str | None:
     """Where to send the same request again; None when the redirect must not be followed.
 
     Only to the same origin, so that credentials go nowhere else, and only where the method stays the
-    same: a POST that becomes a GET is another request.
+    same: a POST that becomes a GET is another request. With `may_encrypt` also from http to https, for
+    requests without credentials: the same host and path, now so that nobody can listen or change it.
     """
     if status not in (_KEEPS_GET if method == "GET" else _KEEPS_EVERY_METHOD) or not location:
         return None
     try:
         target = urlsplit(urljoin(url, location))
-        if target.username is not None or _origin(target) != _origin(urlsplit(url)):
+        source = urlsplit(url)
+        is_encrypted = may_encrypt and _is_encrypted(source, target)
+        if target.username is not None or not (is_encrypted or _origin(target) == _origin(source)):
             return None
     except ValueError:  # not a URL, or a port that is no number
         return None
     return urlunsplit(target._replace(fragment=""))
+
+
+def _is_encrypted(source: SplitResult, target: SplitResult) -> bool:
+    """Is it the same address over https? Other ports may be other servers."""
+    is_plain = _origin(source)[::2] == ("http", 80) and _origin(target)[::2] == ("https", 443)
+    is_same = (source.hostname, source.path, source.query) == (target.hostname, target.path, target.query)
+    return is_plain and is_same
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:

@@ -15,6 +15,7 @@ from inspector.protocol.auth.jwtview import JwtView, read_jwt
 from inspector.protocol.auth.pkce import is_same
 from inspector.protocol.auth.scopes import OFFLINE
 from inspector.protocol.auth.tokenclaims import SKEW
+from inspector.protocol.auth.tokens import MARGIN, margin_of
 from inspector.protocol.members import shown, some, text_of
 
 OPENID = "openid"
@@ -52,11 +53,16 @@ def sign_in_scope(offered: Sequence[str] | None, typed: str | None = None) -> st
     return " ".join(dict.fromkeys([OPENID, *wanted]))
 
 
-def has_run_out(id_token: str, now: float, margin: float = 0) -> bool:
-    """Is it over, or will it be within the margin? What cannot be read is left for its provider to judge."""
+def has_run_out(id_token: str, now: float, *, soon: bool = False) -> bool:
+    """Is it over, or so close to it that it is to be renewed (`soon`)? What cannot be read is left for its
+    provider to judge."""
     view = read_jwt(id_token)
     end = view.time_of("exp") if view is not None else None
-    return end is not None and end - margin <= now
+    if view is None or end is None:
+        return False
+    begin = view.time_of("iat")
+    margin = MARGIN if begin is None else margin_of(end - begin)
+    return end - (margin if soon else 0) <= now
 
 
 def check_id_token(id_token: str, expected: IdTokenExpectation, now: float) -> IdTokenVerdict:

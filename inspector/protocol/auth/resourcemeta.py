@@ -103,7 +103,7 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
         return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
     if 300 <= reply.status < 400:
         location = reply.header("location")
-        if redirect_target(reply.url, location, "GET", reply.status) is None:
+        if redirect_target(reply.url, location, "GET", reply.status, may_encrypt=True) is None:
             host = _place(read_link(location)) or "nowhere"
             return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
     if reply.status == 200 and (document.problem or not reply.says_json):

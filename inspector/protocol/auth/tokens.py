@@ -23,7 +23,7 @@ from inspector.protocol.httprules import Headers
 from inspector.protocol.members import is_number, shown, text_of
 from inspector.protocol.revisions import Revision
 
-MARGIN = 60  # seconds before its end that a token is renewed
+MARGIN = 60  # seconds before its end that a token is renewed, at most
 _LONG_LIFE = 24 * 3600
 _LONGEST_LIFE = 10 * 366 * 24 * 3600
 # What can stand in a header: anything else would be another header, or none at all.
@@ -99,12 +99,20 @@ class RenewalDecision:
     reason: str
 
 
+def margin_of(life: float) -> float:
+    """How long before its end something that lives so long is renewed, in seconds.
+
+    A minute, but of what lives for minutes only a quarter: else it would be renewed at each request.
+    """
+    return min(MARGIN, max(0.0, life) / 4)
+
+
 def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
-    """Renew a minute before the end: a request must not run out on its way."""
+    """Renew a little before the end: a request must not run out on its way."""
     if tokens.expires_at is None:
         return RenewalDecision(Renewal.NOT_NEEDED, "The server did not say how long the token lives.")
     left = math.floor(tokens.expires_at - now)
-    if left > MARGIN:
+    if left > margin_of(tokens.expires_at - tokens.received_at):
         return RenewalDecision(Renewal.NOT_NEEDED, f"The token lives for another {left:,} seconds.")
     state = f"runs out in {left} seconds" if left > 0 else "has run out"
     if tokens.refresh_token:

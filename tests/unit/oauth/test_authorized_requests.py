@@ -144,23 +144,30 @@ async def test_tokens_are_not_those_of_a_server_whose_address_was_changed(
 # ------------------------------------------------------------------ renewing
 
 
-async def test_a_token_is_renewed_a_minute_before_its_end(engine: Engine, world: World) -> None:
-    world.expires_in = 59
-    await connect(engine, world)
-    await engine.list_tools(SERVER)
+@pytest.mark.parametrize(("life", "age"), [(300, 240), (40, 30)])
+async def test_a_token_is_renewed_a_little_before_its_end(world: World, life: int, age: int) -> None:
+    clock = FakeClock()
+    engine = Engine(clock=clock)
+    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.open_url = browse
+    world.expires_in = life
+    try:
+        await connect(engine, world)
+        clock.advance(age - 1)
+        await engine.list_tools(SERVER)
+        assert len(world.asked("/token")) == 1
+        for _ in range(2):
+            clock.advance(age)
+            await engine.list_tools(SERVER)
+            await engine.list_tools(SERVER)
+    finally:
+        await engine.close()
     forms = [seen.form for seen in world.asked("/token")]
-    assert forms[0]["grant_type"] == "authorization_code"
-    assert forms[1]["grant_type"] == "refresh_token"
+    kinds = [form["grant_type"] for form in forms]
+    assert kinds == ["authorization_code", "refresh_token", "refresh_token"], "once, and not at each request"
     assert forms[1]["refresh_token"] == "refresh-1"
     assert forms[1]["resource"] == world.url
     assert forms[2]["refresh_token"] == "refresh-2", "the rotated one counts"
-
-
-async def test_a_token_with_more_than_a_minute_is_used_as_it_is(engine: Engine, world: World) -> None:
-    world.expires_in = 75
-    await connect(engine, world)
-    await engine.list_tools(SERVER)
-    assert len(world.asked("/token")) == 1
 
 
 async def test_a_refused_token_is_renewed_once_and_the_request_sent_again(

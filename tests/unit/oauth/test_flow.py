@@ -16,6 +16,7 @@ from inspector.oauth.signing import new_key
 from inspector.oauth.stage import Stage
 from inspector.oauth.steps import Overrides, QuestionKind, StepId, StepState
 from inspector.oauth.stepwork import WORK, Work
+from inspector.protocol.auth.pkce import challenge_of
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
 from tests.unit.oauth.login_stage import Answer, Desk, Seen, World, browse
 
@@ -315,6 +316,26 @@ async def test_cancelling_frees_the_port_and_says_so(desk: Desk, world: World) -
         assert "cancelled" in login.view.failure
         with pytest.raises(UserError):
             await login.next()
+
+
+async def test_back_to_the_browser_makes_new_secrets(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.begin()
+        await login.run_to(StepId.TOKEN_REPLY)
+        await login.back(StepId.AUTHORIZE)
+        preview = next(step for step in login.view.steps if step.id is StepId.AUTHORIZE).preview
+        await login.run_to(StepId.TOKEN_REPLY)
+        assert login.view.failure == ""
+        await login.back(StepId.AUTHORIZE)
+        await login.run()
+        assert login.view.failure == ""
+    asked = [seen.query for seen in world.asked("/authorize")]
+    for name in ("state", "code_challenge"):
+        assert len({query[name] for query in asked}) == 3
+    assert preview is not None
+    assert asked[1]["state"] in preview.url, "what was shown is what was opened"
+    verifiers = [seen.form["code_verifier"] for seen in world.asked("/token")]
+    assert [challenge_of(each) for each in verifiers] == [query["code_challenge"] for query in asked]
 
 
 async def test_a_code_is_good_for_one_request(desk: Desk, world: World) -> None:

@@ -85,6 +85,43 @@ _OTHER_PROCESS = """
 """
 
 
+async def test_a_login_is_not_stored_while_another_process_renews_the_tokens_of_before(
+    tmp_path: Path, world: World
+) -> None:
+    machine = Machine(tmp_path)
+    machine.store.keep_in(Rung.PLAIN, unprotected=True)
+    engine = engine_of(machine, world)
+    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    try:
+        await engine.connect(SERVER)
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        try:
+            assert other.stdout is not None
+            assert await other.stdout.readline() == b"mine\n"
+            await engine.logins.start(SERVER)
+            await engine.logins.run_to(SERVER, StepId.TOKEN_REQUEST)
+            storing = asyncio.create_task(engine.logins.next(SERVER))
+            await engine.secrets.stored()  # a turn of the store, which it would have been written in
+            await engine.secrets.stored()
+            await other.communicate(b"\n")
+        finally:
+            if other.returncode is None:
+                other.kill()
+                await other.wait()
+        assert (await storing).failure == ""
+        held = await LoginStore(engine.secrets, SERVER, world.url).held()
+        assert held is not None
+        assert held.tokens.access_token == "access-2", "the newer one, and not what was renewed meanwhile"
+    finally:
+        await engine.close()
+
+
+async def test_two_logins_at_once_bind_their_tokens_to_one_key(desk: Desk, world: World) -> None:
+    stores = desk.store(world), desk.store(world)
+    first, second = await asyncio.gather(*(store.key("https://as.example") for store in stores))
+    assert first.thumbprint() == second.thumbprint()
+
+
 async def test_what_another_process_is_just_renewing_is_waited_for(tmp_path: Path, world: World) -> None:
     machine = Machine(tmp_path)
     machine.store.keep_in(Rung.PLAIN, unprotected=True)

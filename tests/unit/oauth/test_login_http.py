@@ -19,6 +19,7 @@ from inspector.oauth.http import (
     ANSWER_CAP,
     DOCUMENT_CAP,
     LoginHttp,
+    LoginReply,
     LoginRequest,
     check_addresses,
     get_document,
@@ -353,6 +354,35 @@ async def test_a_redirect_to_somewhere_strange_is_an_answer_and_no_way(
     server.order("GET", moved(302, to.replace("HERE", f"127.0.0.1:{server.port}")))
     assert (await http.send(get_document(server.url()))).status == 302
     assert len(server.calls) == 1
+
+
+class Encrypting(LoginHttp):
+    """Servers that redirect everything to https; nothing of it leaves the test."""
+
+    asked: tuple[str, ...] = ()
+
+    async def _exchange(self, request: LoginRequest) -> LoginReply:
+        self.check(request.url)
+        self.asked = (*self.asked, request.url)
+        if request.url.startswith("https://"):
+            return LoginReply(request.url, 200, (), b"{}")
+        return LoginReply(request.url, 301, (("Location", f"https{request.url.removeprefix('http')}"),), b"")
+
+
+async def test_a_document_is_followed_to_https_but_nothing_that_tells_something(log: TrafficLog) -> None:
+    clock = SystemClock()
+    plain = allowance_for("http://mcp.example/mcp", plain_http=True)
+    http = Encrypting(Network(), plain, clock, LoginRecorder(log, "a server", clock))
+    there = "http://mcp.example/.well-known/x"
+    reply = await http.send(get_document(there))
+    assert (reply.status, reply.url) == (200, there.replace("http", "https"))
+    assert reply.redirects == (reply.url,)
+    with_secret = get_document(there, (("Authorization", "Bearer x"),))
+    probe = LoginRequest("POST", there, (), b"probe", follows_redirects=True)
+    for request in (with_secret, probe, post_form(there, [("code", "secret")])):
+        assert (await http.send(request)).status == 301
+    assert sum(url.startswith("https") for url in http.asked) == 1
+    await http.close()
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -351,6 +351,28 @@ def test_a_redirect_from_http_to_https_is_another_origin() -> None:
     assert redirect_target("http://host.example/mcp", "https://host.example/mcp", "POST") is None
 
 
+@pytest.mark.parametrize(
+    ("source", "location", "is_followed"),
+    [
+        ("http://host.example/a?k=1", "https://host.example/a?k=1", True),
+        ("http://host.example:80/a", "https://HOST.example:443/a", True),
+        ("http://host.example/a", "https://host.example/b", False),
+        ("http://host.example/a", "https://host.example/a?more=1", False),
+        ("http://host.example/a", "https://host.example:8443/a", False),
+        ("http://host.example:8080/a", "https://host.example/a", False),
+        ("http://host.example/a", "https://evil.example/a", False),
+        ("http://host.example/a", "https://u:p@host.example/a", False),
+        ("https://host.example/a", "http://host.example/a", False),
+        ("ftp://host.example/a", "https://host.example/a", False),
+    ],
+)
+def test_a_document_may_be_at_the_same_address_over_https(
+    source: str, location: str, is_followed: bool
+) -> None:
+    target = redirect_target(source, location, "GET", 301, may_encrypt=True)
+    assert target == (location if is_followed else None)
+
+
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305])
 def test_a_redirect_that_changes_a_post_into_a_get_is_not_followed(status: int) -> None:
     assert redirect_target(URL, "/x", "POST", status) is None

@@ -89,9 +89,13 @@ def test_what_is_no_token_is_refused_in_words(text: str) -> None:
 
 
 def test_it_has_run_out_a_margin_before_its_end_and_what_cannot_be_read_has_not() -> None:
-    assert not has_run_out(token(), NOW)
-    assert has_run_out(token(), NOW, 300)
+    assert not has_run_out(token(), NOW, soon=True)
+    assert has_run_out(token(), NOW + 241, soon=True)
+    assert not has_run_out(token(), NOW + 241)
     assert has_run_out(token(), NOW + 300)
+    assert not has_run_out(token(iat=NOW, exp=NOW + 40), NOW + 29, soon=True), "a quarter of a short life"
+    assert has_run_out(token(iat=NOW, exp=NOW + 40), NOW + 30, soon=True)
+    assert has_run_out(token(iat=None), NOW + 240, soon=True)
     assert not has_run_out("opaque", NOW)
 
 

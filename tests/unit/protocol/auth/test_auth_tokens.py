@@ -322,6 +322,24 @@ def test_a_token_is_refreshed_a_minute_before_its_end(left: int, renewal: Renewa
 
 
 @pytest.mark.parametrize(
+    ("life", "age", "renewal"),
+    [
+        (40, 0, Renewal.NOT_NEEDED),
+        (40, 29, Renewal.NOT_NEEDED),
+        (40, 30, Renewal.REFRESH),
+        (120, 85, Renewal.NOT_NEEDED),
+        (120, 90, Renewal.REFRESH),
+        (300, 239, Renewal.NOT_NEEDED),
+        (300, 240, Renewal.REFRESH),
+        (0, 0, Renewal.REFRESH),
+    ],
+)
+def test_one_of_short_life_is_refreshed_in_its_last_quarter(life: int, age: int, renewal: Renewal) -> None:
+    tokens = replace(OLD, received_at=NOW, expires_at=NOW + life)
+    assert decide_renewal(tokens, NOW + age).renewal is renewal
+
+
+@pytest.mark.parametrize(
     ("left", "renewal"), [(30, Renewal.NOT_NEEDED), (0, Renewal.LOG_IN), (-5, Renewal.LOG_IN)]
 )
 def test_without_a_refresh_token_it_is_used_to_its_end(left: int, renewal: Renewal) -> None:
