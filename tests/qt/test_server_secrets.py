@@ -204,6 +204,7 @@ def test_secrets_in_the_url_and_of_the_proxy_are_moved_and_can_be_given_anew(len
     assert SECRET not in lens.catalogue.read_text()
     assert entry_of(lens)["url"] == f"{URL}?api_key=${{input:api_key}}&page=1"
     assert stored(lens, "input/mine/proxy-password") == SECRET
+    lens.until(lambda: not lens.view("mine").plain_secrets)
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)
     assert (list(dialog.moves), list(dialog.values)) == ([], ["input:api_key", "input:proxy-password"])
