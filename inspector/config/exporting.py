@@ -17,11 +17,15 @@ from inspector.config.auth import OAuthSettings
 from inspector.config.catalogue import write_entry
 from inspector.config.entries import Entry, HttpEntry, StdioEntry, Timeouts
 from inspector.config.expansion import KNOWN
+from inspector.config.exportcard import card_of
 from inspector.config.exportforms import EXPORT_FORMS, ExportForm
-from inspector.config.exportsecrets import variable_name, without_secrets
+from inspector.config.exportsecrets import SecretNames, without_secrets
+
+CARD = "registry"
+FORM_NAMES = (*EXPORT_FORMS, CARD)
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_REFERENCE = re.compile(r"\$\{(?P<kind>env:|input:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
+_REFERENCE = re.compile(r"\$\{(?P<kind>env:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
 _CLAUDE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -34,14 +38,17 @@ class Exported:
 
 
 def export(entries: Sequence[Entry], form: str) -> Exported:
-    """The servers as a file of that form, a name of EXPORT_FORMS. Raises ConfigError for another."""
+    """The servers as a file of that form, one of FORM_NAMES. Raises ConfigError for what it cannot be."""
+    if form == CARD:
+        return _card(entries)
     target = _form(form)
     servers: JSONObject = {}
     remarks: list[str] = []
     secrets: list[str] = []
     by_hand: list[str] = []
+    names = SecretNames()
     for entry in entries:
-        written = _Writer(entry, target)
+        written = _Writer(entry, target, names)
         if written.raw is not None:
             servers[entry.name] = written.raw
             secrets += written.secrets
@@ -51,6 +58,14 @@ def export(entries: Sequence[Entry], form: str) -> Exported:
     if target.variables == "${input:id}" and secrets:
         document["inputs"] = [_input(name) for name in dict.fromkeys(secrets)]
     return Exported(_text(document, target), (*remarks, *_about(secrets, by_hand, target)))
+
+
+def _card(entries: Sequence[Entry]) -> Exported:
+    if len(entries) != 1:
+        raise ConfigError("A card of the registry is for one server.", "Choose one.")
+    entry, secrets = without_secrets(entries[0])
+    card, remarks = card_of(entry, secrets)
+    return Exported(f"{pretty(card)}\n", remarks)
 
 
 def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
@@ -115,19 +130,19 @@ def _pairs(raw: JSONObject, member: str, between: str) -> list[str]:
 
 def _form(form: str) -> ExportForm:
     if form not in EXPORT_FORMS:
-        raise ConfigError(f"There is no form {form!r}.", f"There are: {', '.join(EXPORT_FORMS)}.")
+        raise ConfigError(f"There is no form {form!r}.", f"There are: {', '.join(FORM_NAMES)}.")
     return EXPORT_FORMS[form]
 
 
 class _Writer:
     """One server in one form. `raw` is None when the form cannot hold it; the first remark says why."""
 
-    def __init__(self, entry: Entry, form: ExportForm) -> None:
+    def __init__(self, entry: Entry, form: ExportForm, names: SecretNames | None = None) -> None:
         self.remarks: list[str] = []
         self.by_hand: list[str] = []
         self._form = form
         self._left_out: list[str] = []
-        self._entry, self.secrets = without_secrets(entry)
+        self._entry, self.secrets = without_secrets(entry, names)
         self._transport = entry.transport
         self.raw: JSONObject | None = None
         if self._transport not in form.types:
@@ -244,13 +259,10 @@ class _Writer:
             return match[0]
         if match["default"] is not None and "defaults" not in self._form.members:
             self._note(f"the default of ${{{name}}}", False)
-        if match["kind"] == "input:" and style != "${input:id}":
-            name = variable_name(name)
         if style == "none":
             self.by_hand.append(name)
         if style == "${input:id}":
-            is_asked = name in self.secrets or match["kind"] == "input:"
-            return f"${{input:{name}}}" if is_asked else f"${{env:{name}}}"
+            return f"${{input:{name}}}" if name in self.secrets else f"${{env:{name}}}"
         if style == "${env:NAME}":
             return f"${{env:{name}}}"
         default = match["default"]

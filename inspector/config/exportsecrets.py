@@ -8,37 +8,59 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
 from inspector.config.auth import BearerSettings
 from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry
 from inspector.config.expansion import is_expanded
 
+_PARAMETER = re.compile(r"([^&#=]+)=([^&#]+)")
+_INPUT = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
 
-@dataclass(slots=True)
-class _Names:
-    """Gives each secret of a server a name of its own."""
 
-    server: str
-    given: list[str]
+class SecretNames:
+    """The names of one export: each stands for one secret, also where several servers call theirs alike."""
 
-    def name(self, what: str) -> str:
-        wanted = variable_name(what)
+    def __init__(self) -> None:
+        self._stands_for: dict[str, object] = {}
+
+    def claim(self, wanted: str, secret: object) -> str:
+        """The name, or with a number behind it when it stands for another secret already."""
         name, number = wanted, 1
-        while name in self.given:
+        while self._stands_for.setdefault(name, secret) != secret:
             number += 1
             name = f"{wanted}_{number}"
-        self.given.append(name)
+        return name
+
+
+class _Names:
+    """Those of one server."""
+
+    def __init__(self, server: str, all_names: SecretNames) -> None:
+        self.given: list[str] = []
+        self._server = server
+        self._all = all_names
+
+    def own(self, what: str, secret: object) -> str:
+        return self._put(variable_name(f"{self._server}_{what}"), secret)
+
+    def variable(self, name: str, secret: object) -> str:
+        """Handed on under the name that the server reads it by, where a shell can have it."""
+        is_usable = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+        return self._put(name if is_usable else variable_name(name), secret)
+
+    def _put(self, wanted: str, secret: object) -> str:
+        name = self._all.claim(wanted, secret)
+        if name not in self.given:
+            self.given.append(name)
         return f"${{{name}}}"
 
-    def own(self, what: str) -> str:
-        return self.name(f"{self.server}_{what}")
 
-
-def without_secrets(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
+def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
     """The server with `${NAME}` for every secret, and these names."""
-    names = _Names(entry.name, [])
+    names = _Names(entry.name, all_names or SecretNames())
+    entry = _without_inputs(entry, names)
     if isinstance(entry, StdioEntry):
         command, *args = _words([entry.command, *entry.args], names)
         env = {name: _value(name, value, names) for name, value in entry.env.items()}
@@ -48,9 +70,29 @@ def without_secrets(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
     }
     url = _url(entry.url, names)
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
-        headers = {**headers, "Authorization": f"Bearer {names.own('token')}"}
+        headers = {**headers, "Authorization": f"Bearer {names.own('token', entry.auth.token)}"}
         entry = replace(entry, auth=None)
     return replace(entry, url=url, headers=headers), tuple(names.given)
+
+
+def _without_inputs(entry: Entry, names: _Names) -> Entry:
+    """What a person gave for `${input:id}` is in the secret store: it is a secret like the others."""
+
+    def named(match: re.Match[str]) -> str:
+        return names.own(match[1], (entry.name, match[1]))
+
+    def text(value: str) -> str:
+        return _INPUT.sub(named, value)
+
+    def given(values: Mapping[str, Given]) -> dict[str, Given]:
+        return {name: text(value) if isinstance(value, str) else value for name, value in values.items()}
+
+    if isinstance(entry, StdioEntry):
+        args = tuple(map(text, entry.args))
+        return replace(
+            entry, command=text(entry.command), args=args, env=given(entry.env), cwd=text(entry.cwd)
+        )
+    return replace(entry, url=text(entry.url), headers=given(entry.headers))
 
 
 def variable_name(text: str) -> str:
@@ -61,32 +103,24 @@ def variable_name(text: str) -> str:
 
 def _value(name: str, value: Given, names: _Names) -> str:
     if not isinstance(value, str):
-        return _same_name(name, names)
+        return names.variable(name, value)
     if not value or is_expanded(value):
         return value
     if is_secret_name(name):
-        return _same_name(name, names)
+        return names.variable(name, value)
     masked = masked_words([value])[0]
-    return value if masked == value else masked.replace(MASK, _same_name(name, names))
-
-
-def _same_name(name: str, names: _Names) -> str:
-    """A variable is handed on under the name that the server reads it by, where a shell can have it."""
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name not in names.given:
-        names.given.append(name)
-        return f"${{{name}}}"
-    return names.name(name)
+    return value if masked == value else masked.replace(MASK, names.variable(name, value))
 
 
 def _header(name: str, value: Given, names: _Names) -> str:
     if not isinstance(value, str):
-        return names.own(name)
+        return names.own(name, value)
     if not value or is_expanded(value):
         return value
     if not is_secret_name(name) and masked_words([value])[0] == value:
         return value
     scheme = re.match(r"(?:Bearer|Basic|Token) ", value, re.IGNORECASE)
-    return f"{scheme[0]}{names.own('token')}" if scheme is not None else names.own(name)
+    return f"{scheme[0]}{names.own('token', value)}" if scheme is not None else names.own(name, value)
 
 
 def _words(words: Sequence[str], names: _Names) -> list[str]:
@@ -99,7 +133,8 @@ def _words(words: Sequence[str], names: _Names) -> list[str]:
         else:
             before = words[len(shown) - 1].lstrip("-") if masked == MASK and shown else ""
             what = before if is_secret_name(before) else word.partition("=")[0].lstrip("-")
-            shown.append(masked.replace(MASK, names.own(what if is_secret_name(what) else "secret")))
+            called = what if is_secret_name(what) else "secret"
+            shown.append(masked.replace(MASK, names.own(called, word)))
     return shown
 
 
@@ -108,10 +143,10 @@ def _url(url: str, names: _Names) -> str:
     address, question, rest = url.partition("?")
     if not question:
         return url
-    return f"{address}?{re.sub(r'([^&#=]+)=([^&#]+)', lambda match: _parameter(match, names), rest)}"
+    return f"{address}?{_PARAMETER.sub(lambda match: _parameter(match, names), rest)}"
 
 
 def _parameter(match: re.Match[str], names: _Names) -> str:
     if not is_secret_parameter(match[1]) or is_expanded(match[2]):
         return match[0]
-    return f"{match[1]}={names.own(match[1])}"
+    return f"{match[1]}={names.own(match[1], match[2])}"

@@ -20,8 +20,7 @@ from inspector.cli.exitcodes import ExitCode
 from inspector.cli.parser import Parser
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
-from inspector.config.exportforms import EXPORT_FORMS
-from inspector.config.exporting import Exported, claude_command, export
+from inspector.config.exporting import FORM_NAMES, Exported, claude_command, export
 from inspector.config.finding import Found, FoundServer, look
 from inspector.config.pasting import read_pasted
 from inspector.config.paths import catalogue_path
@@ -39,9 +38,9 @@ def configure(parser: Parser) -> None:
     what.add_argument(
         "--as",
         dest="form",
-        choices=[*EXPORT_FORMS, _CLAUDE],
+        choices=[*FORM_NAMES, _CLAUDE],
         metavar="FORM",
-        help=f"write them in another form: {', '.join(EXPORT_FORMS)}, or “{_CLAUDE}” for its commands",
+        help=f"write them in another form: {', '.join(FORM_NAMES)}, or “{_CLAUDE}” for its commands",
     )
     what.add_argument(
         "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
@@ -147,24 +146,28 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
     }
     if options.format == "json":
         output.write_json(
-            pretty([_found_json(server, at) for chain in names.values() for at, server in enumerate(chain)])
+            pretty([_found_json(chain, at) for chain in names.values() for at in range(len(chain))])
         )
         return ExitCode.RESULT
     if not names:
         output.complain("No server was found.")
-    rows = [
-        row for chain in names.values() for at, server in enumerate(chain) for row in _found_rows(server, at)
-    ]
+    rows = [row for chain in names.values() for at in range(len(chain)) for row in _found_rows(chain, at)]
     _write_rows(rows)
     return ExitCode.RESULT
 
 
-def _found_rows(server: FoundServer, at: int) -> list[tuple[str, str]]:
-    """One line for what it is, and one below for each thing to know; what is overridden is set in."""
-    name = server.name if at == 0 else f"  {server.name} (overridden)"
+def _found_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
+    """One line for what it is, and one below for each thing to know."""
+    server = chain[at]
+    mark = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
     what = server.entry.address if server.entry is not None else server.problem
-    rows = [(name, what), ("", _where(server))]
+    rows = [(f"{server.name}{mark}", what), ("", _where(server))]
     return rows + [("", remark) for remark in server.remarks]
+
+
+def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
+    """A tool overrides only its own servers; those of another have the same name and no more."""
+    return any(each.source.tool == chain[at].source.tool for each in chain[:at])
 
 
 def _where(server: FoundServer) -> str:
@@ -173,15 +176,15 @@ def _where(server: FoundServer) -> str:
     return f"{source.tool}, {source.scope}: {source.path}{line}"
 
 
-def _found_json(server: FoundServer, at: int) -> JSONObject:
-    source = server.source
+def _found_json(chain: Sequence[FoundServer], at: int) -> JSONObject:
+    server, source = chain[at], chain[at].source
     return {
         "name": server.name,
         "tool": source.tool,
         "scope": source.scope,
         "path": str(source.path),
         "line": server.line,
-        "isOverridden": at > 0,
+        "isOverridden": _is_overridden(chain, at),
         "address": server.entry.address if server.entry is not None else None,
         "problem": server.problem,
         "remarks": list(server.remarks),

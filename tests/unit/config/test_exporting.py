@@ -180,3 +180,58 @@ def test_a_shell_that_gets_a_claude_command_runs_nothing_of_it(tmp_path: Path) -
 def test_control_characters_go_into_no_command_line() -> None:
     with pytest.raises(ConfigError, match="control characters"):
         claude_command(StdioEntry(name="a", command="run", args=("x\ny",)))
+
+
+def test_a_card_of_the_registry_reads_back() -> None:
+    npm = StdioEntry(
+        name="w", command="npx", args=("-y", "@me/w@1.2.0", "serve", "${DIR}"), env={"API_KEY": "hush"}
+    )
+    docker = StdioEntry(
+        name="w", command="docker", args=("run", "-i", "--rm", "-e", "MODE", "me/w:1"), env={"MODE": "x"}
+    )
+    web = HttpEntry(
+        name="w", url="https://x.example/mcp", type="http", headers={"X-Key": SecretRef("header/w/X-Key")}
+    )
+    for entry in (npm, docker, web):
+        exported = export([entry], "registry")
+        assert "hush" not in exported.text
+        (server,) = read_pasted(exported.text)
+        read = server.entry
+        if isinstance(read, StdioEntry):
+            assert isinstance(entry, StdioEntry)
+            assert (read.command, read.env.keys()) == (entry.command, entry.env.keys())
+            assert [word.replace("input:", "") for word in read.args] == list(entry.args)
+        else:
+            assert isinstance(read, HttpEntry)
+            assert (read.url, read.headers) == (web.url, {"X-Key": "${input:W_X_KEY}"})
+            assert server.inputs[0].is_password
+
+
+def test_a_card_is_for_one_package_or_url() -> None:
+    cases: list[list[Entry]] = [
+        [_STDIO, _URL],
+        [StdioEntry(name="a", command="./run")],
+        [WebSocketEntry(name="a", url="wss://x/")],
+    ]
+    for entries in cases:
+        with pytest.raises(ConfigError):
+            export(entries, "registry")
+
+
+def test_inputs_are_asked_for_by_name_in_every_form() -> None:
+    entry = StdioEntry(name="my one", command="run", args=("${input:api-key}", "x=${input:api-key}"))
+    vscode = json.loads(export([entry], "vscode").text)
+    assert vscode["servers"]["my one"]["args"] == ["${input:MY_ONE_API_KEY}", "x=${input:MY_ONE_API_KEY}"]
+    assert [item["id"] for item in vscode["inputs"]] == ["MY_ONE_API_KEY"]
+    claude = json.loads(export([entry], "mcp.json").text)
+    assert claude["mcpServers"]["my one"]["args"] == ["${MY_ONE_API_KEY}", "x=${MY_ONE_API_KEY}"]
+
+
+def test_two_secrets_of_the_same_name_stay_apart() -> None:
+    first = StdioEntry(name="a", command="run", env={"TOKEN": SecretRef("env/a/TOKEN")})
+    second = StdioEntry(name="b", command="run", env={"TOKEN": SecretRef("env/b/TOKEN")})
+    servers = json.loads(export([first, second], "mcp.json").text)["mcpServers"]
+    assert [server["env"]["TOKEN"] for server in servers.values()] == ["${TOKEN}", "${TOKEN_2}"]
+    shared = [StdioEntry(name=name, command="run", env={"TOKEN": SecretRef("shared")}) for name in ("a", "b")]
+    servers = json.loads(export(shared, "mcp.json").text)["mcpServers"]
+    assert [server["env"]["TOKEN"] for server in servers.values()] == ["${TOKEN}", "${TOKEN}"]
