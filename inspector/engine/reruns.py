@@ -120,7 +120,7 @@ class Reruns:
 
     def begin(self, server: str, cause: str = BY_HAND) -> None:
         """Make the calls; `changed` tells how it goes."""
-        self.stop(server)
+        self._halt(server)
         work = self._run(server, cause, self._running.get(server))
         self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
 
@@ -134,7 +134,11 @@ class Reruns:
             raise ConfigError("The server is not connected.", "Connect first.")
         self.begin(server)
 
-    def stop(self, server: str) -> None:
+    async def stop(self, server: str) -> None:
+        """Make no more calls of the run that goes on; what is under way is cancelled."""
+        self._halt(server)
+
+    def _halt(self, server: str) -> None:
         task = self._running.get(server)
         if task is not None:
             task.cancel()
@@ -262,11 +266,11 @@ class Reruns:
 
     def _on_files_changed(self, view: FileWatchView) -> None:
         if view.is_restarting:
-            self.stop(view.server)
+            self._halt(view.server)
 
     def _forget(self, server: str) -> None:
         self._views.pop(server, None)
-        self.stop(server)
+        self._halt(server)
 
     def _view(self, server: str) -> RerunView:
         return self._views.get(server, RerunView(server))

@@ -163,7 +163,7 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
 def test_keys_lead_to_the_searches_and_the_tabs(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.activateWindow()
-    for place, tab in enumerate(TABS):
+    for place, tab in enumerate(TABS[:10]):
         press(lens, Qt.Key(Qt.Key.Key_0 + (place + 1) % 10))
         assert lens.workspace.tabs.currentIndex() == TABS.index(tab)
     press(lens, Qt.Key.Key_T)

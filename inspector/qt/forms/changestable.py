@@ -36,6 +36,13 @@ class ChangesTable(QTableView):
     async def show_diff(self, diff: Diff) -> None:
         await self.rows.show(diff)
 
+    def go_to_first(self) -> None:
+        """To the first difference: what is the same stands above it."""
+        if places := self.rows.changes():
+            index = self.rows.index(places[0], Column.LEFT)
+            self.setCurrentIndex(index)
+            self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.currentIndex()
         if not (event.key() in _TOGGLES and index.isValid() and self.rows.toggle(index.row())):

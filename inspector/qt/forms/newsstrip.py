@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
@@ -17,7 +17,12 @@ class NewsStrip(Alert):
     """Goes away by itself, or when it is dismissed. Fetching a list that is the same leaves it alone.
 
     What comes while it is there is added: a server that registers five tools tells of a change five times.
+
+    Signals:
+        told: There was something new; carries what the list is of, and the ListNews.
     """
+
+    told = Signal(str, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -31,6 +36,7 @@ class NewsStrip(Alert):
         """`what` is the list: resources, prompts."""
         if not news:
             return
+        self.told.emit(what, news)
         self._news[what] = told = self._news.get(what, ListNews()).then(news)
         if told:
             self.say(what, f"The list of {what} changed. {told.sentence()}", "", [self._dismiss], "wait")

@@ -1,13 +1,14 @@
-"""Small plots in the cells of a table: how many answers took how long."""
+"""Small plots: how many answers took how long, in the cells of a table; a figure over the last minutes."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from math import log2, sqrt
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF
-from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.statistics import MethodStats
@@ -67,3 +68,61 @@ class LatencyPlots(QStyledItemDelegate):
         """From 0 to 1."""
         first, last = (log2(max(1, end)) for end in self._axis())
         return min(max((log2(max(1, ns)) - first) / max(0.001, last - first), 0.0), 1.0)
+
+
+class SparkLine(QWidget):
+    """The last values of one figure as a small area, the newest at the right. It knows no units."""
+
+    def __init__(self, theme: Theme, most: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._least_top = 0.0
+        self._values: deque[float] = deque(maxlen=most)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def set_least_top(self, value: float) -> None:
+        """The axis goes up to this at least, or a ripple would look like a wave."""
+        self._least_top = value
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(self._values)
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+        self.update()
+
+    def clear(self) -> None:
+        self._values.clear()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(96, 28)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(48, 28)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+            painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+            if len(self._values) > 1:
+                self._paint_area(painter)
+
+    def _paint_area(self, painter: QPainter) -> None:
+        top = max(self._least_top, *self._values) or 1.0
+        step = (self.width() - 2) / max(1, (self._values.maxlen or 2) - 1)
+        right, height = self.width() - 1.0, self.height() - 3.0
+        line = QPolygonF()
+        for age, value in enumerate(reversed(self._values)):
+            line.append(QPointF(right - age * step, 1 + height * (1 - value / top)))
+        area = QPolygonF(line)
+        area.append(QPointF(line.last().x(), self.height() - 1))
+        area.append(QPointF(right, self.height() - 1))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.tokens.tint("outbound", 0.22))
+        painter.drawPolygon(area)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(self._theme.color("outbound"), 1.25))
+        painter.drawPolyline(line)

@@ -49,9 +49,14 @@ class Commands(QObject):
             "server.secrets": view is not None and bool(view.plain_secrets or view.secret_references),
             "server.drift": view is not None,
             "server.enable": view is not None,
-            "server.remove": view is not None,
+            "server.edit": view is not None and not view.origin,
+            "server.duplicate": view is not None and not view.origin,
+            "server.remove": view is not None and not view.origin,
+            "server.copy_claude": view is not None,
+            "server.copy_fragment": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
             "tool.search": view is not None,
+            "call.rerun": view is not None and view.status is ServerStatus.CONNECTED,
             "resource.refresh": view is not None and view.offers("resources"),
             "resource.search": view is not None,
             "resource.tree": view is not None,
@@ -60,6 +65,8 @@ class Commands(QObject):
             "raw.send": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
+        is_process = view is not None and view.transport == "stdio"
+        self._actions["server.reconnect"].setText("Restart" if is_process else "Reconnect")
         is_logging_in = view is not None and view.status is ServerStatus.LOGGING_IN
         self._actions["server.disconnect"].setText("Cancel login" if is_logging_in else "Disconnect")
         enable = self._actions["server.enable"]
@@ -75,7 +82,7 @@ class Commands(QObject):
         self._actions["tool.call"].setEnabled(can_call)
         self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
-        for id in ("call.history", "call.save", "call.options", "call.repeat", "call.watch"):
+        for id in ("call.history", "call.save", "call.options", "call.repeat", "call.watch", "tool.copy_name"):
             self._actions[id].setEnabled(view is not None and view.tool is not None)
         self._actions["call.saved"].setEnabled(view is not None)
         self.update_resources()
@@ -140,9 +147,15 @@ class Commands(QObject):
             "server.drift": self._open_drift,
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
-            "server.remove": self._remove,
+            "server.edit": window.managing.edit,
+            "server.duplicate": window.managing.duplicate,
+            "server.remove": window.managing.remove,
+            "server.copy_claude": window.managing.copy_claude_command,
+            "server.copy_fragment": window.managing.copy_fragment,
+            "tool.copy_name": window.managing.copy_tool_name,
             "app.answers": window.reaching.open_answer_rules,
             "app.secrets": window.reaching.open_secrets,
+            "app.settings": window.reaching.open_settings,
             "app.quit": window.close,
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
             "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(anyway=True)),
@@ -154,6 +167,7 @@ class Commands(QObject):
             "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
             "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeating()),
             "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_watching()),
+            "call.rerun": self._rerun,
             "call.variables": window.reaching.open_variables,
             "app.palette": window.reaching.open_palette,
             "app.inbox": window.servers.choose_inbox,
@@ -184,6 +198,7 @@ class Commands(QObject):
             "view.inbox": lambda: window.show_tab("inbox"),
             "view.client": lambda: window.show_tab("client"),
             "view.auth": lambda: window.show_tab("auth"),
+            "view.process": lambda: window.show_tab("process"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,
@@ -245,14 +260,16 @@ class Commands(QObject):
         if (view := self._window.current_view()) is not None:
             self._bridge.start(f"disconnect {view.name}", self._bridge.disconnect_server(view.name))
 
+    def _rerun(self) -> None:
+        workspace = self._window.workspace()
+        if workspace is not None:
+            workspace.show_tab("process")
+            workspace.process.reruns.run_now()
+
     def _toggle_enabled(self) -> None:
         if (view := self._window.current_view()) is not None:
             enabled = view.status is ServerStatus.DISABLED
             self._bridge.start(f"enable {view.name}", self._bridge.set_enabled(view.name, enabled))
-
-    def _remove(self) -> None:
-        if (view := self._window.current_view()) is not None:
-            self._bridge.start(f"remove {view.name}", self._bridge.remove_server(view.name))
 
 
 def _copy_state(own: QAction, shown: QAction) -> None:

@@ -25,16 +25,31 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 from inspector.qt.widgets.strips import Strips
 
 if TYPE_CHECKING:
+    from inspector.config.savedcalls import SavedCall
     from inspector.engine.cards import Card
+    from inspector.engine.reruns import RerunView
     from inspector.engine.taskviews import TaskView
     from inspector.qt.panels.auth.panel import AuthPanel
     from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.panels.process.panel import ProcessPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tasks.panel import TasksPanel
 
-TABS = ("overview", "tools", "resources", "prompts", "tasks", "inbox", "client", "auth", "raw", "console")
+TABS = (
+    "overview",
+    "tools",
+    "resources",
+    "prompts",
+    "tasks",
+    "inbox",
+    "client",
+    "auth",
+    "raw",
+    "console",
+    "process",
+)
 
 
 class Workspace(QWidget):
@@ -73,12 +88,14 @@ class Workspace(QWidget):
         self._tasks: TasksPanel | None = None
         self._client: ClientPanel | None = None
         self._auth: AuthPanel | None = None
+        self._process: ProcessPanel | None = None
         self._inbox: InboxPanel | None = None
         self._cards: tuple[Card, ...] = ()
         self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
         self._places = {
-            name: QWidget() for name in ("resources", "prompts", "tasks", "inbox", "client", "auth")
+            name: QWidget()
+            for name in ("resources", "prompts", "tasks", "inbox", "client", "auth", "process")
         }
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
@@ -87,6 +104,7 @@ class Workspace(QWidget):
         self._address = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
         self._revision = Badge(theme)
         self._unverified = Badge(theme, tone="warn")
+        self.reruns_badge = Badge(theme)
         self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
@@ -98,6 +116,7 @@ class Workspace(QWidget):
         self.tools.call_view.result.task_requested.connect(self.show_task)
         self.tools.call_view.answer_requested.connect(self.answer_requested)
         bridge.tasks_changed.connect(self._on_tasks_changed)
+        bridge.reruns_changed.connect(self._on_reruns_changed)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -123,6 +142,8 @@ class Workspace(QWidget):
             self._client.set_view(view)
         if self._auth is not None:
             self._auth.set_view(view)
+        if self._process is not None:
+            self._process.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
@@ -203,6 +224,31 @@ class Workspace(QWidget):
         return self._auth
 
     @property
+    def process(self) -> ProcessPanel:
+        if self._process is None:
+            from inspector.qt.panels.process.panel import ProcessPanel
+
+            panel = ProcessPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._process = panel
+            panel.row_requested.connect(self.row_requested)
+            panel.call_requested.connect(self._open_saved)
+            self.tools.news.told.connect(panel.tell_news)
+            self._put("process", panel)
+            panel.set_view(self.view)
+        return self._process
+
+    def _open_saved(self, call: SavedCall) -> None:
+        self.show_tab("tools")
+        self.tools.open_saved(call)
+
+    def _on_reruns_changed(self, view: RerunView) -> None:
+        """Red or green is to be seen wherever the person is."""
+        if view.server == self.view.name:
+            from inspector.qt.models.reruns import verdict
+
+            self.reruns_badge.set_text(*verdict(view))
+
+    @property
     def inbox(self) -> InboxPanel:
         if self._inbox is None:
             self._inbox = self._make_inbox(self.view.name)
@@ -264,13 +310,15 @@ class Workspace(QWidget):
         strip.addWidget(self._title)
         strip.addWidget(self._revision)
         strip.addWidget(self._unverified)
+        strip.addWidget(self.reruns_badge)
         strip.addWidget(self._address, 1)
         strip.addWidget(self._login_button)
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
-        panels = (self.overview, self.tools, *self._places.values(), self.raw, self.console)
-        for name, panel in zip(TABS, panels, strict=True):
-            self.tabs.addTab(panel, name.capitalize())
+        made = {"overview": self.overview, "tools": self.tools, "raw": self.raw, "console": self.console}
+        panels: dict[str, QWidget] = {**self._places, **made}
+        for name in TABS:
+            self.tabs.addTab(panels[name], name.capitalize())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

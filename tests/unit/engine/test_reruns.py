@@ -242,7 +242,7 @@ async def test_a_run_is_stopped(bench: Bench) -> None:
     await bench.save("two")
     await bench.reruns.run(SERVER)
     await bench.until_running()
-    bench.reruns.stop(SERVER)
+    await bench.reruns.stop(SERVER)
     view = await bench.until_ran(1)
     assert [each.state for each in view.results] == [RerunState.STOPPED, RerunState.STOPPED]
 

@@ -1,0 +1,189 @@
+"""The watched calls of a server as a table: red or green, and what differs in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+from typing import TypeAlias
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QIcon
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.base.units import duration
+from inspector.engine.reruns import RerunResult, RerunState, RerunView
+from inspector.qt.models.tips import plain_tip
+from inspector.qt.theme import Theme, Tone
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+_TOP = QModelIndex()
+_LONGEST = 300
+
+
+class Column(IntEnum):
+    STATE = 0
+    CALL = 1
+    TOOL = 2
+    TOOK = 3
+    CPU = 4
+    WHAT = 5
+
+
+HEADS = ("State", "Call", "Tool", "Took", "CPU", "What differs")
+_NUMBERS = (Column.TOOK, Column.CPU)
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+TONES: dict[RerunState, Tone] = {
+    RerunState.NOT_RUN: "muted",
+    RerunState.RUNNING: "wait",
+    RerunState.SAME: "ok",
+    RerunState.DIFFERENT: "error",
+    RerunState.NEW: "warn",
+    RerunState.FAILED: "error",
+    RerunState.STOPPED: "muted",
+}
+
+
+class RerunsModel(QAbstractTableModel):
+    """`mark` gives the icon of a state."""
+
+    def __init__(
+        self, theme: Theme, mark: Callable[[RerunState], QIcon], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._mark = mark
+        self._results: tuple[RerunResult, ...] = ()
+        theme.changed.connect(self._on_theme_changed)
+
+    def show(self, view: RerunView) -> None:
+        """Rows stay as long as the calls are the same ones."""
+        results = view.results
+        if [each.call.path for each in results] != [each.call.path for each in self._results]:
+            self.beginResetModel()
+            self._results = results
+            self.endResetModel()
+            return
+        changed = [row for row, each in enumerate(results) if each is not self._results[row]]
+        self._results = results
+        for row in changed:
+            self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
+
+    def result(self, row: int) -> RerunResult | None:
+        return self._results[row] if 0 <= row < len(self._results) else None
+
+    def row_of(self, path: Path | None) -> int:
+        """-1 when it is not there."""
+        paths = [each.call.path for each in self._results]
+        return paths.index(path) if path in paths else -1
+
+    def first_bad(self) -> int:
+        return next((row for row, each in enumerate(self._results) if each.state.is_bad), -1)
+
+    def rowCount(self, parent: Index = _TOP) -> int:
+        return 0 if parent.isValid() else len(self._results)
+
+    def columnCount(self, parent: Index = _TOP) -> int:
+        return 0 if parent.isValid() else len(Column)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return HEADS[section]
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        result, column = self._results[index.row()], index.column()
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return cell(result, column)
+            case Qt.ItemDataRole.DecorationRole if column == Column.STATE:
+                return self._mark(result.state)
+            case Qt.ItemDataRole.ForegroundRole:
+                return self._theme.color(_tone(result, column))
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(column)
+            case Qt.ItemDataRole.FontRole if column == Column.TOOL:
+                return self._theme.mono_font()
+            case Qt.ItemDataRole.ToolTipRole if column in (Column.CALL, Column.WHAT):
+                return plain_tip(str(result.call.path) if column == Column.CALL else cell(result, column))
+        return None
+
+    def _on_theme_changed(self) -> None:
+        if self._results:
+            last = self.index(len(self._results) - 1, len(Column) - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+
+
+def cell(result: RerunResult, column: int) -> str:
+    outcome = result.outcome
+    match column:
+        case Column.STATE:
+            return result.state.value
+        case Column.CALL:
+            return one_line(shorten(result.call.name, _LONGEST))
+        case Column.TOOL:
+            return one_line(shorten(result.call.tool, _LONGEST))
+        case Column.TOOK:
+            return duration(outcome.elapsed_ns) if outcome is not None else ""
+        case Column.CPU:
+            cost = outcome.cost if outcome is not None else None
+            return duration(cost.cpu_ns) if cost is not None and cost.cpu_ns is not None else ""
+    return one_line(shorten(what_differs(result), _LONGEST))
+
+
+def what_differs(result: RerunResult) -> str:
+    """In a few words; "" where nothing is to be said."""
+    if result.problem:
+        return result.problem
+    if result.state is RerunState.DIFFERENT and result.diff is not None:
+        return result.diff.summary()
+    return ""
+
+
+def summary(view: RerunView) -> str:
+    """`2 different, 3 as expected`; of the states that there are."""
+    order = (
+        RerunState.RUNNING,
+        RerunState.FAILED,
+        RerunState.DIFFERENT,
+        RerunState.NEW,
+        RerunState.SAME,
+        RerunState.STOPPED,
+        RerunState.NOT_RUN,
+    )
+    counts = ((view.count(state), state.value) for state in order)
+    return ", ".join(f"{count:,} {words}" for count, words in counts if count)
+
+
+def verdict(view: RerunView) -> tuple[str, Tone]:
+    """For a badge: red, green or neither; "" before the first run."""
+    if not view.number or not view.results:
+        return "", "muted"
+    total = len(view.results)
+    if view.is_running:
+        return "running watched calls", "wait"
+    if view.bad:
+        return f"{view.bad:,} of {total:,} calls not as expected", "error"
+    good = view.count(RerunState.SAME)
+    if good == total:
+        return f"{total:,} of {total:,} calls as expected", "ok"
+    return f"{good:,} of {total:,} calls as expected", "warn"
+
+
+def _tone(result: RerunResult, column: int) -> Tone:
+    if column == Column.STATE:
+        return TONES[result.state]
+    return "text" if column in (Column.CALL, Column.WHAT) else "muted"
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    return _RIGHT if column in _NUMBERS else _LEFT

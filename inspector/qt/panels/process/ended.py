@@ -1,0 +1,76 @@
+"""How the processes of a server ended before: when, how, after how long, and with which last words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+
+from inspector.base.units import full_time, time_of_day
+from inspector.engine.processes import EndedProcess
+from inspector.qt.models.processes import age
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.itemviews import dress_tree
+from inspector.qt.widgets.labels import plain_tooltip
+
+_WIDTHS = {0: 96, 2: 84, 3: 64}
+
+
+class EndedList(QTreeWidget):
+    """The latest on top. The last lines of stderr are below each; those of a surprise are open."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ended: tuple[EndedProcess, ...] = ()
+        self.setAccessibleName("How processes ended")
+        self.setHeaderLabels(["Ended", "How", "Ran for", "PID"])
+        dress_tree(self, theme)
+        self.setFrameShape(QTreeWidget.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.header().setStretchLastSection(False)
+        self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        for place, width in _WIDTHS.items():
+            self.setColumnWidth(place, width)
+        theme.changed.connect(self._show)
+
+    def show_ended(self, ended: Sequence[EndedProcess]) -> None:
+        if tuple(ended) != self._ended:
+            self._ended = tuple(ended)
+            self._show()
+
+    def as_text(self) -> str:
+        """A line each, their last lines indented below."""
+        lines: list[str] = []
+        for each in self._ended:
+            lines.append(f"{full_time(each.ended_ns)}  process {each.pid} {how(each)}, ran for {_ran(each)}")
+            lines.extend(f"    {line}" for line in each.last_lines)
+        return "\n".join(lines)
+
+    def _show(self) -> None:
+        self.clear()
+        for place, each in enumerate(self._ended):
+            item = QTreeWidgetItem([time_of_day(each.ended_ns)[:8], how(each), _ran(each), str(each.pid)])
+            item.setToolTip(0, plain_tooltip(full_time(each.ended_ns)))
+            tone = "muted" if each.was_asked else "error"
+            item.setForeground(1, self._theme.color(tone))  # type: ignore[arg-type]
+            item.setToolTip(1, plain_tooltip("\n".join(each.last_lines)))
+            self.addTopLevelItem(item)
+            for line in each.last_lines:
+                said = QTreeWidgetItem([line])
+                said.setFont(0, self._theme.mono_font())
+                said.setForeground(0, self._theme.color("muted"))
+                said.setToolTip(0, plain_tooltip(line))
+                item.addChild(said)
+                said.setFirstColumnSpanned(True)
+            item.setExpanded(place == 0 and not each.was_asked)
+
+
+def how(ended: EndedProcess) -> str:
+    """`exited with code 1`; with a note where it was our own doing."""
+    return f"{ended.status} (ended by us)" if ended.was_asked else ended.status
+
+
+def _ran(ended: EndedProcess) -> str:
+    return age(ended.ended_ns - ended.started_ns)
