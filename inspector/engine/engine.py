@@ -19,6 +19,7 @@ from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
+from inspector.engine.doctor.doctor import Doctor
 from inspector.engine.drift import Drift
 from inspector.engine.filewatch import FileWatch
 from inspector.engine.inbox import Inbox
@@ -117,6 +118,7 @@ class Engine:
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
+        self.doctor = Doctor(self, self._guard)
         self.settings_desk = SettingsDesk(self, Files())
 
     # -------------------------------------------------------------- servers
@@ -197,6 +199,7 @@ class Engine:
             await self.reruns.close()
             await self.tasks.close()
             await self.drift.close()
+            await self.doctor.close()
             await self.logins.close()
             await asyncio.gather(*(server.disconnect() for server in self.servers.all()))
             await self.servers.removals.close()

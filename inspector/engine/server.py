@@ -156,6 +156,10 @@ class Server:
         """Could it be connected to like this? Raises ConfigError when it never could."""
         self._make_routes(entry)
 
+    async def prepared(self) -> Entry:
+        """The server as it would be connected to now, nothing left to look up. Raises ConfigError."""
+        return await self._preparing.ready(self.entry)
+
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
         """Be configured like this, under the same name. A connection that there is goes on as it was."""
         self._settings = _with_own_timeouts(self._app_settings, entry)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from inspector.engine.calls import Calls
     from inspector.engine.captures import Captures
     from inspector.engine.cards import Card
+    from inspector.engine.doctor.doctor import Doctor
     from inspector.engine.drift import Drift
     from inspector.engine.engine import Engine
     from inspector.engine.filewatch import FileWatch
@@ -90,6 +91,7 @@ class Bridge(QObject):
         tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
             mapping of their ids to the TaskView of each, None for one that is gone.
         drift_changed: What a server offers stands differently to its baseline; carries a DriftView.
+        examination_changed: The doctor's examination of a server goes on; carries an Examination.
         process_changed: A process of a server started or ended; carries the server's name.
         filewatch_changed: The watch over the files of a server stands differently; carries its FileWatchView.
         reruns_changed: The watched calls of a server stand differently; carries their RerunView.
@@ -110,6 +112,7 @@ class Bridge(QObject):
     card_changed = Signal(object)
     tasks_changed = Signal(str, object)
     drift_changed = Signal(object)
+    examination_changed = Signal(object)
     process_changed = Signal(str)
     filewatch_changed = Signal(object)
     reruns_changed = Signal(object)
@@ -350,6 +353,11 @@ class Bridge(QObject):
         """What changed: `await bridge.ask_drift(lambda drift: drift.accept(server))`. Raises UserError."""
         return await self._call(ask(self._engine.drift))
 
+    async def ask_doctor(self, ask: Callable[[Doctor], Coroutine[Any, Any, T]]) -> T:
+        """Why a server fails: `await bridge.ask_doctor(lambda doctor: doctor.start(server))`. Raises
+        UserError."""
+        return await self._call(ask(self._engine.doctor))
+
     async def ask_processes(self, ask: Callable[[Processes], Coroutine[Any, Any, T]]) -> T:
         """What runs of a server, and what ran: `await bridge.ask_processes(lambda its: its.look(server))`."""
         return await self._call(ask(self._engine.processes))
@@ -495,6 +503,7 @@ class Bridge(QObject):
         logins.tokens_changed.connect(lambda name: self._post(partial(self.tokens_changed.emit, name)))
         logins.open_url = self._open_url
         engine.drift.changed.connect(lambda view: self._post(partial(self.drift_changed.emit, view)))
+        engine.doctor.changed.connect(lambda view: self._post(partial(self.examination_changed.emit, view)))
         engine.processes.changed.connect(lambda name: self._post(partial(self.process_changed.emit, name)))
         engine.filewatch.changed.connect(lambda view: self._post(partial(self.filewatch_changed.emit, view)))
         engine.reruns.changed.connect(lambda view: self._post(partial(self.reruns_changed.emit, view)))

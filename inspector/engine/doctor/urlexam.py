@@ -234,9 +234,7 @@ class UrlExam(Exam):
             alert = diagnose_alert(await late_alert(host, address, port, network), host)
             return alert or diagnose_no_answer(heard, entry.url)
         said = await greeting(address, port)
-        tls = await speak_tls(
-            host, address, port, replace(network, verify=False), _PROBE_LIMIT if not said else 1.0
-        )
+        tls = await speak_tls(host, address, port, replace(network, verify=False), 1.0 if said else 2.0)
         return diagnose_no_answer(heard, entry.url, speaks_tls=bool(tls.version), greeting=said)
 
     async def _elsewhere(self, entry: HttpEntry, status: int, content_type: str) -> Elsewhere | None:

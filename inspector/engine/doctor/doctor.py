@@ -1,0 +1,147 @@
+"""Examinations of servers, as the window asks for them: at most one of each server at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import ConfigError
+from inspector.base.signals import Signal
+from inspector.engine.doctor.checks import Action, CheckResult, CheckState, Diagnosis, Examination
+from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.tasks import TaskScope
+
+# Loaded with the first examination: most runs have none.
+if TYPE_CHECKING:
+    from inspector.config.entries import Entry
+    from inspector.engine.doctor.exam import Tools
+    from inspector.engine.engine import Engine
+    from inspector.engine.server import Server
+
+_STOPPED = "The examination was stopped."
+
+
+class Doctor:
+    """On the engine's loop.
+
+    An examination has a connection of its own, beside the one that there is: a command is started a second
+    time. What goes over the wire is in the server's traffic.
+
+    Signals:
+        changed: An examination stands differently; carries it.
+    """
+
+    def __init__(self, engine: Engine, guard: OrphanGuard) -> None:
+        self.changed: Signal[Examination] = Signal()
+        self._engine = engine
+        self._guard = guard
+        self._tasks = TaskScope()
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._views: dict[str, Examination] = {}
+        engine.server_removed.connect(self._forget)
+
+    def view(self, server: str) -> Examination | None:
+        """The latest examination of a server, finished or not."""
+        return self._views.get(server)
+
+    async def start(self, server: str) -> Examination:
+        """Begin an examination, in place of one that is under way. Raises ConfigError."""
+        its = self._engine.servers.get(server)
+        await self.stop(server)
+        view = Examination(server, its.entry.address, is_running=True)
+        self._show(view)
+        self._running[server] = self._tasks.spawn(f"examine {server}", self._run(server, its))
+        return view
+
+    async def examine(self, server: str) -> Examination:
+        """`start`, and wait for the end. Raises ConfigError."""
+        await self.start(server)
+        await asyncio.wait([self._running[server]])
+        return self._views[server]
+
+    async def stop(self, server: str) -> None:
+        """End an examination; what it has found so far stays."""
+        task = self._running.pop(server, None)
+        if task is None or task.done():
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        view = self._views.get(server)
+        if view is not None and view.is_running:
+            left = tuple(
+                replace(each, state=CheckState.SKIPPED, found=_STOPPED)
+                if each.state is CheckState.RUNNING
+                else each
+                for each in view.results
+            )
+            self._show(replace(view, results=left, is_running=False, is_stopped=True))
+
+    async def apply(self, server: str, action: Action) -> None:
+        """Do what a diagnosis of this server offers. Raises UserError; then nothing was changed.
+
+        It must be one that was offered: nothing else is taken for granted, least of all a certificate.
+        """
+        view = self._views.get(server)
+        if view is None or all(diagnosis.action != action for diagnosis in view.diagnoses):
+            raise ConfigError("This is not what the doctor found last.", "Examine the server again.")
+        from inspector.engine.doctor.remedies import remedied
+
+        entry = self._engine.servers.entry(server)
+        entry = await asyncio.to_thread(remedied, entry, action, self._certificates())
+        await self._engine.servers.update(server, entry)
+
+    async def text(self, server: str) -> str:
+        """The latest examination for the clipboard, without secrets. Raises ConfigError."""
+        from inspector.engine.doctor.wording import as_text
+
+        view = self._views.get(server)
+        if view is None:
+            raise ConfigError(f"{server!r} was not examined yet.", "Examine it first.")
+        return as_text(view)
+
+    def look_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
+        """Examine a server that is not trusted: nothing is started, and nobody is asked."""
+        from inspector.engine.doctor.examine import examine
+
+        return examine(entry, replace(self._tools(), may_contact=False))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    # --------------------------------------------------------------
+
+    async def _run(self, server: str, its: Server) -> None:
+        from inspector.engine.doctor.examine import examine
+
+        tools = replace(self._tools(), fill=lambda entry: its.prepared(), authorization=its.authorization)
+        async with aclosing(examine(its.entry, tools)) as items:
+            async for item in items:
+                view = self._views[server]
+                if isinstance(item, CheckResult):
+                    self._show(replace(view, results=view.with_result(item)))
+                else:
+                    self._show(replace(view, diagnoses=(*view.diagnoses, item)))
+        self._show(replace(self._views[server], is_running=False))
+
+    def _tools(self) -> Tools:
+        from inspector.engine.doctor.exam import Tools
+
+        engine = self._engine
+        return Tools(engine.log, self._guard, engine.clock, engine.settings)
+
+    def _certificates(self) -> Path | None:
+        catalogue = self._engine.servers.catalogue
+        return catalogue.path.parent / "certificates" if catalogue is not None else None
+
+    def _show(self, view: Examination) -> None:
+        self._views[view.server] = view
+        self.changed.emit(view)
+
+    def _forget(self, server: str) -> None:
+        self._views.pop(server, None)
+        if (task := self._running.pop(server, None)) is not None:
+            task.cancel()
