@@ -9,9 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 from inspector.base.errors import ConfigError
 from inspector.base.redact import masked_url
 from inspector.config.entries import check_url
-from inspector.engine.doctor.certificates import CertificateSeen
 from inspector.engine.doctor.checks import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.wires import ConnectionSeen, NameSeen, TlsSeen
+from inspector.transport.certificates import CertificateSeen
 
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Z_]{3,}|\{\{?[\w-]+\}?\}|<[\w -]+>|\bYOUR[_-]\w+|%7B\w+%7D", re.IGNORECASE

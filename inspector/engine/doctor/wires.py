@@ -10,7 +10,7 @@ import ssl
 from dataclasses import dataclass, replace
 
 from inspector.base.plaintext import one_line
-from inspector.engine.doctor.certificates import CertificateSeen, chain_of, read_chain
+from inspector.transport.certificates import CertificateSeen, chain_of, read_chain
 from inspector.transport.network import Network, make_tls_context
 
 LIMIT = 10.0
