@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -13,8 +14,10 @@ from inspector.base.errors import UserError
 from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
 from inspector.oauth.signing import new_key
-from inspector.oauth.steps import LoginGrant
+from inspector.oauth.steps import LoginGrant, LoginView
+from inspector.qt.opener import Opener
 from inspector.qt.panels.auth.grantform import GrantForm
+from inspector.qt.panels.auth.panel import AuthPanel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.secretfields import SecretText
 from tests.qt.auth_stage import ICONS
@@ -225,6 +228,88 @@ def test_machine_logs_in_without_a_browser_and_what_it_had_is_forgotten(lens: Le
     panel.show_view("Options")
     form.keep_action.trigger()
     lens.until(lambda: "login/notes/client_secret" not in stored(lens))
+
+
+def opened(lens: Lens, demo: LoginDemo) -> AuthPanel:
+    """The options of a new server."""
+    lens.add(HttpEntry(name="notes", url=demo.url))
+    lens.choose("notes")
+    lens.do("view.auth")
+    panel = lens.workspace.auth
+    lens.until(panel.options.grants.isEnabled)
+    panel.show_view("Options")
+    return panel
+
+
+def keep_and_log_in(lens: Lens, panel: AuthPanel, demo: LoginDemo) -> LoginView:
+    panel.options.grants.keep_action.trigger()
+    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+    panel.controls.log_in.trigger()
+    lens.until(lambda: panel.login is not None and (panel.login.is_over or bool(panel.login.failure)))
+    assert panel.login is not None
+    assert panel.login.failure == ""
+    assert panel.login.result is not None
+    return panel.login
+
+
+def test_a_key_from_a_file_signs_in_the_window(lens: Lens, demo: LoginDemo) -> None:
+    panel = opened(lens, demo)
+    form, path = panel.options.grants, lens.folder / "robot.pem"
+    path.write_text(demo.http.get("/demo-robot.pem").text)
+    fill(form, CLIENT, client_id="demo-robot", issuer=demo.origin)
+    field = form.fields["key"]
+    assert isinstance(field, SecretText)
+    field.read_file(path)
+    login = keep_and_log_in(lens, panel, demo)
+    assert login.grant is LoginGrant.CLIENT
+    assert "login/notes/key" in stored(lens)
+
+
+def test_a_person_signs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None:
+    panel = opened(lens, demo)
+    pages: list[str] = []
+
+    def browse(url: QUrl) -> bool:
+        pages.append(bytes(url.toEncoded().data()).decode())
+        return True
+
+    lens.window.login_news.opener = Opener(browse)
+    fill(
+        panel.options.grants,
+        ENTERPRISE,
+        identity_provider__issuer=f"{demo.origin}/idp",
+        identity_provider__client_id="demo-sso",
+        issuer=demo.origin,
+        client_id="demo-desk",
+        client_secret="demo-desk-secret",
+    )
+    panel.options.grants.keep_action.trigger()
+    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+    panel.controls.log_in.trigger()
+    lens.until(lambda: bool(pages))
+    answer = demo.decide(demo.http.get(pages[0])).headers["location"]
+    lens.until(lambda: panel.waiting.isVisibleTo(panel))
+    panel.waiting.paste_field.setText(answer)
+    panel.waiting.paste_action.trigger()
+    lens.until(lambda: panel.login is not None and (panel.login.is_over or bool(panel.login.failure)))
+    assert panel.login is not None
+    assert (panel.login.failure, panel.login.grant) == ("", LoginGrant.ENTERPRISE)
+    assert panel.login.result is not None
+    panel.controls.log_in.trigger()
+    first = panel.login.flow_id
+    lens.until(lambda: panel.login is not None and panel.login.flow_id != first and panel.login.is_over)
+    assert panel.login.result is not None
+    assert len(pages) == 1, "who signed in need not do it again"
+
+
+def test_a_workload_shows_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None:
+    panel = opened(lens, demo)
+    path = lens.folder / "token"
+    path.write_text(demo.http.get("/workload/token").text)
+    fill(panel.options.grants, WORKLOAD, assertion_file=str(path), issuer=demo.origin)
+    login = keep_and_log_in(lens, panel, demo)
+    assert login.grant is LoginGrant.WORKLOAD
+    assert stored(lens) == [name for name in stored(lens) if not name.startswith("login/")]
 
 
 def test_secrets_of_a_grant_go_with_their_server(lens: Lens, demo: LoginDemo) -> None:
