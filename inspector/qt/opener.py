@@ -1,4 +1,4 @@
-"""The one place that hands an address to the system's browser. Every link of the application goes through it.
+"""The one place that hands an address to the system. Every link of the application goes through it.
 
 An address from a server can be `file:`, a command of some installed program, or a host that two readers
 read differently. So: only http and https (`base.weblink`), only what Qt reads exactly as we showed it,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
+from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
@@ -28,6 +29,16 @@ class Opener:
         target = _vetted(read_link(url))
         if not self._launch(target):
             raise UserError("The system could not open a browser.", "Copy the address instead.")
+
+    def open_folder(self, folder: Path) -> None:
+        """Show a folder of ours in the system's file manager. Never a file: some program would start, or be
+        started. Raises UserError."""
+        if not folder.is_dir():
+            raise UserError(
+                f"There is no folder {folder} yet.", "It is made when there is something to keep."
+            )
+        if not self._launch(QUrl.fromLocalFile(str(folder.resolve()))):
+            raise UserError("The system could not open a file manager.", "Copy the path instead.")
 
 
 def _vetted(link: Link) -> QUrl:

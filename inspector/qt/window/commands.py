@@ -82,7 +82,8 @@ class Commands(QObject):
         self._actions["tool.call"].setEnabled(can_call)
         self._actions["tool.call_anyway"].setEnabled(can_call)
         self._actions["tool.cancel"].setEnabled(view is not None and view.is_running)
-        for id in ("call.history", "call.save", "call.options", "call.repeat", "call.watch", "tool.copy_name"):
+        of_tool = ("history", "save", "options", "repeat", "watch")
+        for id in (*(f"call.{each}" for each in of_tool), "tool.copy_name"):
             self._actions[id].setEnabled(view is not None and view.tool is not None)
         self._actions["call.saved"].setEnabled(view is not None)
         self.update_resources()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, QSettings
@@ -14,7 +15,7 @@ from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.qt.actions import COMMANDS
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import Theme
+from inspector.qt.theme import Scheme, Theme
 
 if TYPE_CHECKING:
     from inspector.config.savedcalls import SavedCall
@@ -80,6 +81,26 @@ class Reaching(QObject):
         from inspector.qt.dialogs.secrets import SecretsDialog
 
         SecretsDialog(self._bridge, self._theme, self._window).show()
+
+    def open_settings(self) -> None:
+        """One window: a second look at it shows the first."""
+        from inspector.qt.dialogs.settings import OwnSetting, SettingsDialog
+
+        window = self._window
+        for dialog in window.findChildren(SettingsDialog):
+            if dialog.isVisible():
+                dialog.raise_()
+                dialog.activateWindow()
+                return
+        scheme = OwnSetting(lambda: self._theme.scheme.value, lambda value: window.set_scheme(Scheme(value)))
+        SettingsDialog(
+            self._bridge,
+            self._theme,
+            window.actions_table.__getitem__,
+            {"look.scheme": scheme},
+            {"layout": Path(self._layout.fileName())},
+            window,
+        ).show()
 
     def open_server_secrets(self) -> None:
         from inspector.qt.dialogs.serversecrets import ServerSecretsDialog

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import JSON
 from inspector.config.inboxprefs import InboxPrefsFile
 from inspector.config.paths import Files
 from inspector.config.preferences import Preferences
@@ -59,7 +60,7 @@ async def run(tmp_path: Path) -> AsyncIterator[Run]:
     await run.engine.close()
 
 
-CHOICES = {
+CHOICES: dict[str, JSON] = {
     "connections.connectTimeout": 3.5,
     "connections.requestTimeout": 5,
     "connections.longestRequest": 50,
@@ -132,11 +133,10 @@ async def test_lists_are_given_up_after_the_new_number_of_pages(run: Run) -> Non
 
 async def test_a_limit_in_all_that_is_no_more_is_for_ever(run: Run) -> None:
     await run.desk.set("inbox.answerWithin", 5)
-    assert run.engine.inbox.answer_within == 5
-    await run.desk.set("inbox.answerWithin", None)
-    assert run.engine.inbox.answer_within is None
-    await run.desk.set("inbox.answerWithin", 0)
-    assert run.engine.inbox.answer_within is None
+    for never in (None, 0):
+        await run.desk.set("inbox.answerWithin", never)
+        assert (await run.desk.values())["inbox.answerWithin"] is None
+        assert run.kept()["inbox"] == {}
 
 
 async def test_the_places_of_this_run_are_known(run: Run) -> None:

@@ -1,0 +1,252 @@
+"""All settings: by section, or by words that are looked for. What is chosen is written at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import shiboken6
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QCloseEvent
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QListWidget, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON
+from inspector.config.settingstable import SETTINGS, Kind, Setting
+from inspector.qt.bridge import Bridge
+from inspector.qt.dialogs.settingrows import CommandRow, PlaceRow, SettingRow, ValueRow
+from inspector.qt.opener import Opener
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
+from inspector.qt.widgets.labels import Heading, Muted
+from inspector.qt.widgets.searchfield import SearchField
+
+_SECTIONS_WIDTH = 190
+_WIDEST = 760
+SECTIONS = tuple(dict.fromkeys(setting.section for setting in SETTINGS))
+
+
+class OwnSetting(NamedTuple):
+    """A setting of the window itself, which the engine knows nothing of."""
+
+    get: Callable[[], JSON]
+    set: Callable[[JSON], None]
+
+
+class SettingsDialog(QDialog):
+    """`own` are the window's settings by their ids, `places` the files that only it knows, and `command_of`
+    gives the commands that have windows of their own."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        command_of: Callable[[str], QAction],
+        own: Mapping[str, OwnSetting],
+        places: Mapping[str, Path],
+        parent: QWidget | None = None,
+        opener: Opener | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme = bridge, theme
+        self._command_of = command_of
+        self._own = own
+        self._places = dict(places)
+        self._opener = opener or Opener()
+        self.rows: dict[str, SettingRow] = {}
+        self._heads: dict[str, Heading] = {}
+        self.search = SearchField(theme, "Search settings")
+        self.sections = QListWidget()
+        self.nothing = Muted(theme, "Nothing fits.")
+        self.alert = Alert(theme)
+        self._column = QVBoxLayout()
+        self._lay_out()
+        self.search.text_settled.connect(lambda _: self._sift())
+        self.sections.currentRowChanged.connect(self._on_section_chosen)
+        self._make_rows()
+        self.sections.setCurrentRow(0)
+        self.search.setFocus()
+        bridge.start_when_attached("settings", self._load(is_first=True))
+
+    def show_section(self, name: str) -> None:
+        self.search.clear()
+        self.search.settle()
+        self.sections.setCurrentRow(SECTIONS.index(name))
+
+    def value_row(self, id: str) -> ValueRow:
+        row = self.rows[id]
+        assert isinstance(row, ValueRow)
+        return row
+
+    # -------------------------------------------------------------- which are shown
+
+    def _sift(self) -> None:
+        """Those of the chosen section; while something is looked for, all that fit."""
+        words = self.search.text().split()
+        chosen = SECTIONS[max(0, self.sections.currentRow())]
+        shown: set[str] = set()
+        for row in self.rows.values():
+            setting = row.setting
+            is_shown = setting.fits(words) if words else setting.section == chosen
+            row.setVisible(is_shown and self._is_there(setting))
+            if not row.isHidden():
+                shown.add(setting.section)
+        for section, head in self._heads.items():
+            head.setVisible(section in shown)
+        self.nothing.setVisible(not shown)
+        self._scroll.verticalScrollBar().setValue(0)
+
+    def _is_there(self, setting: Setting) -> bool:
+        return setting.kind is not Kind.PLACE or setting.target in self._places
+
+    def _on_section_chosen(self, row: int) -> None:
+        self.search.clear()
+        self.search.settle()
+        self._sift()
+
+    # -------------------------------------------------------------- values
+
+    async def _load(self, *, is_first: bool = False) -> None:
+        values = await self._bridge.ask_settings(lambda desk: desk.values())
+        places = await self._bridge.ask_settings(lambda desk: desk.places()) if is_first else {}
+        if not shiboken6.isValid(self):
+            return
+        if places:
+            self._take_places(places)
+        for id, own in self._own.items():
+            self.value_row(id).show_value(own.get())
+        for id, value in values.items():
+            self.value_row(id).show_value(value)
+
+    def _take_places(self, places: Mapping[str, Path]) -> None:
+        self._places |= places
+        for row in self.rows.values():
+            if isinstance(row, PlaceRow) and row.setting.target in self._places:
+                row.path.setText(str(self._places[row.setting.target]))
+        self._sift()
+
+    def _on_edited(self, setting: Setting, value: JSON) -> None:
+        self.alert.close_about(setting.id)
+        own = self._own.get(setting.id)
+        if own is not None:
+            own.set(value)
+            self.value_row(setting.id).show_value(own.get())
+        else:
+            # Not ours to end with the window: what was chosen is to be written.
+            self._bridge.start(f"set {setting.id}", self._keep(setting, value))
+
+    async def _keep(self, setting: Setting, value: JSON) -> None:
+        try:
+            await self._bridge.ask_settings(lambda desk: desk.set(setting.id, value))
+        except UserError as exc:
+            if not shiboken6.isValid(self):
+                raise
+            words = f"“{setting.title}” is as it was. {exc.summary}"
+            self.alert.say(setting.id, words, exc.next_step, tone="error")
+        values = await self._bridge.ask_settings(lambda desk: desk.values())
+        # Somebody who types on has chosen another one meanwhile.
+        if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
+            row.show_value(values[setting.id])
+
+    def _on_folder_requested(self, target: str) -> None:
+        path = self._places[target]
+        try:
+            self._opener.open_folder(path if path.is_dir() else path.parent)
+        except UserError as exc:
+            self.alert.say("folder", exc.summary, exc.next_step)
+        else:
+            self.alert.close_about("folder")
+
+    def event(self, event: QEvent) -> bool:
+        """Elsewhere in the app some of them can be changed, too."""
+        if event.type() is QEvent.Type.WindowActivate and self._bridge.is_attached:
+            self._finish()
+            self._bridge.start("settings", self._load(), self)
+        return super().event(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._finish()
+        super().closeEvent(event)
+
+    def done(self, result: int) -> None:
+        self._finish()
+        super().done(result)
+
+    def _finish(self) -> None:
+        """What was typed a moment ago counts."""
+        for row in self.rows.values():
+            if isinstance(row, ValueRow) and row.isEnabled():
+                row.editor.finish()
+
+    # -------------------------------------------------------------- building
+
+    def _make_rows(self) -> None:
+        for section in SECTIONS:
+            head = self._heads[section] = Heading(self._theme, section)
+            self._column.addWidget(head)
+            for setting in SETTINGS:
+                if setting.section == section:
+                    row = self.rows[setting.id] = self._make_row(setting)
+                    self._column.addWidget(row)
+        self._column.addWidget(self.nothing)
+        self._column.addStretch(1)
+
+    def _make_row(self, setting: Setting) -> SettingRow:
+        if setting.kind is Kind.COMMAND:
+            return CommandRow(setting, self._theme, self._command_of(setting.target))
+        if setting.kind is Kind.PLACE:
+            place = PlaceRow(setting, self._theme, str(self._places.get(setting.target, "")))
+            place.folder_requested.connect(partial(self._on_folder_requested, setting.target))
+            return place
+        row = ValueRow(setting, self._theme)
+        row.edited.connect(partial(self._on_edited, setting))
+        return row
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle("Settings")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(900, 620)
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self._make_side())
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        right.addWidget(self.alert)
+        right.addWidget(self._make_page(), 1)
+        whole.addLayout(right, 1)
+
+    def _make_side(self) -> QWidget:
+        side = QWidget()
+        side.setFixedWidth(_SECTIONS_WIDTH)
+        dress_sidebar(side)
+        dress_list(self.sections, self._theme)
+        self.sections.addItems(list(SECTIONS))
+        self.sections.setAccessibleName("Sections")
+        self.sections.setFrameShape(QFrame.Shape.NoFrame)
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        boxed = QVBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_3, SPACE_2, SPACE_2)
+        boxed.addWidget(self.search)
+        column.addLayout(boxed)
+        column.addWidget(self.sections, 1)
+        return side
+
+    def _make_page(self) -> QScrollArea:
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        page.setLayout(self._column)
+        self._column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_4)
+        self._column.setSpacing(0)
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(page)
+        return self._scroll
