@@ -1,0 +1,195 @@
+"""The doctor as the window asks it: on an engine, one examination of a server at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.auth import SecretRef
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine.doctor.checks import Action, ActionKind, CheckState, Diagnosis, Examination
+from inspector.engine.doctor.remedies import remedied
+from inspector.engine.engine import Engine
+from tests.helpers.certificates import Authority
+from tests.helpers.servers import Lab, fault_entry
+from tests.unit.doctor.clinic import shell_script
+from tests.unit.doctor.selfsigned import self_signed
+from tests.unit.doctor.test_doctor_urls import Broken, with_tools
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    catalogue = Catalogue(tmp_path / "config" / "servers.json")
+    engine = Engine(catalogue, settings=Settings(connect_timeout=5, request_timeout=5))
+    yield engine
+    await engine.close()
+
+
+async def test_every_step_is_told_as_running_and_then_with_its_result(lab: Lab) -> None:
+    seen: list[Examination] = []
+    lab.engine.doctor.changed.connect(seen.append)
+    lab.engine.add(fault_entry())
+    last = await lab.engine.doctor.examine("srv")
+    assert last is seen[-1]
+    assert not last.is_running
+    assert last.diagnoses == ()
+    assert {result.state for result in last.results} == {CheckState.OK}
+    running = {
+        each.results[-1].id for each in seen if each.results and each.results[-1].state is CheckState.RUNNING
+    }
+    assert {"command", "runtime", "started", "output", "list"} <= running
+    assert seen[0].is_running
+
+
+async def test_the_connection_that_there_is_goes_on(lab: Lab) -> None:
+    await lab.connect()
+    pid = lab.view().pid
+    await lab.engine.doctor.examine("srv")
+    assert lab.view().pid == pid
+    assert await lab.text("echo", text="still here") == "still here"
+
+
+async def test_an_examination_can_be_stopped_and_says_so(lab: Lab) -> None:
+    lab.engine.add(fault_entry("silent"))
+    waiting = asyncio.Event()
+
+    def watch(view: Examination) -> None:
+        if any(result.id == "output" for result in view.results):
+            waiting.set()
+
+    lab.engine.doctor.changed.connect(watch)
+    await lab.engine.doctor.start("srv")
+    await waiting.wait()
+    await lab.engine.doctor.stop("srv")
+    view = lab.engine.doctor.view("srv")
+    assert view is not None
+    assert view.is_stopped
+    assert not view.is_running
+    assert all(result.state is not CheckState.RUNNING for result in view.results)
+
+
+async def test_a_new_examination_takes_the_place_of_the_one_under_way(lab: Lab) -> None:
+    lab.engine.add(fault_entry())
+    await lab.engine.doctor.start("srv")
+    view = await lab.engine.doctor.examine("srv")
+    assert len(view.results) == 11
+    assert not view.is_stopped
+
+
+async def test_a_removed_server_is_forgotten(lab: Lab) -> None:
+    lab.engine.add(fault_entry("silent"))
+    await lab.engine.doctor.start("srv")
+    await lab.engine.remove("srv")
+    assert lab.engine.doctor.view("srv") is None
+    with pytest.raises(ConfigError):
+        await lab.engine.doctor.start("srv")
+
+
+async def test_secrets_of_the_store_go_to_the_server_and_not_into_the_report(
+    engine: Engine, tmp_path: Path
+) -> None:
+    await engine.secrets.put("env/srv/WORD", "swordfish-in-the-store")
+    script = shell_script(tmp_path, "server", 'echo "got $WORD" >&2', "exit 4")
+    engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
+    view = await engine.doctor.examine("srv")
+    assert view.failure is not None
+    assert view.failure.evidence == ("got •••",)
+    text = await engine.doctor.text("srv")
+    assert "swordfish" not in text
+    assert "[XX] Started" in text
+    assert "What to do:" in text
+
+
+async def test_a_text_of_no_examination_is_refused(lab: Lab) -> None:
+    lab.engine.add(fault_entry())
+    with pytest.raises(ConfigError, match="not examined yet"):
+        await lab.engine.doctor.text("srv")
+
+
+# ------------------------------------------------------------------ remedies
+
+
+async def test_a_trusted_certificate_makes_the_server_connect_and_stays_with_it(
+    engine: Engine, tmp_path: Path
+) -> None:
+    async with Broken(with_tools, tls=self_signed(tmp_path)) as server:
+        engine.save(HttpEntry(name="srv", url=server.url()))
+        view = await engine.doctor.examine("srv")
+        assert view.failure is not None
+        assert view.failure.action is not None
+        await engine.doctor.apply("srv", view.failure.action)
+        await engine.connect("srv")
+        await engine.disconnect("srv")
+        again = await engine.doctor.examine("srv")
+    assert again.failure is None
+    entry = Catalogue(tmp_path / "config" / "servers.json").find("srv")
+    assert isinstance(entry, HttpEntry)
+    assert Path(entry.network.ca_file).parent == tmp_path / "config" / "certificates"
+
+
+async def test_only_what_the_doctor_offered_last_is_done(engine: Engine) -> None:
+    engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
+    with pytest.raises(ConfigError, match="not what the doctor found"):
+        await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use it", "https://evil.example/"))
+    assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
+
+
+async def test_a_better_url_is_used_after_asking(engine: Engine) -> None:
+    async with Broken(with_tools) as server:
+        engine.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
+        view = await engine.doctor.examine("srv")
+        assert view.failure is not None
+        assert view.failure.action is not None
+        await engine.doctor.apply("srv", view.failure.action)
+        assert (await engine.doctor.examine("srv")).failure is None
+
+
+def test_what_the_ca_file_trusted_before_is_still_trusted(tmp_path: Path) -> None:
+    first, second = Authority(tmp_path, "First"), Authority(tmp_path, "Second")
+    pem = Path(second.ca_file).read_text()
+    entry = HttpEntry(name="a/b", url="https://h/", network=NetworkSettings(ca_file=first.ca_file))
+    action = Action(ActionKind.TRUST_CERTIFICATE, "Trust", pem)
+    after = remedied(entry, action, tmp_path / "certificates")
+    assert isinstance(after, HttpEntry)
+    kept = Path(after.network.ca_file)
+    assert kept.read_text() == Path(first.ca_file).read_text().rstrip() + "\n" + pem.strip() + "\n"
+    assert kept.parent == tmp_path / "certificates"
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_remedies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    http, command = HttpEntry(name="s", url="http://h/x", era="2024-11-05"), StdioEntry(name="s", command="c")
+    assert remedied(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
+    sse = remedied(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
+    assert isinstance(sse, HttpEntry)
+    assert (sse.url, sse.type) == ("http://h/sse", "sse")
+    for action in (
+        Action(ActionKind.TRUST_CERTIFICATE, "", "no certificate"),
+        Action(ActionKind.USE_URL, "", "javascript:alert(1)"),
+        Action(ActionKind.LOG_IN, ""),
+    ):
+        with pytest.raises(ConfigError):
+            remedied(http, action, tmp_path)
+    with pytest.raises(ConfigError):
+        remedied(command, Action(ActionKind.USE_URL, "", "http://h/"), tmp_path)
+
+
+# ------------------------------------------------------------------ without trust
+
+
+async def test_an_untrusted_server_is_only_looked_at(engine: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        items = [item async for item in engine.doctor.look_at(HttpEntry(name="found", url=url))]
+        with pytest.raises(BlockingIOError):  # nobody has come
+            listening.accept()
+    assert isinstance(items[-1], Diagnosis)
+    assert items[-1].id == "not-trusted"
