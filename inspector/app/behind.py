@@ -20,7 +20,9 @@ from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.inboxprefs import InboxPrefsFile
 from inspector.config.paths import Files
+from inspector.config.places import places_here
 from inspector.config.preferences import Preferences
+from inspector.config.trust import TrustStore
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
@@ -73,6 +75,8 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         secrets=secrets,
         inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
         answers=answers,
+        trust=TrustStore(files.trust),
+        places=places_here if files.trust is not None else None,
         baselines=files.baselines,
     )
     engine.logins.options = LoginOptions(files.preferences)
@@ -96,6 +100,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
     else:
         await app.bridge.load()
         app.bridge.connect_at_start()
+    await app.bridge.ask_found(lambda found: found.look())
     await app.bridge.ask_secrets(lambda secrets: secrets.look())
 
 

@@ -25,6 +25,7 @@ from inspector.config.paths import (
     layout_path,
     preferences_path,
     secrets_path,
+    trust_path,
 )
 from inspector.qt.theme import Scheme
 
@@ -60,6 +61,7 @@ def _own_files(catalogue: Path | None) -> Files:
         calls_path(),
         secrets_path(),
         answers_path(),
+        trust=trust_path() if catalogue is not None else None,
         baselines=baselines_path() if catalogue is not None else None,  # the demo's ports are never the same
     )
 

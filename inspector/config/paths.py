@@ -19,6 +19,7 @@ class Files:
     calls: Path | None = None  # a folder: saved calls and variables
     secrets: Path | None = None  # a folder: what is sealed under the keychain's key
     answers: Path | None = None
+    trust: Path | None = None  # what the person agreed to; without it, no files of other tools are read
     baselines: Path | None = None  # a folder: what servers offered when that was last agreed to
 
 
@@ -41,6 +42,13 @@ def answers_path() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "answers.json"
+
+
+def trust_path() -> Path:
+    """Which servers of other tools' files the person agreed to."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_APP) / "trust.json"
 
 
 def captures_path() -> Path:

@@ -15,6 +15,7 @@ from inspector.config.catalogue import Catalogue
 from inspector.config.entries import Entry
 from inspector.config.paths import Files
 from inspector.config.settings import Settings
+from inspector.config.trust import TrustStore
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
@@ -22,6 +23,7 @@ from inspector.engine.captures import Captures
 from inspector.engine.doctor.doctor import Doctor
 from inspector.engine.drift import Drift
 from inspector.engine.filewatch import FileWatch
+from inspector.engine.found import FoundServers, Places
 from inspector.engine.inbox import Inbox
 from inspector.engine.logins import Logins
 from inspector.engine.outcomes import conclude
@@ -87,6 +89,8 @@ class Engine:
         inbox: Inbox | None = None,
         answers: AnswerRules | None = None,
         baselines: Path | None = None,
+        trust: TrustStore | None = None,
+        places: Places | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty one is false
         self.captures = captures or Captures(self.log)
@@ -100,6 +104,7 @@ class Engine:
         self._settings = settings or Settings()
         self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
         self.servers = Servers(catalogue, self.secrets, self.logins, self._make_server)
+        self.found = FoundServers(self.servers, self._make_server, trust, places)
         self._name_servers()
         self.server_removed.connect(self.processes.forget)
         self.tasks = TaskBook(self)
@@ -137,9 +142,14 @@ class Engine:
         self.disconnect = servers.connecting.disconnect
 
     def _make_server(
-        self, entry: Entry, is_kept: bool, permit: Permit | None = None, origin: str = ""
+        self,
+        entry: Entry,
+        is_kept: bool,
+        permit: Permit | None = None,
+        origin: str = "",
+        folder: Path | None = None,
     ) -> Server:
-        """`permit` and `origin` are for one that stands in a file of somebody else."""
+        """`permit`, `origin` and `folder` are for one that stands in a file of somebody else."""
         server = Server(
             entry,
             self.log,
@@ -152,7 +162,7 @@ class Engine:
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            preparing=Preparing(self.log.credentials, self.secrets.get, permit),
+            preparing=Preparing(self.log.credentials, self.secrets.get, permit, folder),
             origin=origin,
         )
         name = entry.name

@@ -191,6 +191,12 @@ class Servers:
             self.connecting.connect_soon(name)
         return view
 
+    async def take(self, name: str, entry: Entry) -> None:
+        """Be configured like this from now on, which is written nowhere. Raises ConfigError."""
+        server = self.get(name)
+        server.require_usable(entry)
+        await self._take(server, entry)
+
     async def _take(self, server: Server, entry: Entry) -> None:
         """Under the same name. A login that is under way goes on, unless it is for another address."""
         name = entry.name
@@ -306,10 +312,8 @@ class Servers:
         return diff
 
     async def _change_quietly(self, entry: Entry) -> None:
-        server = self.get(entry.name)
         try:
-            server.require_usable(entry)
-            await self._take(server, entry)
+            await self.take(entry.name, entry)
         except UserError as exc:
             self._tell([str(exc)])
 

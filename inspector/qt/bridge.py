@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from inspector.engine.drift import Drift
     from inspector.engine.engine import Engine
     from inspector.engine.filewatch import FileWatch
+    from inspector.engine.found import FoundServers
     from inspector.engine.inbox import Inbox
     from inspector.engine.logins import Logins
     from inspector.engine.outputcheck import OutputCheck
@@ -79,6 +80,7 @@ class Bridge(QObject):
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
         servers_ordered: Servers stand in another order; carries all names.
+        found_changed: Servers in files of other tools stand differently; carries a FoundReport.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
@@ -101,6 +103,7 @@ class Bridge(QObject):
     server_changed = Signal(object)
     server_removed = Signal(str)
     servers_ordered = Signal(object)
+    found_changed = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
     problem_found = Signal(str)
@@ -216,6 +219,11 @@ class Bridge(QObject):
         """Edit, duplicate: `await bridge.ask_servers(lambda servers: servers.update(name, entry))`. Remove so
         that it can be undone: `servers.removals.remove(name)`. Raises UserError."""
         return await self._call(ask(self._engine.servers))
+
+    async def ask_found(self, ask: Callable[[FoundServers], Coroutine[Any, Any, T]]) -> T:
+        """Servers in files of other tools: `await bridge.ask_found(lambda found: found.look())`. Raises
+        UserError."""
+        return await self._call(ask(self._engine.found))
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
@@ -488,6 +496,7 @@ class Bridge(QObject):
         engine: Engine = self._engine
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
+        engine.found.changed.connect(self.on_window(self.found_changed.emit))
         ordered = engine.servers.order_changed
         ordered.connect(lambda names: self._post(partial(self.servers_ordered.emit, names)))
         engine.list_changed.connect(lambda *names: self._post(partial(self.list_changed.emit, *names)))

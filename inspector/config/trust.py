@@ -1,0 +1,205 @@
+"""Which servers of somebody else's files the person agreed to, and to what exactly.
+
+An approval is for one server in one file, and for its exact content: the program that is started (its path
+and what is in it), its arguments, variables and folder, or the address and its headers, and all else that a
+connection depends on. Any other content is a question of its own. Of secrets only digests are kept, made with
+a salt that belongs to the file of approvals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.redact import MASK
+from inspector.config.catalogue import write_entry
+from inspector.config.document import JsonDocument
+from inspector.config.entries import Entry
+from inspector.config.entrychanges import FieldChange, compare_content, masked
+
+_APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "colour")
+_LONGEST_DIGEST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a command would start: the file that was found, and the scripts that its arguments name. Each with
+    the SHA-256 of its content."""
+
+    path: str = ""
+    sha256: str = ""
+    scripts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a person agreed to. `content` is for comparing, its secrets are digests; `key` says it exactly.
+
+    One file may have servers for several folders. `variables` are those of the environment that it may have.
+    """
+
+    file: str
+    folder: str
+    name: str
+    key: str
+    content: JSONObject
+    variables: tuple[str, ...] = ()
+    at: str = ""
+
+
+def content_of(entry: Entry, file: str, folder: str, program: Program | None = None) -> JSONObject:
+    """Everything that connecting to this server depends on; its names are not expanded."""
+    members = {name: value for name, value in write_entry(entry).items() if name not in _APART}
+    content: JSONObject = {"file": file, "folder": folder, "name": entry.name, **members}
+    if program is not None:
+        scripts: JSONObject = dict(program.scripts)
+        content["program"] = {"path": program.path, "sha256": program.sha256, "scripts": scripts}
+    return content
+
+
+def digest_of(content: JSONObject, salt: str = "") -> str:
+    """The same for the same content, whatever the order of its members."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(f"{salt}\n{canonical}".encode(errors="surrogatepass")).hexdigest()
+
+
+class TrustStore:
+    """One private file; without a path, approvals are for this run. Errors are ConfigErrors that name it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._file = JsonDocument(path) if path is not None else None
+        self._memory: JSONObject = {}
+
+    def find(self, file: str, folder: str, name: str) -> Approval | None:
+        """What was agreed to for a server in a file. Raises ConfigError."""
+        for approval in self.approvals():
+            if (approval.file, approval.folder, approval.name) == (file, folder, name):
+                return approval
+        return None
+
+    def approvals(self) -> tuple[Approval, ...]:
+        """All that can be read; one that was tampered with is none. Raises ConfigError."""
+        return _approvals(self._read())
+
+    def is_for(self, approval: Approval, content: JSONObject) -> bool:
+        """Was it exactly this that was agreed to?"""
+        return secrets.compare_digest(approval.key, digest_of(content, _salt(self._read())))
+
+    def changes(self, approval: Approval, content: JSONObject) -> tuple[FieldChange, ...]:
+        """From what was agreed to, to this."""
+        return compare_content(approval.content, self._kept(content, _salt(self._read())))
+
+    def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
+        """Agree to this content, in the place of another of the same server. Raises ConfigError."""
+        document = self._read()
+        salt = _salt(document) or secrets.token_hex(16)
+        approval = Approval(
+            str(content["file"]),
+            str(content["folder"]),
+            str(content["name"]),
+            digest_of(content, salt),
+            self._kept(content, salt),
+            tuple(variables),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        others = self._others(document, approval.file, approval.folder, approval.name)
+        self._write(document, salt, [*others, approval])
+        return approval
+
+    def forget(self, file: str, folder: str, name: str) -> None:
+        """Raises ConfigError."""
+        document = self._read()
+        others = self._others(document, file, folder, name)
+        if len(others) < len(_approvals(document)):
+            self._write(document, _salt(document), others)
+
+    # --------------------------------------------------------------
+
+    def _others(self, document: JSONObject, *place: str) -> list[Approval]:
+        approvals = _approvals(document)
+        return [each for each in approvals if (each.file, each.folder, each.name) != place]
+
+    def _kept(self, content: JSONObject, salt: str) -> JSONObject:
+        def mask(value: str) -> str:
+            return f"{MASK} ({digest_of({'secret': value}, salt)[:_LONGEST_DIGEST_SHOWN]})"
+
+        return masked(content, mask)
+
+    def _read(self) -> JSONObject:
+        return self._memory if self._file is None else self._file.read()
+
+    def _write(self, document: JSONObject, salt: str, approvals: list[Approval]) -> None:
+        written: list[JSON] = [_written(approval) for approval in approvals]
+        document = {**document, "salt": salt, "approvals": written}
+        if self._file is None:
+            self._memory = document
+        else:
+            self._file.write(document)
+
+
+def check_command(command: str, is_absolute: bool) -> None:
+    """A file of somebody else names a program by where it lies beside that file, or anywhere: only one on the
+    PATH, or with its full path, is what the person saw. Raises ConfigError."""
+    has_folders = "/" in command or "\\" in command
+    if has_folders and not is_absolute:
+        raise ConfigError(
+            f"It starts a program by a relative path, {command!r}. From a file of another tool, none is.",
+            "Import it, and give the full path there.",
+        )
+
+
+def check_batch(program: str, args: Iterable[str]) -> None:
+    """On Windows, a batch file is run by a shell whatever one does, and that shell reads its arguments anew.
+    Raises ConfigError for one that it could read otherwise than it stands there."""
+    if not program.lower().endswith((".bat", ".cmd")):
+        return
+    for argument in args:
+        if any(character in '"%!^&|<>()' or ord(character) < 32 for character in argument):
+            raise ConfigError(
+                f"It starts a batch file, {program}, with an argument that the shell of Windows would read "
+                f"as more than text: {argument!r}.",
+                "Start the program behind the batch file instead, such as node.exe with a script.",
+            )
+
+
+def _salt(document: JSONObject) -> str:
+    salt = document.get("salt", "")
+    return salt if isinstance(salt, str) else ""
+
+
+def _approvals(document: JSONObject) -> tuple[Approval, ...]:
+    listed = document.get("approvals", [])
+    read = map(_read_approval, listed if isinstance(listed, list) else [])
+    return tuple(approval for approval in read if approval is not None)
+
+
+def _read_approval(value: JSON) -> Approval | None:
+    if not isinstance(value, dict):
+        return None
+    texts = [text for each in ("file", "folder", "name", "key") if isinstance(text := value.get(each), str)]
+    content, variables, at = value.get("content"), value.get("variables", []), value.get("at", "")
+    if len(texts) < 4 or not isinstance(content, dict) or not isinstance(variables, list):
+        return None
+    file, folder, name, key = texts
+    return Approval(file, folder, name, key, content, tuple(map(str, variables)), str(at))
+
+
+def _written(approval: Approval) -> JSONObject:
+    variables: list[JSON] = list(approval.variables)
+    return {
+        "file": approval.file,
+        "folder": approval.folder,
+        "name": approval.name,
+        "key": approval.key,
+        "content": approval.content,
+        "variables": variables,
+        "at": approval.at,
+    }

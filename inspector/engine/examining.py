@@ -1,0 +1,161 @@
+"""A server out of a file of another tool, looked at closely: what would be started or contacted?
+
+Reads files, and blocks on that: for a thread beside the loop. Starts and contacts nothing. Names are expanded
+only to find the program, and only those that the person agreed to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from inspector.base.errors import ConfigError, ConnectFailed
+from inspector.base.jsonvalue import JSONObject
+from inspector.config.auth import BearerSettings, OAuthSettings
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.config.entrysecrets import plain_of, references_of
+from inspector.config.expansion import Values, expand_known, is_expanded
+from inspector.config.finding import FoundServer
+from inspector.config.trust import Program, check_batch, check_command, content_of, digest_of
+from inspector.engine.preparing import known_values
+from inspector.transport.program import Command, child_environment, find_program
+
+_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".pl", ".php", ".jar", ".lua", ".ps1")
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """`entry` is as it would be used: with the folder that it would run in. `content` is what to agree to."""
+
+    entry: Entry
+    folder: str
+    program: Program | None
+    content: JSONObject
+    problem: str = ""
+
+    @property
+    def seen(self) -> str:
+        return digest_of(self.content)
+
+
+def examine(
+    found: FoundServer,
+    working_folder: Path,
+    allowed: frozenset[str] = frozenset(),
+    hashes: dict[str, str] | None = None,
+) -> Examined:
+    """`allowed` are the variables of the environment that may be put in. Never raises for what it finds.
+
+    `hashes` are those of files that were read just now: twenty servers may start the same program.
+    """
+    assert found.entry is not None
+    folder = folder_of(found, working_folder)
+    entry = replace(found.entry, name=found.name)
+    file = str(found.source.path or "")
+    problem = _problem_of_references(entry)
+    if not isinstance(entry, StdioEntry):
+        return Examined(entry, "", None, content_of(entry, file, str(folder)), problem)
+    if not entry.cwd:
+        entry = replace(entry, cwd=str(folder))
+    environment = {name: os.environ[name] for name in allowed if name in os.environ}
+    expanded = expand_known(entry, Values(environment, known=known_values(folder)))
+    assert isinstance(expanded, StdioEntry)
+    program, why_not = _program(expanded, hashes if hashes is not None else {})
+    return Examined(
+        entry, expanded.cwd, program, content_of(entry, file, str(folder), program), problem or why_not
+    )
+
+
+def place_of(found: FoundServer, working_folder: Path) -> tuple[str, str, str]:
+    """What approvals go by: file, folder and name."""
+    return str(found.source.path or ""), str(folder_of(found, working_folder)), found.name
+
+
+def folder_of(found: FoundServer, working_folder: Path) -> Path:
+    """What `${workspaceFolder}` is, and where it runs when it does not say: the folder whose file it is, or
+    the home of a person whose file it is, wherever MCP Lens was started."""
+    path = found.source.path
+    if found.source.scope != "folder" or path is None:
+        return Path.home()
+    own = path.parent.parent if path.parent.name.startswith(".") else path.parent
+    return own if working_folder.is_relative_to(own) else working_folder
+
+
+def _problem_of_references(entry: Entry) -> str:
+    """A file of somebody else has no business with what is stored or lies on this machine."""
+    auth = entry.auth if isinstance(entry, HttpEntry) else None
+    has_secrets = bool(references_of(entry)) or isinstance(auth, BearerSettings)
+    if isinstance(auth, OAuthSettings):
+        has_secrets = has_secrets or bool(auth.references())
+        if auth.assertion_file or auth.assertion_variable:
+            return "Its login would send a file or a variable of this machine. Set up the login yourself."
+    if has_secrets:
+        return "It refers to secrets that are stored on this machine. Import it without them."
+    return ""
+
+
+def _program(entry: StdioEntry, hashes: dict[str, str]) -> tuple[Program, str]:
+    """What would be started, and why it would not be."""
+    command = os.path.expanduser(entry.command)
+    try:
+        check_command(command, os.path.isabs(command))
+    except ConfigError as exc:
+        return Program(), str(exc)
+    if is_expanded(command) or is_expanded(entry.cwd):
+        return Program(), ""
+    env = child_environment(plain_of(entry))
+    try:
+        found = find_program(Command((command, *entry.args), {}, entry.cwd), env.get("PATH", os.defpath))
+    except ConnectFailed:
+        return Program(), ""  # connecting will say it; once the program is there, it is another content
+    path = os.path.abspath(found)
+    try:
+        if os.name == "nt":
+            check_batch(path, entry.args)
+    except ConfigError as exc:
+        return Program(path), str(exc)
+    scripts = tuple(_scripts(entry))
+    for each in (path, *scripts):
+        if each not in hashes:
+            hashes[each] = hash_of(each)
+    return Program(path, hashes[path], tuple((script, hashes[script]) for script in scripts)), ""
+
+
+def _scripts(entry: StdioEntry) -> Iterator[str]:
+    """Files that the program would run: the first argument that is no option, and whatever is called like a
+    script."""
+    is_first = True
+    for argument in entry.args:
+        word = argument.partition("=")[2] if argument.startswith("-") else argument
+        is_candidate = word.lower().endswith(_SCRIPTS) or (is_first and not argument.startswith("-"))
+        is_first = is_first and argument.startswith("-")
+        path = os.path.join(entry.cwd, os.path.expanduser(word))
+        if word and is_candidate and _is_plain(path):
+            yield os.path.abspath(path)
+
+
+def hash_of(path: str) -> str:
+    """Of what is in the file; "" for what is no plain file, or may not be read."""
+    try:
+        if not _is_plain(path):
+            return ""
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _is_plain(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # opening a pipe would wait for somebody
+    except (OSError, ValueError):
+        return False
+
+
+def given_names(entry: Entry) -> tuple[str, ...]:
+    given: Mapping[str, object] = entry.env if isinstance(entry, StdioEntry) else entry.headers
+    return tuple(given)
