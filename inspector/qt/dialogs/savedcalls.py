@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QFileDialog,
     QGridLayout,
@@ -61,6 +62,7 @@ class SavedCallsDialog(QDialog):
         self.tree = QTreeWidget()
         self.name = _line("Name of the call")
         self.description = _line("Description of the call")
+        self.watch = QCheckBox("Watched: called again when the server's files change")
         self.alert = Alert(theme)
         self.open_action = self._action("Open", self._on_open)
         self.change_action = self._action("Save changes", self._on_change)
@@ -134,6 +136,15 @@ class SavedCallsDialog(QDialog):
         self.alert.close_all()
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), call.path)
         self._show_chosen()
+
+    def _on_watch(self, watch: bool) -> None:
+        call = self.chosen()
+        if isinstance(call, SavedCall):
+            self._start(self._set_watch(call, watch))
+
+    async def _set_watch(self, call: SavedCall, watch: bool) -> None:
+        saved = await self._bridge.ask_calls(lambda calls: calls.save(replace(call, watch=watch)))
+        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), saved.path)
 
     def _on_delete(self) -> None:
         call = self.chosen()
@@ -271,8 +282,16 @@ class SavedCallsDialog(QDialog):
             line.setEnabled(is_call)
         for action in (self.open_action, self.delete_action):
             action.setEnabled(is_call)
+        self._show_watch(what)
         self.forget_action.setEnabled(isinstance(what, SavedFolder) and not what.is_own)
         self._show_changed()
+
+    def _show_watch(self, what: SavedCall | SavedFolder | None) -> None:
+        has_server = isinstance(what, SavedCall) and bool(what.server)
+        self.watch.setEnabled(has_server)
+        self.watch.setChecked(isinstance(what, SavedCall) and what.watch)
+        is_lacking = isinstance(what, SavedCall) and not what.server
+        self.watch.setToolTip("A call that names no server cannot be watched" if is_lacking else "")
 
     def _show_changed(self) -> None:
         texts = (self.name.text().strip(), self.description.text().strip())
@@ -289,6 +308,7 @@ class SavedCallsDialog(QDialog):
     def _connect(self) -> None:
         self.tree.currentItemChanged.connect(self._show_chosen)
         self.tree.itemActivated.connect(self._on_open)
+        self.watch.clicked.connect(self._on_watch)
         for line in (self.name, self.description):
             line.textEdited.connect(self._show_changed)
             line.returnPressed.connect(self._on_change)
@@ -320,6 +340,7 @@ class SavedCallsDialog(QDialog):
         fields.addWidget(Muted(self._theme, "Description"), 1, 0)
         fields.addWidget(self.description, 1, 1)
         fields.addWidget(_button(self.change_action), 1, 2)
+        fields.addWidget(self.watch, 2, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)

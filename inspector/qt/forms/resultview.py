@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
@@ -27,6 +29,10 @@ from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.labels import Muted
 from inspector.qt.widgets.savebody import BodySaver
 from inspector.qt.widgets.tabs import show_tab
+
+if TYPE_CHECKING:
+    from inspector.qt.forms.calloutput import CallOutput
+    from inspector.traffic.callcost import CallCost
 
 _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RESULT: "ok",
@@ -57,6 +63,7 @@ class ResultView(QWidget):
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
+        self._theme = theme
         self._answer = b""
         self._unread: dict[JsonView, bytes] = {}  # what tabs show when they are looked at
         self._turn = 0
@@ -70,6 +77,7 @@ class ResultView(QWidget):
         self.structured = JsonView(theme, "Structured content")
         self.changes = ChangesTable(theme)
         self.whole = JsonView(theme, "Whole answer")
+        self.output: CallOutput | None = None  # made when a call wrote something
         self.tabs = QTabWidget()
         self.message = EmptyState(theme)
         self.saver = BodySaver(theme)
@@ -95,6 +103,7 @@ class ResultView(QWidget):
         self._begin(text.encode(errors="surrogatepass"))
         self._unread[self.whole] = self._answer
         self._show_tabs([self.whole])
+        self._offer_output(None)
 
     async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
         """`output_schema` is what the tool promises about structured content; None for no promise."""
@@ -165,6 +174,8 @@ class ResultView(QWidget):
             facts.append(size(len(outcome.answer)))
         if outcome.task_id:
             facts.append("as a task")
+        if outcome.cost is not None and (cost := outcome.cost.words()):
+            facts.append(cost)
         self._facts.setText(" · ".join(facts))
 
     def _show_result(self, outcome: CallOutcome, result: CallResult) -> None:
@@ -177,9 +188,26 @@ class ResultView(QWidget):
             tabs.append(self.structured)
         self._unread[self.whole] = outcome.answer
         self._show_tabs(tabs)
+        self._offer_output(outcome.cost)
         if len(result.parts) > 1:
             self._facts.setText(f"{self._facts.text()} · {plural(len(result.parts), 'part')}")
         self._explain(outcome, result)
+
+    def _offer_output(self, cost: CallCost | None) -> None:
+        """A tab of what was written during the call, if something was."""
+        rows = cost.rows if cost is not None else ()
+        if self.output is None:
+            if not rows:
+                return
+            from inspector.qt.forms.calloutput import CallOutput
+
+            self.output = CallOutput(self._bridge.log, self._theme)
+            self.tabs.addTab(self.output, "Output")
+        self.output.show_rows(rows)
+        place = self.tabs.indexOf(self.output)
+        count = cost.stderr + cost.stray if cost is not None else 0
+        self.tabs.setTabText(place, f"Output {count:,}")
+        show_tab(self.tabs, place, bool(rows))
 
     def _explain(self, outcome: CallOutcome, result: CallResult) -> None:
         if outcome.kind is OutcomeKind.TOOL_ERROR:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from enum import IntEnum
 
@@ -45,6 +46,12 @@ class ConsoleModel(LogRowsModel):
     def matching(self, numbers: range) -> Iterable[int]:
         log, server = self._log, self._log.server_number(self._server)
         return (number for number in numbers if log.kind(number) in _WORDS and log.server(number) == server)
+
+    def show_rows(self, rows: Iterable[int]) -> None:
+        """These rows of the log, and no others."""
+        self.beginResetModel()
+        self._rows = array("q", rows)
+        self.endResetModel()
 
     def line(self, row: int) -> str:
         """The whole line, as it can be shown."""

@@ -221,7 +221,13 @@ class CallView(QWidget):
         if self._tool is not None:
             self.saving.ask(self._tool, self.save_as)
 
-    def save_as(self, name: str, description: str | None = None, folder: Path | None = None) -> None:
+    def save_as(
+        self,
+        name: str,
+        description: str | None = None,
+        folder: Path | None = None,
+        watch: bool | None = None,
+    ) -> None:
         arguments = self.editors.typed()
         if not name or self._tool is None:
             return
@@ -229,7 +235,7 @@ class CallView(QWidget):
             self.saving.refuse("the arguments cannot be read.", "Correct them first.")
             return
         try:
-            self.saving.save(name, self._written(self._tool, arguments), description, folder)
+            self.saving.save(name, self._written(self._tool, arguments), description, folder, watch)
         except UserError as exc:
             self.saving.refuse(exc.summary, exc.next_step)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
 from inspector.config.savedcalls import SavedCall
@@ -24,11 +24,11 @@ class SavePopup(QWidget):
     """Enter keeps it, Escape does not. The folder is asked for where there are several.
 
     Signals:
-        kept: Carries the name, the description and the folder (None for our own).
+        kept: Carries the name, the description, the folder (None for our own), and whether it is watched.
         closed: It went away.
     """
 
-    kept = Signal(str, str, object)
+    kept = Signal(str, str, object, bool)
     closed = Signal()
 
     def __init__(
@@ -41,6 +41,9 @@ class SavePopup(QWidget):
         self.name = _line(one_line(known.name), "Save this call as")
         self.description = _line(one_line(known.description), "Description of the call")
         self.description.setPlaceholderText("optional")
+        self.watch = QCheckBox("Watch: call it again when the server's files change")
+        self.watch.setChecked(known.watch)
+        self.watch.setToolTip("Results are compared with what you accepted, in the Process tab")
         self.folder = QComboBox()
         self.folder.setAccessibleName("Folder")
         for folder in folders:
@@ -93,6 +96,7 @@ class SavePopup(QWidget):
             column.addWidget(Muted(self._theme, words))
             column.addWidget(widget)
             column.addSpacing(SPACE_1)
+        column.addWidget(self.watch)
         buttons = QHBoxLayout()
         buttons.setContentsMargins(0, SPACE_2, 0, 0)
         buttons.addStretch(1)
@@ -105,7 +109,8 @@ class SavePopup(QWidget):
     def _on_kept(self) -> None:
         if self._save.isEnabled():
             folder: Path | None = self.folder.currentData()
-            self.kept.emit(self.name.text().strip(), self.description.text().strip(), folder)
+            texts = (self.name.text().strip(), self.description.text().strip())
+            self.kept.emit(*texts, folder, self.watch.isChecked())
             self.close()
 
 

@@ -47,11 +47,11 @@ class Saving(QObject):
         folder = self.folder_of(tool)
         return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
 
-    def ask(self, tool: Tool, keep: Callable[[str, str, Path | None], None]) -> None:
+    def ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
         """A small window for the name, a description, and the folder where there are several."""
         self._bridge.start(f"save a call of {tool.name}", self._ask(tool, keep), self)
 
-    async def _ask(self, tool: Tool, keep: Callable[[str, str, Path | None], None]) -> None:
+    async def _ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
         known = self._origins.get(tool.name) or SavedCall(tool.title or tool.name, tool.name)
         popup = self.popup = SavePopup(self._theme, known, folders, self._anchor)
@@ -63,7 +63,12 @@ class Saving(QObject):
         self.popup = None
 
     def save(
-        self, name: str, call: ToolCall, description: str | None = None, folder: Path | None = None
+        self,
+        name: str,
+        call: ToolCall,
+        description: str | None = None,
+        folder: Path | None = None,
+        watch: bool | None = None,
     ) -> None:
         """Under the name that it was opened by, its file is written anew; None keeps what was said of it."""
         origin = self._origins.get(call.tool)
@@ -82,6 +87,8 @@ class Saving(QObject):
             call.capabilities,
             known.path,
             known.stamp,
+            known.watch if watch is None else watch,
+            known.ignore,
         )
         self._save_soon(saved, folder)
 

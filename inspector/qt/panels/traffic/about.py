@@ -38,11 +38,23 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
         result.append(Fact("Duration", duration(taken), mono=True))
     if revision:
         result.append(Fact("Revision", one_line(revision), mono=True, term=("rev", revision)))
+    result += _cost_facts(log, row)
     for word, number in _links(log, row):
         term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
         result.append(Fact(word, f"row {number + 1:,}", mono=True, term=term))
     comment = log.remark(row).comment
     return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
+
+
+def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
+    """What the call that a row belongs to cost the server's processes, where that was measured."""
+    operation = log.operation(row)
+    cost = log.cost(row if operation is None else operation)
+    if cost is None:
+        return []
+    facts = [Fact("CPU time", duration(cost.cpu_ns), mono=True)] if cost.cpu_ns is not None else []
+    facts.append(Fact("stderr lines", f"{cost.stderr:,}", mono=True))
+    return [*facts, Fact("Stray lines", f"{cost.stray:,}", mono=True)]
 
 
 def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
@@ -79,7 +91,9 @@ def stand_of(log: TrafficLog, row: int) -> tuple[object, ...]:
     columns = log.columns
     late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
     exchange = log.http(row) if _has_open_http(log, row) else None
-    return (*(column[row] for column in late), log.remark(row), exchange)
+    operation = log.operation(row)
+    cost = log.cost(row if operation is None else operation)
+    return (*(column[row] for column in late), log.remark(row), exchange, cost)
 
 
 def is_open(log: TrafficLog, row: int) -> bool:
