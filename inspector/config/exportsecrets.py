@@ -7,15 +7,15 @@ where a secret is to be expected.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
+from inspector.base.redact import MASK, is_secret_name, masked_words
 from inspector.config.auth import BearerSettings
 from inspector.config.entries import Entry, Given, HttpEntry, StdioEntry
 from inspector.config.expansion import is_expanded
+from inspector.config.textsecrets import text_secrets_of, with_inputs
 
-_PARAMETER = re.compile(r"([^&#=]+)=([^&#]+)")
 _INPUT = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
 
 
@@ -60,19 +60,18 @@ class _Names:
 def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
     """The server with `${NAME}` for every secret, and these names."""
     names = _Names(entry.name, all_names or SecretNames())
+    entry, _ = with_inputs(entry, [each.words for each in text_secrets_of(entry)])
     entry = _without_inputs(entry, names)
     if isinstance(entry, StdioEntry):
-        command, *args = _words([entry.command, *entry.args], names)
         env = {name: _value(name, value, names) for name, value in entry.env.items()}
-        return replace(entry, command=command, args=tuple(args), env=env), tuple(names.given)
+        return replace(entry, env=env), tuple(names.given)
     headers: Mapping[str, Given] = {
         name: _header(name, value, names) for name, value in entry.headers.items()
     }
-    url = _url(entry.url, names)
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
         headers = {**headers, "Authorization": f"Bearer {names.own('token', entry.auth.token)}"}
         entry = replace(entry, auth=None)
-    return replace(entry, url=url, headers=headers), tuple(names.given)
+    return replace(entry, headers=headers), tuple(names.given)
 
 
 def _without_inputs(entry: Entry, names: _Names) -> Entry:
@@ -121,32 +120,3 @@ def _header(name: str, value: Given, names: _Names) -> str:
         return value
     scheme = re.match(r"(?:Bearer|Basic|Token) ", value, re.IGNORECASE)
     return f"{scheme[0]}{names.own('token', value)}" if scheme is not None else names.own(name, value)
-
-
-def _words(words: Sequence[str], names: _Names) -> list[str]:
-    shown: list[str] = []
-    for word, masked in zip(words, masked_words(words), strict=True):
-        if "://" in word and is_expanded(word):
-            shown.append(_url(word, names))
-        elif masked == word or is_expanded(word):
-            shown.append(word)
-        else:
-            before = words[len(shown) - 1].lstrip("-") if masked == MASK and shown else ""
-            what = before if is_secret_name(before) else word.partition("=")[0].lstrip("-")
-            called = what if is_secret_name(what) else "secret"
-            shown.append(masked.replace(MASK, names.own(called, word)))
-    return shown
-
-
-def _url(url: str, names: _Names) -> str:
-    """Parameter by parameter, since some may be names already."""
-    address, question, rest = url.partition("?")
-    if not question:
-        return url
-    return f"{address}?{_PARAMETER.sub(lambda match: _parameter(match, names), rest)}"
-
-
-def _parameter(match: re.Match[str], names: _Names) -> str:
-    if not is_secret_parameter(match[1]) or is_expanded(match[2]):
-        return match[0]
-    return f"{match[1]}={names.own(match[1], match[2])}"

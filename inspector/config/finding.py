@@ -19,11 +19,15 @@ PASTED = "pasted"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a server was read. `tool` is whose file it is ("Claude Code"), or "pasted" without a path."""
+    """Where a server was read. `tool` is whose file it is ("Claude Code"), or "pasted" without a path.
+
+    `folder` is the one that it is for, where the tool would start it; None for servers of a person.
+    """
 
     tool: str
     scope: Scope
     path: Path | None
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ _VSCODES = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium"
 class Place:
     """A file that may hold servers: whose it is, how it is written, and what for we look there.
 
-    `form` is a name of `formats.forms.FORMS`. `folder` is the one that a person works in: some files hold
-    servers for several.
+    `form` is a name of `formats.forms.FORMS`. `folder` is the one that its servers are for; in a file that
+    holds those of several folders, it is the one that a person works in.
     """
 
     tool: str
@@ -120,16 +120,16 @@ def _of_folder(machine: _Machine, folder: Path | None) -> Iterator[Place]:
         return
     yield Place("Claude Code", "folder", machine.claude / ".claude.json", "claude-folder", folder)
     for each in (folder, *folder.parents)[:_MOST_PARENTS]:
-        yield Place("Claude Code", "folder", each / ".mcp.json", "mcp.json", folder)
+        yield Place("Claude Code", "folder", each / ".mcp.json", "mcp.json", each)
         yield Place(
-            "Claude Code", "folder", each / ".claude" / "settings.local.json", "claude-settings", folder
+            "Claude Code", "folder", each / ".claude" / "settings.local.json", "claude-settings", each
         )
-        yield Place("Claude Code", "folder", each / ".claude" / "settings.json", "claude-settings", folder)
-        yield Place("VS Code", "folder", each / ".vscode" / "mcp.json", "vscode", folder)
-        yield Place("Cursor", "folder", each / ".cursor" / "mcp.json", "mcp.json", folder)
-        yield Place("Zed", "folder", each / ".zed" / "settings.json", "zed", folder)
-        yield Place("Codex", "folder", each / ".codex" / "config.toml", "codex", folder)
-        yield Place("Gemini CLI", "folder", each / ".gemini" / "settings.json", "gemini", folder)
+        yield Place("Claude Code", "folder", each / ".claude" / "settings.json", "claude-settings", each)
+        yield Place("VS Code", "folder", each / ".vscode" / "mcp.json", "vscode", each)
+        yield Place("Cursor", "folder", each / ".cursor" / "mcp.json", "mcp.json", each)
+        yield Place("Zed", "folder", each / ".zed" / "settings.json", "zed", each)
+        yield Place("Codex", "folder", each / ".codex" / "config.toml", "codex", each)
+        yield Place("Gemini CLI", "folder", each / ".gemini" / "settings.json", "gemini", each)
     yield Place("MCP registry", "folder", folder / "server.json", "registry", folder)
 
 

@@ -61,7 +61,8 @@ class _Documents:
 
 
 def _read_place(place: Place, documents: _Documents) -> _Read | None:
-    source, form = Source(place.tool, place.scope, place.path), FORMS[place.form]
+    source = Source(place.tool, place.scope, place.path, place.folder)
+    form = FORMS[place.form]
     try:
         document = documents.at(place.path, form.syntax)
     except ConfigError as exc:
@@ -103,7 +104,8 @@ def _read_servers(document: Document, place: Place, form: Form, source: Source) 
     remarks: list[str] = []
     paths = [] if form.holds == "switches" else tables_of(value, form, place.folder)
     for path in paths:
-        found, said = servers_at(document, path, source)
+        folder = Path(path[1]) if form.holds == "folders" else place.folder
+        found, said = servers_at(document, path, replace(source, folder=folder))
         servers += _first_of_each_name(found, servers)
         remarks += said
         remarks += _other_words(path, form, place)

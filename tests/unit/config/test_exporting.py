@@ -75,7 +75,12 @@ def test_no_secret_is_exported(form: str) -> None:
 def test_names_stand_for_secrets_as_each_tool_writes_them() -> None:
     claude = json.loads(export(_SECRETS, "mcp.json").text)["mcpServers"]
     assert claude["My files"]["env"] == {"API_KEY": "${API_KEY}", "OTHER": "${OTHER}"}
-    assert claude["My files"]["args"] == ["--token", "${MY_FILES_TOKEN}", "--mode=x", "${MY_FILES_SECRET}"]
+    assert claude["My files"]["args"] == [
+        "--token",
+        "${MY_FILES_TOKEN}",
+        "--mode=x",
+        "${MY_FILES_ARGUMENT_4}",
+    ]
     assert claude["web"]["url"] == "https://x.example/mcp?key=${WEB_KEY}&page=2"
     assert claude["web"]["headers"] == {"Authorization": "Bearer ${WEB_TOKEN}", "X-Other": "${WEB_X_OTHER}"}
     assert claude["bearer"]["headers"] == {"Authorization": "Bearer ${BEARER_TOKEN}"}

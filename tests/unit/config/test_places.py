@@ -126,7 +126,8 @@ def test_the_nearer_file_overrides_the_farther_one(tmp_path: Path) -> None:
     _write(home / ".mcp.json", "Claude Code")
     local = {"projects": {str(folder): {"mcpServers": {"one": {"command": "local"}}}}}
     (home / ".claude.json").write_text(json.dumps({"mcpServers": {"one": {"command": "user"}}, **local}))
-    chain = look(places_for("linux", home, {}, folder)).by_name()["one"]
+    chain = look(places_for("linux", home, {}, folder / "src")).by_name()["one"]
+    assert [server.source.folder for server in chain] == [folder, folder, folder.parent, None, None]
     assert [(server.source.path, server.source.scope) for server in chain] == [
         (home / ".claude.json", "folder"),
         (folder / ".mcp.json", "folder"),
