@@ -6,13 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import JSONObject
 from inspector.base.signals import Signal
 from inspector.config.auth import Auth
-from inspector.config.catalogue import Catalogue, Loaded
+from inspector.config.catalogue import Catalogue, Loaded, write_entry
 from inspector.config.entries import Entry, HttpEntry, StdioEntry
 from inspector.config.entrychanges import CatalogueDiff, compare_entries
-from inspector.config.entrysecrets import LOGIN, references_of, with_references
+from inspector.config.entrysecrets import LOGIN
 from inspector.config.expansion import input_secret
+from inspector.config.textsecrets import moved_to_store, stored_secrets_of
 from inspector.engine.connecting import Connecting
 from inspector.engine.logins import Logins
 from inspector.engine.removals import Removals
@@ -147,9 +149,21 @@ class Servers:
 
     # -------------------------------------------------------------- changing
 
-    async def update(self, name: str, entry: Entry, secrets: Mapping[str, str] | None = None) -> ServerView:
-        """Configure a server anew, maybe under another name; `secrets` is what it newly refers to. Raises
-        UserError.
+    async def draft(self, name: str) -> JSONObject:
+        """A server as it is written, for editing: `update` takes it again. Raises ConfigError."""
+        server = self.get(name)
+        written = self.catalogue.written(name) if server.is_kept and self.catalogue is not None else {}
+        return write_entry(server.entry, written)
+
+    async def update(
+        self,
+        name: str,
+        entry: Entry,
+        secrets: Mapping[str, str] | None = None,
+        draft: JSONObject | None = None,
+    ) -> ServerView:
+        """Configure a server anew, maybe under another name; `secrets` is what it newly refers to. Members
+        of a `draft` that we do not know are written with it. Raises UserError.
 
         A connection that there is goes on as it was: the view says when it takes connecting again. Only with
         another name it is made anew, since everything that is shown of it goes by its name.
@@ -160,16 +174,18 @@ class Servers:
             raise ConfigError("The server has no name.", "Give it one.")
         server.require_usable(entry)
         if entry.name != name:
-            return await self._rename(server, entry, secrets or {})
+            return await self._rename(server, entry, secrets or {}, draft)
         await self.secrets.put(secrets or {})
         self._require_still(server)
         before = server.entry
-        self._keep(server, entry)
+        self._keep(server, entry, draft)
         await self._take(server, entry)
         await self.secrets.forget_stale(before, entry)
         return server.view
 
-    async def _rename(self, server: Server, entry: Entry, secrets: Mapping[str, str]) -> ServerView:
+    async def _rename(
+        self, server: Server, entry: Entry, secrets: Mapping[str, str], draft: JSONObject | None
+    ) -> ServerView:
         old, name = server.entry, entry.name
         self.require_new(name)
         await self.secrets.put(secrets)
@@ -178,7 +194,7 @@ class Servers:
             self._require_still(server)
             new = self._make_new(entry, server.is_kept)
             if server.is_kept and self.catalogue is not None:
-                self.catalogue.replace(old.name, entry)
+                self.catalogue.replace(old.name, entry, draft)
         except (UserError, OSError):
             await self.secrets.forget(entry)
             raise
@@ -210,14 +226,14 @@ class Servers:
             await server.disconnect()
 
     async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
-        """Move these plain headers or variables of a server into the secret store, and give those that it
-        refers to new `values`; from the next connecting on. Raises ConfigError."""
+        """Move these plain secrets of a server into the secret store, and give those that it refers to new
+        `values`; from the next connecting on. Both by the names of its view. Raises ConfigError."""
         server = self.get(name)
-        entry, plain = with_references(server.entry, moved)
+        entry, plain = moved_to_store(server.entry, moved)
         if plain and server.is_kept:
             await self.secrets.require_lasting()
-        references = references_of(server.entry)
-        new = {references[each].ref: value for each, value in values.items() if each in references}
+        stored = stored_secrets_of(server.entry)
+        new = {stored[each]: value for each, value in values.items() if each in stored}
         await self.secrets.put({**plain, **new})
         self._require_still(server)
         self._keep(server, entry)
@@ -357,10 +373,10 @@ class Servers:
                 "Import it, and edit the copy.",
             )
 
-    def _keep(self, server: Server, entry: Entry) -> None:
+    def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
         """Write what a server is to be, if it is one of the catalogue's."""
         if server.is_kept and self.catalogue is not None:
-            self.catalogue.save(entry)
+            self.catalogue.replace(entry.name, entry, draft)
 
     def _tell(self, problems: Iterable[str]) -> None:
         for problem in problems:

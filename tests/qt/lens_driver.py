@@ -147,6 +147,11 @@ class Lens:
         self.run(self.app.bridge.add_server(entry))
         self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
 
+    def keep(self, entry: Entry) -> None:
+        """A server of the catalogue's."""
+        self.run(self.app.bridge.save_server(entry))
+        self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
+
     def connect(self, entry: Entry) -> ToolsPanel:
         """Add a server, go to it, connect it, wait for its tools."""
         self.add(entry)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 
 from inspector.base.plaintext import one_line
@@ -43,6 +45,20 @@ class ServersModel(QAbstractListModel):
             self.beginRemoveRows(_NOWHERE, row, row)
             del self._views[row]
             self.endRemoveRows()
+
+    def set_order(self, names: Sequence[str]) -> None:
+        """They stand like this now; one that is not named stays behind those that are."""
+        places = {name: place for place, name in enumerate(names)}
+        views = sorted(self._views, key=lambda view: places.get(view.name, len(places)))
+        if views == self._views:
+            return
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        rows = {view.name: row for row, view in enumerate(views)}
+        after = [self.index(rows[self._views[index.row()].name]) for index in before]
+        self._views = views
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
 
     def set_waiting(self, name: str, count: int) -> None:
         """So many questions of a server wait."""

@@ -42,7 +42,11 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.RESTARTING: (DotShape.RING, "warn"),
 }
 _NOT_TO_CONNECT = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
-_MENU = ("server.connect", "server.disconnect", "server.reconnect", "", "server.enable", "server.remove")
+_MENU = (
+    *("server.connect", "server.disconnect", "server.reconnect", "server.login", ""),
+    *("server.edit", "server.duplicate", "server.enable", "server.remove", ""),
+)
+_COPY_AS = ("server.copy_claude", "server.copy_fragment")
 
 
 class ServersPanel(QWidget):
@@ -118,6 +122,7 @@ class ServersPanel(QWidget):
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._on_server_removed)
+        bridge.servers_ordered.connect(self.model.set_order)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
         self.list.clicked.connect(self._leave_inbox)
         self.list.activated.connect(self._leave_inbox)
@@ -171,6 +176,9 @@ class ServersPanel(QWidget):
                 menu.addAction(self._actions[id])
             else:
                 menu.addSeparator()
+        copies = menu.addMenu("Copy as")
+        for id in _COPY_AS:
+            copies.addAction(self._actions[id])
         menu.popup(self.list.viewport().mapToGlobal(at))
 
 

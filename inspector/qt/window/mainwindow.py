@@ -36,6 +36,7 @@ from inspector.qt.widgets.strips import Strips
 from inspector.qt.window.capturenews import CaptureNews
 from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
+from inspector.qt.window.managing import Managing
 from inspector.qt.window.opening import Opening
 from inspector.qt.window.reaching import Reaching
 
@@ -89,6 +90,7 @@ class MainWindow(QMainWindow):
         )
         self.opening = Opening(self, bridge, theme, layout)
         self.reaching = Reaching(self, bridge, theme, layout)
+        self.managing = Managing(self, bridge, theme)
         self._lay_out()
         self._make_menus()
         self.capture_news = CaptureNews(bridge, self.strips, self)
@@ -292,11 +294,12 @@ class MainWindow(QMainWindow):
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
-        self.captures.told.connect(self._on_told)
+        self.captures.told.connect(self.tell)
         self.captures.front_changed.connect(self._commands.update_traffic)
         self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
 
-    def _on_told(self, words: str) -> None:
+    def tell(self, words: str) -> None:
+        """Something went well that leaves no trace in the window."""
         self.strips.say("told", words, self._dismiss_told, "ok")
 
     def _on_clipboard_said(self, words: str, seconds: int) -> None:

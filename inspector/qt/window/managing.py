@@ -1,0 +1,130 @@
+"""The list of servers, managed: edit, duplicate, remove and undo, copy in the words of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import shiboken6
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line
+from inspector.engine.views import ServerView
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import Theme
+
+if TYPE_CHECKING:
+    from inspector.config.entries import Entry
+    from inspector.config.exporting import Exported
+    from inspector.engine.removals import Removed
+    from inspector.engine.servers import Servers
+    from inspector.qt.window.mainwindow import MainWindow
+
+_REMOVED = "removed"
+_LONGEST_NAME = 60
+
+
+class Managing(QObject):
+    """Everything here is about the server in front."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._theme = window, bridge, theme
+        self._removed: Removed | None = None
+        self._undo = QAction("Undo", self)
+        self._undo.triggered.connect(self._on_undo)
+        self._time_is_up = QTimer(self, singleShot=True)
+        self._time_is_up.timeout.connect(self._forget_removed)
+
+    def edit(self) -> None:
+        self._start("edit", self._edit)
+
+    def duplicate(self) -> None:
+        self._start("duplicate", self._duplicate)
+
+    def remove(self) -> None:
+        self._start("remove", self._remove)
+
+    def copy_claude_command(self) -> None:
+        self._start("copy", self._copy_claude_command)
+
+    def copy_fragment(self) -> None:
+        self._start("copy", self._copy_fragment)
+
+    def copy_tool_name(self) -> None:
+        """As clients offer the tool in front to a model."""
+        from inspector.protocol.toolnames import namespaced
+
+        workspace = self._window.workspace()
+        tool = workspace.tools.call_view.tool if workspace is not None else None
+        if workspace is not None and tool is not None:
+            self._copy(namespaced(workspace.view.name, tool.name))
+
+    # --------------------------------------------------------------
+
+    def _start(self, what: str, work: Callable[[ServerView], Coroutine[Any, Any, None]]) -> None:
+        view = self._window.current_view()
+        if view is not None:
+            self._bridge.start(f"{what} {view.name}", work(view))
+
+    async def _edit(self, view: ServerView) -> None:
+        from inspector.qt.dialogs.editserver import EditServerDialog
+
+        draft = await self._bridge.ask_servers(lambda servers: servers.draft(view.name))
+        if shiboken6.isValid(self._window):
+            dialog = EditServerDialog(self._bridge, view.name, draft, self._theme, self._window)
+            dialog.saved.connect(self._window.servers.choose)
+            dialog.show()
+
+    async def _duplicate(self, view: ServerView) -> None:
+        copy = await self._bridge.ask_servers(lambda servers: servers.duplicate(view.name))
+        if shiboken6.isValid(self._window):
+            self._window.servers.choose(copy.name)
+
+    async def _remove(self, view: ServerView) -> None:
+        removed = await self._bridge.ask_servers(lambda servers: servers.removals.remove(view.name))
+        if shiboken6.isValid(self._window):
+            self._removed = removed
+            self._time_is_up.start(int(removed.seconds * 1000))
+            words = f"“{shorten(one_line(removed.name), _LONGEST_NAME)}” was removed."
+            self._window.strips.say(_REMOVED, words, self._undo)
+
+    def _on_undo(self) -> None:
+        removed = self._removed
+        self._forget_removed()
+        if removed is not None:
+            self._bridge.start(f"undo {removed.name}", self._have_back(removed))
+
+    async def _have_back(self, removed: Removed) -> None:
+        view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
+        if shiboken6.isValid(self._window):
+            self._window.servers.choose(view.name)
+
+    def _forget_removed(self) -> None:
+        self._removed = None
+        self._time_is_up.stop()
+        self._window.strips.take_back(_REMOVED)
+
+    async def _copy_claude_command(self, view: ServerView) -> None:
+        from inspector.config.exporting import claude_command
+
+        await self._copy_exported(view, claude_command)
+
+    async def _copy_fragment(self, view: ServerView) -> None:
+        from inspector.config.exporting import fragment
+
+        await self._copy_exported(view, fragment)
+
+    async def _copy_exported(self, view: ServerView, make: Callable[[Entry], Exported]) -> None:
+        async def run(servers: Servers) -> Exported:
+            return make(servers.entry(view.name))
+
+        exported = await self._bridge.ask_servers(run)
+        if shiboken6.isValid(self._window):
+            self._copy(exported.text, *exported.remarks)
+
+    def _copy(self, text: str, *remarks: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._window.tell(" ".join((f"Copied: {shorten(one_line(text), 120)}", *remarks)))
