@@ -93,6 +93,7 @@ def masked_words(words: Iterable[str]) -> list[str]:
     return shown
 
 
+@lru_cache(maxsize=64)  # every HTTP exchange with a server has the same one
 def masked_url(url: str) -> str:
     """A URL for showing: user names, passwords and the values of secret parameters are masked, also of those
     behind a #, where some servers put tokens."""

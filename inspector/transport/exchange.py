@@ -32,6 +32,7 @@ from inspector.transport.eventframes import is_frame
 from inspector.transport.failures import explain
 from inspector.transport.inflate import BadEncoding, Inflater, inflater_for
 from inspector.transport.network import CheckAddresses, Network, make_client
+from inspector.transport.peer import Peer, peer_of
 from inspector.transport.stopwatch import CURRENT, Stopwatch
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Exchanges:
     ) -> Exchange:
         """A new exchange; entering it sends the request. What a person configured wins over `headers`."""
         request = self._make_request(method, url, headers, content)
-        return Exchange(self, next(self._numbers), request, tag)
+        return Exchange(self, next(self._numbers), request, len(content), tag)
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -121,11 +122,17 @@ class Exchange:
     Errors of the wire leave it as ConnectionLost, an answer beyond the bounds as UserError.
     """
 
-    def __init__(self, owner: Exchanges, number: int, request: httpx2.Request, tag: int = NO_TAG) -> None:
+    def __init__(
+        self, owner: Exchanges, number: int, request: httpx2.Request, sent: int, tag: int = NO_TAG
+    ) -> None:
         self.number = number
+        self.url = str(request.url)
         self.status = 0
+        self.headers: Headers = ()  # of the answer, in their order
+        self.content_type = ""
         self._owner = owner
         self._request = request
+        self._sent = sent
         self._tag = tag
         self._watch = Stopwatch(owner.clock)
         self._response: httpx2.Response | None = None
@@ -135,26 +142,17 @@ class Exchange:
         self._error = ""
 
     @property
-    def url(self) -> str:
-        return str(self._request.url)
-
-    @property
     def is_success(self) -> bool:
         return 200 <= self.status < 300
-
-    @property
-    def content_type(self) -> str:
-        return self.header("content-type").partition(";")[0].strip().lower()
-
-    @property
-    def headers(self) -> Headers:
-        """Of the answer, in their order."""
-        assert self._response is not None
-        return _texts(self._response.headers.raw)
 
     def header(self, name: str) -> str:
         assert self._response is not None
         return str(self._response.headers.get(name, ""))
+
+    def peer(self, *, is_proxy: bool = False) -> Peer | None:
+        """Who answers, as long as the answer is open."""
+        assert self._response is not None
+        return peer_of(self._response, is_proxy=is_proxy)
 
     def keep(self, body: bytes) -> None:
         """It was no message: keep the body's beginning with the exchange."""
@@ -164,11 +162,10 @@ class Exchange:
 
     async def __aenter__(self) -> Exchange:
         owner, request = self._owner, self._request
-        size = int(request.headers.get("content-length", 0))
         headers = _texts(request.headers.raw)
         owner.report(
             HttpRequested(
-                self.number, request.method, self.url, headers, size, self._watch.started, self._tag
+                self.number, request.method, self.url, headers, self._sent, self._watch.started, self._tag
             )
         )
         request.extensions["trace"] = self._watch.trace
@@ -182,6 +179,8 @@ class Exchange:
                 raise
             raise failure from exc
         self.status = response.status_code
+        self.headers = _texts(response.headers.raw)
+        self.content_type = self.header("content-type").partition(";")[0].strip().lower()
         owner.report(
             HttpAnswered(self.number, self.status, response.http_version, self.headers, self._watch.now())
         )
