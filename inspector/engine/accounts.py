@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
 from inspector.base.clock import Clock
 from inspector.config.auth import OAuthSettings
-from inspector.config.entries import HttpEntry
+from inspector.config.entries import Entry, HttpEntry
 from inspector.config.settings import Settings
 from inspector.oauth.flow import Login
 from inspector.oauth.http import LoginHttp
@@ -23,6 +23,7 @@ from inspector.protocol.auth.guard import Allowance, allowance_for
 from inspector.protocol.revisions import Revision
 from inspector.session.connect import network_of
 from inspector.traffic.log import TrafficLog
+from inspector.transport.network import Network
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class Surroundings:
     log: TrafficLog
     clock: Clock
     settings: Settings
+    prepare: Callable[[Entry], Awaitable[Entry]]  # puts in what an entry refers to. Raises ConfigError
 
 
 def make_account(
@@ -67,10 +69,14 @@ def make_account(
     store = LoginStore(around.secrets, entry.name, entry.url)
     nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
     allowance = allowance_for(entry.url, private=settings.private, plain_http=settings.plain_http)
-    network = network_of(entry, around.settings)
+
+    async def look_up() -> Network:
+        """With the secrets of this moment. Raises ConfigError for one that is not there."""
+        ready = await around.prepare(entry)
+        return network_of(ready if isinstance(ready, HttpEntry) else entry, around.settings)
 
     def make_http(allowance: Allowance) -> LoginHttp:
-        return LoginHttp(network, allowance, clock, recorder)
+        return LoginHttp(look_up, allowance, clock, recorder)
 
     lifetime = Lifetime(target, store, clock, recorder, nonces, allowance, make_http)
     authorizer = Authorizer(target, store, lifetime, nonces, log_in, revision, on_tokens)

@@ -386,7 +386,9 @@ class Logins:
             )
         return make_account(
             entry,
-            Surroundings(self._secrets, self._log, self._clock, self._settings),
+            Surroundings(
+                self._secrets, self._log, self._clock, self._settings, self._server_of(server).prepare
+            ),
             partial(self._log_in_for, server),
             partial(self._open, server),
             partial(self._revision, server),

@@ -237,6 +237,10 @@ class Server:
             self.authorization = await self._authorize(entry)
         return self._make_routes(entry)
 
+    async def prepare(self, entry: Entry) -> Entry:
+        """This entry of the server with nothing left to look up, as for connecting. Raises ConfigError."""
+        return await self._preparing.ready(entry)
+
     async def _stop_connecting(self) -> None:
         task, self._connecting = self._connecting, None
         if task is not None and not task.done():

@@ -10,11 +10,12 @@ is an end to every wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
 from itertools import count
+from typing import TypeAlias
 from urllib.parse import urlencode
 
 from inspector.base.clock import Clock
@@ -36,12 +37,16 @@ from inspector.protocol.httprules import redirect_target
 from inspector.transport.base import Headers
 from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.network import Network, proxy_for
+from inspector.transport.peer import Peer
 
 DOCUMENT_CAP = 64 * 1024  # of metadata
 ANSWER_CAP = 1024 * 1024  # of anything else
 CONNECT_LIMIT = 10.0
 STEP_LIMIT = 30.0
 MOST_REDIRECTS = 5
+_SAYS_WHO_ASKS = ("authorization", "dpop")
+
+LookUpNetwork: TypeAlias = Callable[[], Awaitable[Network]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class LoginReply:
     body: bytes = field(repr=False)
     row: int = NO_ROW  # of its exchange in the traffic log
     redirects: tuple[str, ...] = ()  # that were followed, in their order
+    peer: Peer | None = None  # who gave it
 
     @property
     def is_success(self) -> bool:
@@ -106,19 +112,20 @@ def post_json(url: str, value: JSONObject, headers: Headers = ()) -> LoginReques
 class LoginHttp:
     """Sends the requests of one login, one after another. Close it at the end.
 
-    `network` is that of the MCP server that the login is for; `allowance` has this server's origin, and says
-    what the addresses that it names may lead to.
+    `network` is that of the MCP server that the login is for, or finds it when the first request is sent: it
+    may refer to secrets. `allowance` has this server's origin, and says what the addresses that it names may
+    lead to.
     """
 
     def __init__(
         self,
-        network: Network,
+        network: Network | LookUpNetwork,
         allowance: Allowance,
         clock: Clock,
         recorder: LoginRecorder,
         step_limit: float = STEP_LIMIT,
     ) -> None:
-        self._network = network
+        self._network: Network | LookUpNetwork = network
         self._allowance = allowance
         self._clock = clock
         self._recorder = recorder
@@ -129,10 +136,6 @@ class LoginHttp:
     def check(self, url: str) -> GuardedUrl:
         """The address, when it may be contacted. Raises UrlBlocked."""
         return check_url(url, self._allowance)
-
-    def is_resolved_elsewhere(self, url: str) -> bool:
-        """Does a proxy look the name up? Then the number that it leads to cannot be looked at here."""
-        return bool(proxy_for(self._network, url))
 
     async def send(self, request: LoginRequest) -> LoginReply:
         """Raises UrlBlocked, ConnectionLost, RequestTimedOut, ConfigError, and UserError for an answer that
@@ -171,28 +174,35 @@ class LoginHttp:
             request = replace(request, url=target)
 
     async def _exchange(self, request: LoginRequest) -> LoginReply:
-        guarded = self.check(request.url)
-        exchanges = self._exchanges_with(guarded)
+        guarded, network = self.check(request.url), await self._looked_up()
+        exchanges = self._exchanges_with(guarded, network)
         tag = self._recorder.body(request.body)
         begun = exchanges.begin(request.method, guarded.url, request.headers, request.body, tag)
         try:
             async with begun as exchange:
+                peer = exchange.peer(is_proxy=bool(proxy_for(network, guarded.url)))
                 exchange.keep(body := await exchange.read_body(request.cap))
-                return self._reply(exchange, body)
+                return self._reply(exchange, body, peer)
         finally:
             exchanges.client.cookies.clear()
 
-    def _reply(self, exchange: Exchange, body: bytes) -> LoginReply:
+    def _reply(self, exchange: Exchange, body: bytes, peer: Peer | None) -> LoginReply:
         row = self._recorder.row_of(exchange.number)
-        return LoginReply(exchange.url, exchange.status, exchange.headers, body, row)
+        return LoginReply(exchange.url, exchange.status, exchange.headers, body, row, peer=peer)
 
-    def _exchanges_with(self, guarded: GuardedUrl) -> Exchanges:
+    async def _looked_up(self) -> Network:
+        """Raises ConfigError for a secret that is not there: then nothing is sent."""
+        if not isinstance(self._network, Network):
+            self._network = await self._network()
+        return self._network
+
+    def _exchanges_with(self, guarded: GuardedUrl, network: Network) -> Exchanges:
         found = self._exchanges.get(guarded.origin)
         if found is None:
             is_own = guarded.origin == self._allowance.own_origin
             found = self._exchanges[guarded.origin] = Exchanges(
                 guarded.url,
-                _for_own(self._network) if is_own else _for_others(self._network),
+                _for_own(network) if is_own else _for_others(network),
                 self._clock,
                 self._recorder.report,
                 numbers=self._numbers,
@@ -207,8 +217,9 @@ def _tells_nothing(request: LoginRequest) -> bool:
 
 
 def _for_own(network: Network) -> Network:
-    """What the login sends to the MCP server itself says who asks only where the login says so."""
-    return replace(network, headers=(), connect_timeout=CONNECT_LIMIT, message_cap=ANSWER_CAP)
+    """What a gateway before the MCP server wants to see, it wants of logins too. Who asks, the login says."""
+    headers = tuple(pair for pair in network.headers if pair[0].lower() not in _SAYS_WHO_ASKS)
+    return replace(network, headers=headers, connect_timeout=CONNECT_LIMIT, message_cap=ANSWER_CAP)
 
 
 def _for_others(network: Network) -> Network:

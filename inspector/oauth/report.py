@@ -163,6 +163,7 @@ def _exchange_json(seen: HttpSeen, hidden: _Hidden) -> JSONObject:
         "body": hidden.body(seen.body).decode(errors="replace"),
         "duration": duration(seen.elapsed_ns) if seen.elapsed_ns else None,
         "redirects": [hidden.url(url) for url in seen.redirects],
+        "peer": list(seen.peer.lines()) if seen.peer is not None else None,
         "failure": hidden.text(seen.failure) or None,
     }
 

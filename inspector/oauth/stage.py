@@ -268,6 +268,7 @@ class Stage:
                 elapsed,
                 reply.row,
                 reply.redirects,
+                peer=reply.peer,
             )
         )
         self.on_change()

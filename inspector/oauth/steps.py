@@ -16,6 +16,7 @@ from inspector.protocol.auth.findings import Finding
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.httprules import Headers
 from inspector.protocol.revisions import Revision
+from inspector.transport.peer import Peer
 
 
 class LoginGrant(Enum):
@@ -146,6 +147,7 @@ class HttpSeen:
     row: int = -1  # of the exchange in the traffic log
     redirects: tuple[str, ...] = ()
     failure: str = ""
+    peer: Peer | None = None  # who answered
 
 
 @dataclass(frozen=True, slots=True)

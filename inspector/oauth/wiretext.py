@@ -58,6 +58,7 @@ def reply_text(seen: HttpSeen, look: Plain | Masked) -> str:
     if not seen.status:
         return look.text(seen.failure) if seen.failure else "No answer yet."
     lines = [f"redirected to {look.url(url)}" for url in seen.redirects]
+    lines += seen.peer.lines() if seen.peer is not None else ()
     head = "\n".join([*lines, f"HTTP {seen.status}"])
     text = _joined(head, seen.headers, seen.body, look)
     return f"{text}\n\n{look.text(seen.failure)}" if seen.failure else text

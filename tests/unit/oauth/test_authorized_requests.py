@@ -15,6 +15,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.logins import LoginWanted
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.oauth.occasions import Occasion
+from inspector.oauth.report import login_text, login_trace
 from inspector.oauth.signing import new_key
 from inspector.protocol.auth.jwtview import JwtView, read_jwt
 from inspector.protocol.auth.pkce import b64url
@@ -139,6 +140,29 @@ async def test_tokens_are_not_those_of_a_server_whose_address_was_changed(
         moved = type(store)(engine.secrets, SERVER, other.url)
         assert await moved.held() is None
         assert await store.held() is not None
+
+
+async def test_a_login_goes_with_the_headers_of_the_server_out_of_the_secret_store(
+    engine: Engine, world: World
+) -> None:
+    await engine.secrets.put("header/notes/X-Gateway", "k3y-of-the-gateway")
+    add(engine, world, headers={"X-Gateway": SecretRef("header/notes/X-Gateway"), "X-Plain": "1"})
+    await engine.logins.start(SERVER)
+    view = await engine.logins.run(SERVER)
+    assert view.failure == ""
+    asked = [seen for seen in world.seen if seen.path != "/authorize"]
+    assert {seen.headers.get("x-gateway") for seen in asked} == {"k3y-of-the-gateway"}
+    assert {seen.headers.get("x-plain") for seen in asked} == {"1"}
+    assert "k3y-of-the-gateway" not in login_text(view) + login_trace(view).decode()
+    assert b"k3y-of-the-gateway" in engine.log.credentials.names(), "the log knows it, and masks it"
+
+
+async def test_a_login_that_lacks_a_secret_of_the_server_sends_nothing(engine: Engine, world: World) -> None:
+    add(engine, world, headers={"X-Gateway": SecretRef("header/notes/X-Gateway")})
+    await engine.logins.start(SERVER)
+    view = await engine.logins.run(SERVER)
+    assert "X-Gateway" in view.failure
+    assert world.seen == []
 
 
 # ------------------------------------------------------------------ renewing

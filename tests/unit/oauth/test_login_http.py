@@ -224,24 +224,51 @@ async def test_proxies_of_the_environment_are_not_used(
         monkeypatch.setenv(name, other.url(path=""))
     monkeypatch.delenv("no_proxy", raising=False)
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
-    await http.send(get_document(server.url()))
+    reply = await http.send(get_document(server.url()))
     assert (len(server.calls), len(other.calls)) == (1, 0)
-    assert not http.is_resolved_elsewhere(server.url())
+    assert reply.peer is not None
+    assert not reply.peer.is_proxy
 
 
 async def test_a_configured_proxy_looks_names_up_itself(other: FaultServer, log: TrafficLog) -> None:
     other.order("GET", faults.replies(200, b"{}", JSON_TYPE))
     allowance = Allowance(plain_http=True)
     async with login(log, allowance=allowance, proxy=other.url(path="")) as http:
-        assert http.is_resolved_elsewhere("http://as.example/x")
-        assert (await http.send(get_document("http://as.example/x"))).status == 200
+        reply = await http.send(get_document("http://as.example/x"))
+    assert reply.status == 200
     assert other.calls[0].path == "http://as.example/x"
+    assert reply.peer is not None
+    assert reply.peer.lines() == (f"from 127.0.0.1 port {other.port}, a proxy",)
 
 
 # ------------------------------------------------------------------ who we are
 
 
-async def test_what_is_configured_for_the_server_goes_to_nobody(
+async def test_who_answered_is_told_by_its_number_and_its_certificate(
+    server: FaultServer, http: LoginHttp, tmp_path: Path, log: TrafficLog
+) -> None:
+    server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+    plain = (await http.send(get_document(server.url("localhost")))).peer
+    assert plain is not None
+    assert (plain.address, plain.port, plain.tls) == ("127.0.0.1", server.port, "")
+    assert plain.certificate is None
+    authority = Authority(tmp_path)
+    async with FaultServer(tls=authority.server("localhost")) as secured:
+        secured.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+        async with login(log, ca_file=authority.ca_file) as trusting:
+            peer = (await trusting.send(get_document(secured.url("localhost")))).peer
+    assert peer is not None
+    assert peer.tls.startswith("TLSv1.")
+    assert peer.certificate is not None
+    assert "localhost" in peer.certificate.names
+    assert peer.certificate.issuer != peer.certificate.subject
+    words = "\n".join(peer.lines())
+    assert f"from 127.0.0.1 port {peer.port}, {peer.tls}" in words
+    assert peer.certificate.issuer in words
+    assert f"{peer.certificate.valid_until:%Y-%m-%d}" in words
+
+
+async def test_what_is_configured_for_the_server_goes_to_it_alone_and_never_says_who_asks(
     server: FaultServer, other: FaultServer, log: TrafficLog
 ) -> None:
     for each in (server, other):
@@ -249,8 +276,29 @@ async def test_what_is_configured_for_the_server_goes_to_nobody(
     async with login(log, server.url(), headers=(("Authorization", "Bearer key"), ("X-Key", "k"))) as http:
         await http.send(get_document(server.url()))
         await http.send(get_document(other.url()))
-    for each in (server, other):
-        assert {"authorization", "x-key"}.isdisjoint(each.calls[0].headers)
+    assert server.calls[0].headers["x-key"] == "k"
+    assert "authorization" not in server.calls[0].headers
+    assert {"authorization", "x-key"}.isdisjoint(other.calls[0].headers)
+
+
+async def test_the_network_is_looked_up_once_and_only_when_something_is_sent(
+    server: FaultServer, log: TrafficLog
+) -> None:
+    looked_up: list[Network] = []
+
+    async def look_up() -> Network:
+        looked_up.append(Network(headers=(("X-Key", "k"),)))
+        return looked_up[-1]
+
+    clock = SystemClock()
+    http = LoginHttp(look_up, allowance_for(server.url()), clock, LoginRecorder(log, "a server", clock))
+    assert looked_up == []
+    server.order("GET", *[faults.replies(200, b"{}", JSON_TYPE)] * 2)
+    for _ in range(2):
+        await http.send(get_document(server.url()))
+    assert len(looked_up) == 1
+    assert [call.headers["x-key"] for call in server.calls] == ["k", "k"]
+    await http.close()
 
 
 async def test_cookies_are_not_kept(server: FaultServer, http: LoginHttp) -> None:

@@ -116,7 +116,7 @@ def exchanges_part(theme: Theme, exchanges: Sequence[HttpSeen], on_chosen: Calla
 
 
 def exchange_words(seen: HttpSeen) -> str:
-    """How long, how much, of what kind; or why there is no answer."""
+    """How long, how much, of what kind, from whom; or why there is no answer."""
     kind = next((value for name, value in seen.headers if name.lower() == "content-type"), "")
     words = (
         duration(seen.elapsed_ns) if seen.elapsed_ns else "",
@@ -124,7 +124,8 @@ def exchange_words(seen: HttpSeen) -> str:
         one_line(kind.partition(";")[0]),
         seen.failure,
     )
-    return " · ".join(word for word in words if word)
+    first = " · ".join(word for word in words if word)
+    return "\n".join([first, *seen.peer.lines()]) if seen.peer is not None else first
 
 
 def status_tone(seen: HttpSeen) -> Tone:
