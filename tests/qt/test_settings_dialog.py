@@ -99,6 +99,18 @@ def test_words_find_settings_of_all_sections(lens: Lens) -> None:
     assert dialog.isVisible(), "Escape cleared the search, no more"
 
 
+def test_going_to_the_section_that_was_in_front_ends_the_search(lens: Lens) -> None:
+    dialog = open_settings(lens)
+    look_for(dialog, "captures")
+    item = dialog.sections.item(0)
+    assert not item.isSelected()
+    place = dialog.sections.visualItemRect(item).center()
+    QTest.mouseClick(dialog.sections.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert not dialog.search.text()
+    assert item.isSelected()
+    assert "connections.keepAlive" in shown(dialog)
+
+
 def test_a_number_is_in_force_and_written_and_can_be_reset(lens: Lens) -> None:
     dialog = open_settings(lens)
     row = dialog.value_row("connections.connectTimeout")

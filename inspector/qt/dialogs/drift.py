@@ -182,10 +182,15 @@ class DriftDialog(QDialog):
         head.addWidget(self.summary, 1)
         foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
         foot.setSpacing(SPACE_2)
-        foot.addWidget(ActionButton(self.copy_action))
-        foot.addStretch(1)
-        foot.addWidget(ActionButton(self.keep_action))
-        foot.addWidget(ActionButton(self.accept_action, "primary"))
+        buttons = (
+            ActionButton(self.copy_action),
+            ActionButton(self.keep_action),
+            ActionButton(self.accept_action, "primary"),
+        )
+        for button in buttons:
+            button.setAutoDefault(False)  # nobody agrees by pressing Return in a list
+            foot.addWidget(button)
+        foot.insertStretch(1, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

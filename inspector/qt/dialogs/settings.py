@@ -21,6 +21,7 @@ from inspector.qt.opener import Opener
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
+from inspector.qt.widgets.keys import on_keys
 from inspector.qt.widgets.labels import Heading, Muted
 from inspector.qt.widgets.searchfield import SearchField
 
@@ -66,6 +67,8 @@ class SettingsDialog(QDialog):
         self._lay_out()
         self.search.text_settled.connect(lambda _: self._sift())
         self.sections.currentRowChanged.connect(self._on_section_chosen)
+        self.sections.itemClicked.connect(self._on_section_chosen)  # also the one that is chosen already
+        on_keys(self, "Ctrl+F", self.search.setFocus)
         self._make_rows()
         self.sections.setCurrentRow(0)
         self.search.setFocus()
@@ -96,13 +99,16 @@ class SettingsDialog(QDialog):
                 shown.add(setting.section)
         for section, head in self._heads.items():
             head.setVisible(section in shown)
+        item = self.sections.currentItem()
+        if item is not None:  # what is looked for is in all of them
+            item.setSelected(not words)
         self.nothing.setVisible(not shown)
         self._scroll.verticalScrollBar().setValue(0)
 
     def _is_there(self, setting: Setting) -> bool:
         return setting.kind is not Kind.PLACE or setting.target in self._places
 
-    def _on_section_chosen(self, row: int) -> None:
+    def _on_section_chosen(self, chosen: object) -> None:
         self.search.clear()
         self.search.settle()
         self._sift()
@@ -144,7 +150,8 @@ class SettingsDialog(QDialog):
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
-            words = f"“{setting.title}” is as it was. {exc.summary}"
+            is_named = setting.title in exc.summary
+            words = exc.summary if is_named else f"“{setting.title}” is as it was. {exc.summary}"
             self.alert.say(setting.id, words, exc.next_step, tone="error")
         values = await self._bridge.ask_settings(lambda desk: desk.values())
         # Somebody who types on has chosen another one meanwhile.
@@ -186,6 +193,7 @@ class SettingsDialog(QDialog):
     def _make_rows(self) -> None:
         for section in SECTIONS:
             head = self._heads[section] = Heading(self._theme, section)
+            head.setContentsMargins(0, SPACE_2, 0, SPACE_2)
             self._column.addWidget(head)
             for setting in SETTINGS:
                 if setting.section == section:
