@@ -91,6 +91,8 @@ def _params(message: Message) -> JSONObject:
 
 def overlaid(headers: Headers, own: Headers) -> Headers:
     """Headers of ours, and those of somebody whose word counts more: each name is said by one of them."""
+    if not headers or not own:
+        return headers or own
     names = {name.lower() for name, _ in own}
     return (*(pair for pair in headers if pair[0].lower() not in names), *own)
 
