@@ -27,10 +27,16 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
 Work = Callable[[Engine, str], Awaitable[int]]
-"""Given a connected engine and the server's name; gives the exit code."""
+"""Given an engine, connected unless asked otherwise, and the server's name; gives the exit code."""
 
 
-def run_on_server(options: argparse.Namespace, work: Work, request_timeout: float | None = None) -> int:
+def run_on_server(
+    options: argparse.Namespace,
+    work: Work,
+    request_timeout: float | None = None,
+    *,
+    connects: bool = True,
+) -> int:
     """Connect to the server that the options name, do the work, stop the server. Raises LensError."""
     entry = chosen_entry(options)
     settings = Settings()
@@ -40,10 +46,12 @@ def run_on_server(options: argparse.Namespace, work: Work, request_timeout: floa
         settings = replace(settings, request_timeout=request_timeout)
     if not os.environ.get("MCP_LENS_DEBUG"):
         logging.getLogger().addHandler(logging.NullHandler())  # else Python prints tracebacks to stderr
-    return _run(_on_server(entry, settings, work, show_stderr=options.stderr))
+    return _run(_on_server(entry, settings, work, show_stderr=options.stderr, connects=connects))
 
 
-async def _on_server(entry: Entry, settings: Settings, work: Work, *, show_stderr: bool) -> int:
+async def _on_server(
+    entry: Entry, settings: Settings, work: Work, *, show_stderr: bool, connects: bool
+) -> int:
     # Only who refers to secrets opens the person's store: the keychain may ask them something.
     secrets = Secrets(lambda: make_store(secrets_path())) if stored_secrets_of(entry) else None
     engine = Engine(settings=settings, secrets=secrets)
@@ -51,7 +59,8 @@ async def _on_server(entry: Entry, settings: Settings, work: Work, *, show_stder
         _StderrFollower(engine.log)
     try:
         engine.add(entry)
-        await engine.connect(entry.name)
+        if connects:
+            await engine.connect(entry.name)
         return await work(engine, entry.name)
     finally:
         await engine.close()

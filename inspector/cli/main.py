@@ -44,6 +44,7 @@ COMMANDS = {
     "servers": Command(
         "list your servers and those that other tools have; add them, write them in other forms"
     ),
+    "doctor": Command("find out why a server does not connect, step by step", takes_server=True),
     "export": Command("write rows of a capture as JSON Lines, HAR or Markdown"),
     "demo": Command("run an embedded demo server in this process"),
     "associate": Command("let a double click on a capture open it (Linux desktops)"),
@@ -91,7 +92,9 @@ def _dispatch(argv: Sequence[str]) -> int:
     options = _parser().parse_args(words)
     name = options.command
     if server_command is not None and (name not in COMMANDS or not COMMANDS[name].takes_server):
-        raise ConfigError("A server's command after -- goes with list or call.", "See mcp-lens --help.")
+        raise ConfigError(
+            "A server's command after -- goes with list, call or doctor.", "See mcp-lens --help."
+        )
     if name is None or name not in COMMANDS:
         files = [] if name is None else _files(name, options.rest)
         return _open_window(options.demo, options.config, files)

@@ -12,7 +12,15 @@ from pathlib import Path
 from inspector.base.errors import ConfigError
 from inspector.cli.parser import Parser, seconds
 from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry, HttpEntry, StdioEntry, check_url, name_from_argv
+from inspector.config.entries import (
+    Entry,
+    HttpEntry,
+    StdioEntry,
+    WebSocketEntry,
+    check_url,
+    is_websocket,
+    name_from_argv,
+)
 from inspector.config.paths import catalogue_path
 
 # RFC 9110, section 5.6.2: a field name is a token. Section 5.5: a value holds no CR, LF or NUL.
@@ -60,7 +68,8 @@ def _named_entry(
     if sum(choice is not None for choice in (url, server, command)) != 1:
         raise ConfigError("Name one server, not several." if url or server else "Name a server.", _HOW)
     if url is not None:
-        return HttpEntry(name=url, url=check_url(url))
+        kind = WebSocketEntry if is_websocket(check_url(url)) else HttpEntry
+        return kind(name=url, url=url)
     if server is not None:
         return Catalogue(config or catalogue_path()).find(server)
     if not command:

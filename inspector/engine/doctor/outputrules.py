@@ -23,7 +23,7 @@ class _Said:
     needle: re.Pattern[str]
     cause: str
     fix: str
-    step: str = "started"
+    step: str = "handshake"
 
 
 def _line(text: str) -> re.Pattern[str]:
@@ -205,7 +205,7 @@ def _by_status(heard: Heard) -> Diagnosis:
     if status.endswith("code 0"):
         return Diagnosis(
             "ended-at-once",
-            "started",
+            "handshake",
             "The process ended by itself, as if it had done its work: this is no server, or it waits for "
             "nobody on stdin.",
             "Check that the command starts the server itself: many need an argument such as “stdio”, “serve” "
@@ -216,7 +216,7 @@ def _by_status(heard: Heard) -> Diagnosis:
     if status.endswith(("code 127", "code 126")):
         return Diagnosis(
             "inner-command-missing",
-            "started",
+            "handshake",
             f"The process {status}: what it was to start is not there, or may not be run.",
             "Install it, or give the server a PATH on which it is.",
             last,
@@ -224,7 +224,7 @@ def _by_status(heard: Heard) -> Diagnosis:
     said = "Its last words are below." if last else "It said nothing on stderr."
     return Diagnosis(
         "exited",
-        "started",
+        "handshake",
         f"The process {status or 'ended'} before it had answered. {said}",
         "Run the same command in a terminal, in the same folder, and see what it lacks.",
         last,
@@ -235,11 +235,11 @@ def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
     if name == "SIGKILL":
         cause = f"The process {status}: somebody killed it. Often that is the system, when memory runs out."
         return Diagnosis(
-            "killed", "started", cause, "Look at the system's log (dmesg), and at its memory.", last
+            "killed", "handshake", cause, "Look at the system's log (dmesg), and at its memory.", last
         )
     return Diagnosis(
         "crashed",
-        "started",
+        "handshake",
         f"The process {status}: it crashed, in a library or in its runtime.",
         "Install the server and its native libraries anew, for this system.",
         last,

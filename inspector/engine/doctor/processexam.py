@@ -161,7 +161,7 @@ class ProcessExam(Exam):
                 break
             if id == "started":
                 results.append(self._started(heard))
-            elif id == "output" and heard.first_output_at:
+            elif id == "output":
                 results.append(self._output(heard))
             elif id == "stray":
                 results.append(self._stray(heard))

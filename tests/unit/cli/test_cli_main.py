@@ -34,8 +34,8 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["call", "echo", "--timeout", "-1", "--", "x"], "'-1' is no number of seconds above zero"),
         (["tour"], "The following arguments are required: --out."),
         (["--demo", "list", "tools", "--", "x"], "--demo opens the window"),
-        (["--", "npx", "x"], "goes with list or call"),
-        (["demo", "faulty", "--", "x"], "goes with list or call"),
+        (["--", "npx", "x"], "goes with list, call or doctor"),
+        (["demo", "faulty", "--", "x"], "goes with list, call or doctor"),
         (["demo", "nothing"], "invalid choice: 'nothing'"),
         (["demo", "faulty", "--http"], "The demo server 'faulty' does not speak HTTP."),
         (

@@ -103,7 +103,7 @@ async def test_secrets_of_the_store_go_to_the_server_and_not_into_the_report(
     assert view.failure.evidence == ("got •••",)
     text = await engine.doctor.text("srv")
     assert "swordfish" not in text
-    assert "[XX] Started" in text
+    assert "[XX] Handshake" in text
     assert "What to do:" in text
 
 

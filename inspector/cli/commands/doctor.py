@@ -1,0 +1,132 @@
+"""`mcp-lens doctor`: walk the way to a server step by step, and say why it fails."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+from dataclasses import asdict
+
+from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSON
+from inspector.cli import output
+from inspector.cli.exitcodes import ExitCode
+from inspector.cli.headless import run_on_server
+from inspector.cli.parser import Parser
+from inspector.cli.target import USAGE, add_server_options
+from inspector.config.catalogue import Catalogue
+from inspector.config.paths import catalogue_path
+from inspector.engine.doctor.checks import CheckState, Examination
+from inspector.engine.doctor.wording import diagnosis_lines, result_lines, verdict_of
+from inspector.engine.engine import Engine
+from inspector.schema.jsontext import write
+
+
+def configure(parser: Parser) -> None:
+    parser.usage = f"mcp-lens doctor [options] (TARGET | {USAGE[1:]}"
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="a URL, the name of a server of the catalogue, or a command line",
+    )
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
+    parser.add_argument("--details", action="store_true", help="show what was seen at each step")
+    add_server_options(parser)
+    parser.epilog = (
+        "exit codes: 0 it works, maybe with remarks; 2 it fails, and the report says where and why."
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    _take_target(options)
+
+    async def work(engine: Engine, server: str) -> int:
+        if options.format == "text":
+            engine.doctor.changed.connect(_Teller(with_details=options.details).tell)
+        examination = await engine.doctor.examine(server)
+        if options.format == "json":
+            output.write_json(write(_as_json(examination)))
+        else:
+            _write_end(examination)
+        return ExitCode.FAILED if examination.failure is not None else ExitCode.RESULT
+
+    return run_on_server(options, work, connects=False)
+
+
+def _take_target(options: argparse.Namespace) -> None:
+    """Read the one word as what it is: it takes the place of an option."""
+    target = options.target
+    if target is None:
+        return
+    if options.url or options.server or options.server_command is not None:
+        raise ConfigError("Name one server, not several.", "Leave out the word, or the option.")
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", target):
+        options.url = target
+    elif _is_in_catalogue(target, options):
+        options.server = target
+    else:
+        try:
+            options.server_command = shlex.split(target, posix=os.name == "posix")
+        except ValueError as exc:
+            raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+
+
+def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:
+    try:
+        Catalogue(options.config or catalogue_path()).find(name)
+    except ConfigError:
+        return False
+    return True
+
+
+class _Teller:
+    """Writes each step when it is done, so that who waits sees how far it is."""
+
+    def __init__(self, *, with_details: bool) -> None:
+        self._with_details = with_details
+        self._told: set[str] = set()
+
+    def tell(self, examination: Examination) -> None:
+        for result in examination.results:
+            if result.id not in self._told and result.state is not CheckState.RUNNING:
+                self._told.add(result.id)
+                lines = result_lines(result, with_details=self._with_details)
+                output.write_text("".join(f"{line}\n" for line in lines))
+
+
+def _write_end(examination: Examination) -> None:
+    lines = ["", verdict_of(examination)]
+    for diagnosis in examination.diagnoses:
+        lines += ["", *diagnosis_lines(diagnosis)]
+    output.write_text("\n".join(lines) + "\n")
+
+
+def _as_json(examination: Examination) -> JSON:
+    failure = examination.failure
+    results: list[JSON] = [
+        {
+            "id": result.id,
+            "title": result.title,
+            "state": result.state.name.lower(),
+            "found": result.found,
+            "ms": round(result.elapsed_ns / 1e6, 3),
+            "details": list(result.details),
+        }
+        for result in examination.results
+    ]
+    diagnoses: list[JSON] = []
+    for diagnosis in examination.diagnoses:
+        members = asdict(diagnosis)
+        action = diagnosis.action
+        members["evidence"] = list(diagnosis.evidence)
+        members["action"] = {"id": action.kind.name.lower(), "value": action.value} if action else None
+        diagnoses.append(members)
+    return {
+        "server": examination.server,
+        "address": examination.address,
+        "works": failure is None,
+        "checks": results,
+        "diagnoses": diagnoses,
+    }

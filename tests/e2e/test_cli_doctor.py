@@ -1,0 +1,58 @@
+"""`mcp-lens doctor` as a process: what it prints, and the code that it ends with."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+from tests.e2e.cli_process import FAULTY, run
+
+
+def test_a_server_that_works_ends_with_zero_and_every_step() -> None:
+    ended = run("doctor", *FAULTY)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "[ok] Handshake" in ended.stdout
+    assert "[ok] First list: tools/list: " in ended.stdout
+    assert "Everything works" in ended.stdout
+
+
+def test_a_command_line_as_one_word_that_fails_ends_with_two_and_the_cause() -> None:
+    ended = run("doctor", f"{sys.executable} -m no_such_server_module")
+    assert ended.returncode == 2
+    assert "[XX] Handshake" in ended.stdout
+    assert "It fails at “Handshake”." in ended.stdout
+    assert "no_such_server_module" in ended.stdout
+    assert "What to do: " in ended.stdout
+
+
+def test_a_url_is_examined_and_told_as_json() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        port = once.getsockname()[1]
+    ended = run("doctor", f"http://127.0.0.1:{port}/mcp", "--format", "json")
+    assert ended.returncode == 2
+    report = json.loads(ended.stdout)
+    assert report["works"] is False
+    assert report["diagnoses"][0]["id"] == "nothing-listens"
+    assert {check["id"]: check["state"] for check in report["checks"]}["tcp"] == "failed"
+
+
+def test_a_server_of_the_catalogue_is_found_by_its_name(tmp_path: Path) -> None:
+    catalogue = tmp_path / "servers.json"
+    catalogue.write_text(json.dumps({"mcpServers": {"mine": {"command": "/no/such/file"}}}))
+    ended = run("doctor", "mine", "--config", str(catalogue))
+    assert ended.returncode == 2
+    assert "There is no file /no/such/file." in ended.stdout
+
+
+def test_two_servers_at_once_are_refused() -> None:
+    ended = run("doctor", "http://127.0.0.1:1/", "--url", "http://127.0.0.1:2/")
+    assert ended.returncode == 64
+    assert "one server" in ended.stderr
+
+
+def test_a_secret_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
+    ended = run("doctor", f"{sys.executable} -c 'import sys; sys.exit(3)' --token hunter2hunter2")
+    assert ended.returncode == 2
+    assert "hunter2" not in ended.stdout + ended.stderr
