@@ -105,6 +105,11 @@ def _of_document(document: Document, tool: str) -> tuple[FoundServer, ...]:
 
 def _source_for(value: JSONObject) -> Source:
     """Whose words they are, where that changes what they mean."""
+    servers = value.get("mcpServers")
+    if isinstance(servers, dict) and any(
+        isinstance(raw, dict) and "httpUrl" in raw for raw in servers.values()
+    ):
+        return replace(_SOURCE, tool="Gemini CLI")
     return replace(_SOURCE, tool="VS Code") if "servers" in value else _SOURCE
 
 

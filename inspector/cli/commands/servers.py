@@ -25,6 +25,7 @@ from inspector.config.finding import Found, FoundServer, look
 from inspector.config.pasting import read_pasted
 from inspector.config.paths import catalogue_path
 from inspector.config.places import places_here
+from inspector.config.textsecrets import plain_secrets_of
 
 _CLAUDE = "claude"
 _STDIN = "-"
@@ -125,10 +126,19 @@ def _add(catalogue: Catalogue, text: str, names: Sequence[str]) -> int:
     for server in chosen:
         assert server.entry is not None
         catalogue.save(server.entry)
-        for remark in server.remarks:
+        for remark in (*server.remarks, *_about_secrets(server.entry, catalogue.path)):
             output.complain(f"{one_line(server.name)}: {remark}")
     output.write_text(f"Added: {_listed(chosen)}.\n")
     return ExitCode.RESULT
+
+
+def _about_secrets(entry: Entry, path: Path) -> list[str]:
+    names = ", ".join(map(one_line, plain_secrets_of(entry)))
+    return (
+        [f"{names}: it stands in {path} as it is. The window can move it to the secret store."]
+        if names
+        else []
+    )
 
 
 def _listed(servers: Sequence[FoundServer]) -> str:

@@ -89,8 +89,10 @@ def _take_address(read: _Translation) -> None:
         return
     if url is not None:
         read.ours["url"] = url
-    if type is None and read.tool == "Gemini CLI":
-        type = "http" if "httpUrl" in read.raw else "sse"
+    if type is None and "httpUrl" in read.raw:
+        type = "http"
+    elif type is None and read.tool == "Gemini CLI":
+        type = "sse"
     if type is not None and type != "remote":
         read.ours["type"] = type
 

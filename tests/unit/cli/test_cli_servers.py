@@ -85,3 +85,17 @@ def test_a_pasted_server_goes_into_the_catalogue_once(
     assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add one -- run"]) == 64
     assert "There is a server 'one'" in capsys.readouterr().err
     assert catalogue.read_text() == before
+
+
+def test_a_secret_that_is_added_in_plain_sight_is_said_but_not_repeated(
+    catalogue: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["servers", "--config", str(catalogue), "--add", "TOKEN=hush npx -y some --api-key hush-too"])
+        == 0
+    )
+    said = capsys.readouterr().err
+    assert "TOKEN" in said
+    assert "--api-key" in said
+    assert "secret store" in said
+    assert "hush" not in said

@@ -171,3 +171,14 @@ def test_a_pasted_file_names_no_secret_of_ours() -> None:
         '{"mcpServers": {"a": {"url": "https://x/", "headers": {"A": {"ref": "header/b/C"}}}}}'
     )
     assert server.entry is None
+
+
+def test_the_words_of_gemini_mean_what_they_mean_there() -> None:
+    text = """{"mcpServers": {"a": {"httpUrl": "https://x/mcp", "headers": {"A": "$KEY"}},
+              "b": {"url": "https://x/sse"}}}"""
+    first, second = (server.entry for server in read_pasted(text))
+    assert isinstance(first, HttpEntry)
+    assert (first.type, first.headers) == ("http", {"A": "${KEY}"})
+    assert isinstance(second, HttpEntry)
+    assert second.type == "sse"
+    assert _http('{"httpUrl": "https://x/mcp"}').type == "http"
