@@ -358,7 +358,7 @@ class Logins:
         if account is None or account.login is not login:
             return
         if login.held is not None and login.held is not account.adopted:
-            account.adopted, account.step_up = login.held, None
+            account.adopted, account.step_up, account.wants_sign_in = login.held, None, False
             account.authorizer.adopt(login.held)
             self.tokens_changed.emit(server)
         self.changed.emit(view)

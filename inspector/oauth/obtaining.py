@@ -61,11 +61,20 @@ async def exchange(stage: Stage) -> None:
     read = _read(stage, reply, asked)
     if read.tokens is None:
         if read.error is not None and read.error.code in _ID_TOKEN_REFUSED:
-            await stage.tools.store.drop_sign_in(facts.provider.issuer)  # else it would be tried each time
+            await _forget_id_token(stage, facts.provider.issuer)
         raise Stop(read.problem, "The ID token may have run out: sign in with the identity provider again.")
     facts.assertion = read.tokens.access_token
     stage.use("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
     stage.show_claims("ID-JAG", facts.assertion)
+
+
+async def _forget_id_token(stage: Stage, issuer: str) -> None:
+    """It would be tried each time. Not one that another MCP Lens got meanwhile."""
+    store = stage.tools.store
+    async with store.signing_in(issuer):
+        kept = await store.signed_in(issuer)
+        if kept is not None and kept.id_token == stage.facts.id_token:
+            await store.drop_sign_in(issuer)
 
 
 def _exchange(stage: Stage) -> TokenRequest:

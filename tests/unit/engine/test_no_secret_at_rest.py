@@ -52,6 +52,7 @@ from tests.helpers.httpfaults import FaultServer, replies_with
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
 from tests.unit.engine.endpoint_talk import COMPLETION, says
+from tests.unit.oauth.company import Company
 from tests.unit.oauth.login_stage import Answer, Desk, Seen, World
 from tests.unit.protocol.asked_things import sampling
 
@@ -329,6 +330,26 @@ async def client_of_the_person(app: App, secret: str) -> None:
         assert world.asked("/token")[0].form["client_secret"] == secret
 
 
+async def sign_in_with_a_company(app: App, secret: str) -> None:
+    """Code, ID token, refresh token and ID-JAG of an identity provider, and a second login with them."""
+    await app.secrets.put("secret", "hush")
+    desk = _desk(app)
+    async with World() as world:
+        company = Company(world, secret)
+        company.now = desk.clock.wall_ns() / 1e9
+        for _ in range(2):
+            async with desk.login(world, settings=company.settings) as login:
+                await login.run()
+                assert login.view.failure == ""
+            signed_in = await desk.store(world).signed_in(company.issuer)
+            assert signed_in is not None
+            ended = replace(signed_in, id_token=company.id_token(exp=1))
+            await desk.store(world).keep_sign_in(ended)  # the second login renews it
+        assert secret in company.asked("refresh_token")[0].form["refresh_token"]
+        assert secret in company.asked("authorization_code")[0].form["code"]
+        assert secret in world.asked("/token")[0].form["assertion"]
+
+
 async def error_that_nobody_caught(app: App, secret: str) -> None:
     """It is reported into a file, with whatever its message says."""
     app.engine.log.credentials.add(secret, "token")
@@ -358,6 +379,7 @@ PATHS: list[Path_] = [
     key_of_an_endpoint,
     login,
     client_of_the_person,
+    sign_in_with_a_company,
     error_that_nobody_caught,
 ]
 
