@@ -65,6 +65,20 @@ def test_private_key_is_taken_with_its_lines(form: GrantForm) -> None:
     assert secrets == {"login/notes/key": PEM}
 
 
+def test_assertions_can_be_for_the_token_endpoint(form: GrantForm) -> None:
+    fill(form, CLIENT, client_id="abc", key=PEM)
+    assert form.audience.isVisibleTo(form)
+    assert form.settings()[0].audience == "issuer"
+    form.audience.setCurrentText("The token endpoint")
+    settings, _ = form.settings()
+    assert settings.audience == "token_endpoint"
+    form.show_settings("notes", settings)
+    assert form.audience.currentText() == "The token endpoint"
+    fill(form, WORKLOAD, assertion_file="/x")
+    assert not form.audience.isVisibleTo(form)
+    assert form.settings()[0].audience == "issuer"
+
+
 def test_enterprise_has_an_identity_provider(form: GrantForm) -> None:
     fill(
         form,

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.qt.panels.auth.secretvalue import SecretValue
@@ -142,3 +143,20 @@ def test_other_text_in_the_view_ends_the_question(view: JsonView) -> None:
     view.copy_action.trigger()
     view.set_text("another", "text")
     assert not view.copying.is_asking
+
+
+def test_the_question_comes_into_view_where_it_would_be_below_the_edge(
+    qtbot: QtBot, board: SecretClipboard
+) -> None:
+    area, inside = QScrollArea(), QWidget()
+    column = QVBoxLayout(inside)
+    column.addSpacing(2_000)
+    value = SecretValue(Theme(ICONS), "access token", SECRET)
+    column.addWidget(value)
+    area.setWidget(inside)
+    area.setWidgetResizable(True)
+    area.resize(300, 200)
+    qtbot.addWidget(area)
+    area.show()
+    value.copy_action.trigger()
+    qtbot.waitUntil(lambda: not value.copying.visibleRegion().isEmpty())

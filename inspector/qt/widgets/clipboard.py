@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from inspector.qt.theme import Theme
+from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.alert import Alert
 
 KEPT_SECONDS = 60
@@ -98,6 +98,14 @@ class SecretCopy(QWidget):
         words = f"Copy {what}? Whoever has it may do what its owner may."
         self.alert.say("copy", words, actions=[self.copy_action, self.cancel_action])
         self.show()
+        QTimer.singleShot(0, self, self._come_into_view)  # when it has got its place
+
+    def _come_into_view(self) -> None:
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None:
+            area.ensureWidgetVisible(self, 0, SPACE_2)
 
     def close_question(self) -> None:
         self._give = None

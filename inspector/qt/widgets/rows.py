@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QHBoxLayout, QSpinBox, QWidget
 
 from inspector.qt.theme import SPACE_2
 
 
 def in_a_row(*widgets: QWidget, fills: bool = True) -> QWidget:
-    """With `fills`, lines of text take what room there is; else it is left at the end."""
+    """With `fills`, what can be wide takes the room that there is; else it is left at the end."""
     holder = QWidget()
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(SPACE_2)
     for widget in widgets:
-        row.addWidget(widget, 1 if fills and isinstance(widget, QLineEdit) else 0)
+        row.addWidget(
+            widget, 0 if not fills or isinstance(widget, QAbstractButton | QComboBox | QSpinBox) else 1
+        )
     if not fills:
         row.addStretch(1)
     return holder

@@ -72,6 +72,10 @@ FIELDS = (
 )  # fmt: skip
 
 
+FIELD_OF_KEY = next(field for field in FIELDS if field.name == "key")
+AUDIENCES = {"issuer": "The issuer", "token_endpoint": "The token endpoint"}
+
+
 def value_of(settings: OAuthSettings, name: str) -> object:
     if name.startswith(_PROVIDER):
         return getattr(settings.identity_provider or IdentityProvider(), name.removeprefix(_PROVIDER))

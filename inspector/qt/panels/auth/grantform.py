@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
@@ -15,6 +15,8 @@ from inspector.config.secrets.names import make_name
 from inspector.oauth.steps import LoginGrant
 from inspector.qt.panels.auth.grantfields import (
     ABOUT,
+    AUDIENCES,
+    FIELD_OF_KEY,
     FIELDS,
     GRANTS,
     Field,
@@ -25,8 +27,10 @@ from inspector.qt.panels.auth.grantfields import (
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted
+from inspector.qt.widgets.rows import in_a_row
 from inspector.qt.widgets.secretfields import SecretText, secret_line
 
+LABEL_WIDTH = 140  # so that the fields of all groups are below one another
 _KEPT = "in the secret store; another one replaces it"
 _FORGOTTEN = "is forgotten when you keep this"
 
@@ -52,8 +56,14 @@ class GrantForm(QWidget):
         self.grant.addItems(list(GRANTS.values()))
         self.grant.setAccessibleName("Grant: how tokens are got")
         self.about = Muted(theme, wrap=True)
+        self.audience = QComboBox()
+        self.audience.addItems(list(AUDIENCES.values()))
+        self.audience.setAccessibleName("Whom assertions that the private key signs are made out to")
         self.fields = {field.name: self._make(field) for field in FIELDS}
         self.forget_actions = {field.name: self._make_forget(field) for field in FIELDS if field.is_secret}
+        self._forget_buttons = {
+            name: ActionButton(action, "quiet") for name, action in self.forget_actions.items()
+        }
         self.keep_action = QAction("Keep for this server", self)
         self.keep_action.setToolTip("Written into the server's settings; secrets go to the secret store")
         self._rows: dict[str, tuple[QWidget, ...]] = {}
@@ -70,6 +80,7 @@ class GrantForm(QWidget):
         self._forgotten.clear()
         self.setEnabled(True)
         self.grant.setCurrentText(GRANTS[LoginGrant(settings.grant)])
+        self.audience.setCurrentText(AUDIENCES[settings.audience])
         for field in FIELDS:
             widget = self.fields[field.name]
             widget.clear()
@@ -97,11 +108,15 @@ class GrantForm(QWidget):
                 values[field.name], secrets[name] = SecretRef(name), text
             elif field.name in self._forgotten:
                 values[field.name] = None
+        values["audience"] = list(AUDIENCES)[self.audience.currentIndex() if self._has_key() else 0]
         settings = with_values(self._settings, self.chosen, values)
         require_whole(settings)
         return settings, secrets
 
     # --------------------------------------------------------------
+
+    def _has_key(self) -> bool:
+        return self.chosen in FIELD_OF_KEY.grants
 
     def _keep(self) -> None:
         try:
@@ -121,28 +136,31 @@ class GrantForm(QWidget):
         groups = [field.group for field in asked.values()]
         for group, heading in self._headings.items():
             heading.setVisible(group in groups)
+        for widget in self._audience_row:
+            widget.setVisible(self._has_key())
         for field in FIELDS:
             for widget in self._rows[field.name]:
                 widget.setVisible(field.name in asked)
             if field.is_secret:
-                self._show_kept(field, is_asked=field.name in asked)
+                self._show_kept(field)
 
-    def _show_kept(self, field: Field, *, is_asked: bool) -> None:
+    def _show_kept(self, field: Field) -> None:
         is_kept = isinstance(value_of(self._settings, field.name), SecretRef)
         is_forgotten = is_kept and field.name in self._forgotten
         hint = _FORGOTTEN if is_forgotten else _KEPT if is_kept else field.hint
-        widget, button = self.fields[field.name], self._rows[field.name][-1]
+        widget = self.fields[field.name]
         if isinstance(widget, QLineEdit):
             widget.setPlaceholderText(hint)
         else:
             widget.set_hint(hint)
         self.forget_actions[field.name].setText("Do not forget" if is_forgotten else "Forget")
-        button.setVisible(is_asked and is_kept)
+        self._forget_buttons[field.name].setVisible(is_kept)
 
     def _make(self, field: Field) -> QLineEdit | SecretText:
         if field.name == "key":
             text = SecretText(self._theme, field.full_name, _check_key)
             text.set_hint(field.hint)
+            text.line.setFont(self._theme.mono_font(0.95))
             return text
         line = secret_line(field.full_name, field.hint) if field.is_secret else QLineEdit()
         line.setPlaceholderText(field.hint)
@@ -160,34 +178,43 @@ class GrantForm(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_4)
         grid.setVerticalSpacing(SPACE_2)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
         row = QHBoxLayout()
         row.addWidget(self.grant)
         row.addStretch(1)
         row.addWidget(ActionButton(self.keep_action))
         grid.addWidget(Muted(self._theme, "Grant"), 0, 0)
-        grid.addLayout(row, 0, 1, 1, 2)
-        grid.addWidget(self.about, 1, 1, 1, 2)
+        grid.addLayout(row, 0, 1)
+        grid.addWidget(self.about, 1, 1)
         for field in FIELDS:
             self._add_field(grid, field)
+            if field is FIELD_OF_KEY:
+                self._add_audience(grid)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(self._theme, "How tokens are got"))
         column.addLayout(grid)
 
+    def _add_audience(self, grid: QGridLayout) -> None:
+        place, label = grid.rowCount(), Muted(self._theme, "Its assertions are for")
+        grid.addWidget(label, place, 0)
+        grid.addWidget(self.audience, place, 1, Qt.AlignmentFlag.AlignLeft)
+        self._audience_row: tuple[QWidget, ...] = (label, self.audience)
+
     def _add_field(self, grid: QGridLayout, field: Field) -> None:
         if field.group not in self._headings:
             self._headings[field.group] = Heading(self._theme, field.group)
-            grid.addWidget(self._headings[field.group], grid.rowCount(), 0, 1, 3)
-        place, label, widget = grid.rowCount(), Muted(self._theme, field.words), self.fields[field.name]
-        grid.addWidget(label, place, 0)
-        grid.addWidget(widget, place, 1)
-        self._rows[field.name] = (label, widget)
+            grid.addWidget(self._headings[field.group], grid.rowCount(), 0, 1, 2)
+        place, label = grid.rowCount(), Muted(self._theme, field.words)
+        holder: QWidget = self.fields[field.name]
         if field.is_secret:
-            button = ActionButton(self.forget_actions[field.name], "quiet")
-            grid.addWidget(button, place, 2)
-            self._rows[field.name] = (label, widget, button)
+            button = self._forget_buttons[field.name]
+            holder = in_a_row(holder, button)
+        grid.addWidget(label, place, 0)
+        grid.addWidget(holder, place, 1)
+        self._rows[field.name] = (label, holder)
 
 
 def _check_key(pem: str) -> None:

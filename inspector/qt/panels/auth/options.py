@@ -26,7 +26,7 @@ from inspector.oauth.steps import Overrides
 from inspector.protocol.auth.authorize import extra_problem
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.revisions import R2, R3, R4, R5
-from inspector.qt.panels.auth.grantform import GrantForm
+from inspector.qt.panels.auth.grantform import LABEL_WIDTH, GrantForm
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted
@@ -45,9 +45,7 @@ _STRATEGIES = {
 _METHODS = ("", "none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 _DPOP = {"As configured": None, "On": True, "Off": False}
 _FIELD_WIDTH = 260
-_ABOUT = (
-    "What follows counts from the next login on, and is remembered for this server; a client secret is not."
-)
+_ABOUT = "What follows counts from the next login on. It is remembered for this server, but for secrets."
 
 
 class OptionsForm(QScrollArea):
@@ -226,6 +224,7 @@ class OptionsForm(QScrollArea):
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(SPACE_4)
         self._grid.setVerticalSpacing(SPACE_2)
+        self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
         self._group("Rules", ("Revision", self.revision), ("Mode", self.mode))
         self._group("", ("Authorization server", self.issuer), ("", self.slash))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QSizePolicy, QV
 
 from inspector.base.plaintext import one_line
 from inspector.base.redact import masked_url
-from inspector.oauth.steps import HttpSeen, Step
+from inspector.oauth.steps import HttpSeen, Step, StepState
 from inspector.oauth.wiretext import Masked, Plain, holds_secrets, reply_text, request_text
 from inspector.qt.panels.auth.cardparts import exchange_words
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
@@ -52,8 +52,7 @@ class RawHttp(QWidget):
     def show_step(self, step: Step | None) -> None:
         before, self._step = self._step, step
         if step is None or not (step.exchanges or step.preview):
-            words = "This step sends nothing over HTTP." if step is not None else "Choose a step."
-            self._gate.explain("empty", "info", "No HTTP", words)
+            self._gate.explain("empty", "info", "No HTTP", _no_http(step))
             return
         if before is not None and step.id is before.id and _wire(step) == _wire(before):
             return
@@ -137,6 +136,13 @@ class RawHttp(QWidget):
         column.addLayout(line)
         column.addWidget(self.text, 1)
         return page
+
+
+def _no_http(step: Step | None) -> str:
+    if step is None:
+        return "Choose a step."
+    is_ahead = step.state in (StepState.WAITING, StepState.READY, StepState.RUNNING)
+    return "Nothing was sent in this step yet." if is_ahead else "This step sends nothing over HTTP."
 
 
 def _wire(step: Step) -> tuple[object, ...]:
