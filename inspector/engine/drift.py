@@ -17,6 +17,7 @@ from inspector.base.errors import ConfigError, LensError, RpcError, UserError
 from inspector.base.jsonvalue import JSONObject
 from inspector.base.signals import Signal
 from inspector.config.baselines import identity_of
+from inspector.config.entries import Entry
 from inspector.engine.driftcheck import Checked, Place, accept, check, item_diff, packed, packed_item
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.engine.workers import AT_ONCE
@@ -88,6 +89,7 @@ class Drift:
             engine.server_changed.connect(self._on_server_changed)
             engine.server_removed.connect(self._on_server_removed)
             engine.list_changed.connect(self._on_list_changed)
+            engine.servers.renamed.connect(self._on_renamed)
 
     def saw(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
         """A list came, whole, whoever asked for it: gives it back."""
@@ -171,6 +173,13 @@ class Drift:
         self._kept.pop(server, None)
         if self._watched.pop(server, None) is not None:
             self.changed.emit(DriftView(server))
+
+    def _on_renamed(self, old: Entry, new: Entry) -> None:
+        """It is the same server: what was agreed to goes along."""
+        if self._folder is not None and identity_of(old) == identity_of(new):
+            before, after = (Place(self._folder, each.name, identity_of(each)).path for each in (old, new))
+            with contextlib.suppress(OSError):
+                before.replace(after)
 
     def _on_list_changed(self, server: str, capability: str) -> None:
         watched = self._watched.get(server)

@@ -34,6 +34,7 @@ class Servers:
     Signals:
         changed: A server was added or stands differently; carries its ServerView.
         removed: Carries its name.
+        renamed: Between the old one's end and the new one's coming; carries the entries of both.
         order_changed: Carries all names in their order, when a server is not simply the last one.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
     """
@@ -47,6 +48,7 @@ class Servers:
     ) -> None:
         self.changed: Signal[ServerView] = Signal()
         self.removed: Signal[str] = Signal()
+        self.renamed: Signal[Entry, Entry] = Signal()
         self.order_changed: Signal[tuple[str, ...]] = Signal()
         self.problem_found: Signal[str] = Signal()
         self.catalogue = catalogue
@@ -57,6 +59,7 @@ class Servers:
         self._logins = logins
         self._make = make
         self._servers: dict[str, Server] = {}
+        self.load_problems: tuple[str, ...] = ()  # what was wrong with the file when it was loaded
 
     # -------------------------------------------------------------- which there are
 
@@ -92,6 +95,7 @@ class Servers:
         if self.catalogue is None:
             return
         loaded = self.catalogue.load()
+        self.load_problems = loaded.problems
         self._tell(loaded.problems)
         for entry in loaded.entries:
             self._add_quietly(entry)
@@ -202,6 +206,7 @@ class Servers:
         await self.drop(old.name)
         await self.secrets.move_logins(old.name, name)
         await self.secrets.forget(old)
+        self.renamed.emit(old, entry)
         view = self.admit(new, place)
         if is_in_use and entry.enabled:
             self.connecting.connect_soon(name)

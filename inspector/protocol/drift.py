@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from inspector.base.jsonvalue import JSON, JSONObject, shorten
 from inspector.base.plaintext import hidden_tokens, one_line
@@ -45,9 +44,8 @@ class Became(Enum):
     REMOVED = "removed"
 
 
-@dataclass(frozen=True, slots=True)
-class ItemChange:
-    """What became of one item.
+class ItemChange(NamedTuple):
+    """What became of one item. Ten thousand of them come from another process: no class is read faster.
 
     `number` tells items of one name apart, from 0. `fields` are its members that differ; `hidden` are the
     hidden characters that are new in it, in words: people cannot see them, and models read them.

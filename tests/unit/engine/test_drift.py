@@ -262,6 +262,18 @@ async def test_another_program_under_the_same_name_has_a_baseline_of_its_own(des
     assert len(list(desk.folder.iterdir())) == 2
 
 
+async def test_a_server_that_is_renamed_keeps_its_baseline(desk: Desk) -> None:
+    await desk.run(tools(ECHO))
+    assert desk.engine is not None
+    entry = tools({**ECHO, "description": "Another."})
+    await desk.engine.servers.update("srv", replace(entry, name="renamed"))
+    view = await desk.next()
+    while not view.changes:  # the old one went, and says so
+        view = await desk.next()
+    assert view.server == "renamed"
+    assert [change.fields for change in view.changes] == [("description",)]
+
+
 async def test_ten_thousand_tools_are_compared_elsewhere_while_the_engine_goes_on(desk: Desk) -> None:
     await desk.run(scripted("srv", many=10_000))
     engine = await desk.start()
