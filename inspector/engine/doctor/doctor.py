@@ -48,6 +48,10 @@ class Doctor:
         """The latest examination of a server, finished or not."""
         return self._views.get(server)
 
+    async def latest(self, server: str) -> Examination | None:
+        """`view`, for another thread."""
+        return self.view(server)
+
     async def start(self, server: str) -> Examination:
         """Begin an examination, in place of one that is under way. Raises ConfigError."""
         its = self._engine.servers.get(server)

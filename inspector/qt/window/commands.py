@@ -48,6 +48,7 @@ class Commands(QObject):
             "server.login": view is not None and view.transport != "stdio",
             "server.secrets": view is not None and bool(view.plain_secrets or view.secret_references),
             "server.drift": view is not None,
+            "server.doctor": view is not None,
             "server.enable": view is not None,
             "server.edit": view is not None and not view.origin,
             "server.duplicate": view is not None and not view.origin,
@@ -146,6 +147,7 @@ class Commands(QObject):
             "server.login": lambda: window.show_tab("auth"),
             "server.secrets": window.reaching.open_server_secrets,
             "server.drift": self._open_drift,
+            "server.doctor": self._examine,
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
             "server.edit": window.managing.edit,
@@ -200,6 +202,7 @@ class Commands(QObject):
             "view.client": lambda: window.show_tab("client"),
             "view.auth": lambda: window.show_tab("auth"),
             "view.process": lambda: window.show_tab("process"),
+            "view.doctor": lambda: window.show_tab("doctor"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.opening.send_raw,
@@ -251,6 +254,11 @@ class Commands(QObject):
     def _open_drift(self) -> None:
         if (view := self._window.current_view()) is not None:
             self._window.drift_news.open(view.name)
+
+    def _examine(self) -> None:
+        self._window.show_tab("doctor")
+        if (workspace := self._window.workspace()) is not None:
+            workspace.doctor.examine()
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
-from inspector.engine.views import ServerView
+from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import LiveSource
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.config.secrets.standing import SecretsState
     from inspector.engine.cards import Card
     from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.window.doctornews import DoctorNews
     from inspector.qt.window.driftnews import DriftNews
     from inspector.qt.window.inboxes import Inboxes
     from inspector.qt.window.loginnews import LoginNews
@@ -121,6 +122,13 @@ class MainWindow(QMainWindow):
         from inspector.qt.window.inboxes import Inboxes
 
         return Inboxes(self, self._bridge, self._theme)
+
+    @cached_property
+    def doctor_news(self) -> DoctorNews:
+        """Made for the first server that fails, or the first examination."""
+        from inspector.qt.window.doctornews import DoctorNews
+
+        return DoctorNews(self, self._bridge)
 
     @cached_property
     def drift_news(self) -> DriftNews:
@@ -286,6 +294,7 @@ class MainWindow(QMainWindow):
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.examination_changed.connect(lambda view: self.doctor_news.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
         self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
@@ -320,7 +329,10 @@ class MainWindow(QMainWindow):
     def _on_server_changed(self, view: ServerView) -> None:
         workspace = self.workspaces.get(view.name)
         if workspace is not None:
+            before = workspace.view.status
             workspace.set_view(view)
+            if view.status is ServerStatus.FAILED or "doctor_news" in vars(self):
+                self.doctor_news.follow(before, view)
         if view.name == self._current_name():
             self._commands.update(view)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from inspector.engine.taskviews import TaskView
     from inspector.qt.panels.auth.panel import AuthPanel
     from inspector.qt.panels.client.panel import ClientPanel
+    from inspector.qt.panels.doctor.panel import DoctorPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.process.panel import ProcessPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
@@ -49,6 +50,7 @@ TABS = (
     "raw",
     "console",
     "process",
+    "doctor",
 )
 
 
@@ -89,13 +91,14 @@ class Workspace(QWidget):
         self._client: ClientPanel | None = None
         self._auth: AuthPanel | None = None
         self._process: ProcessPanel | None = None
+        self._doctor: DoctorPanel | None = None
         self._inbox: InboxPanel | None = None
         self._cards: tuple[Card, ...] = ()
         self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
         self._places = {
             name: QWidget()
-            for name in ("resources", "prompts", "tasks", "inbox", "client", "auth", "process")
+            for name in ("resources", "prompts", "tasks", "inbox", "client", "auth", "process", "doctor")
         }
         self.console = ConsolePanel(bridge, view.name, theme)
         self.raw = RawConsole(bridge, view.name, actions["server.connect"], theme)
@@ -144,6 +147,8 @@ class Workspace(QWidget):
             self._auth.set_view(view)
         if self._process is not None:
             self._process.set_view(view)
+        if self._doctor is not None:
+            self._doctor.set_view(view)
         self.raw.set_view(view)
 
     def show_tab(self, name: str) -> None:
@@ -236,6 +241,16 @@ class Workspace(QWidget):
             self._put("process", panel)
             panel.set_view(self.view)
         return self._process
+
+    @property
+    def doctor(self) -> DoctorPanel:
+        if self._doctor is None:
+            from inspector.qt.panels.doctor.panel import DoctorPanel
+
+            self._doctor = DoctorPanel(self._bridge, self.view.name, self._actions, self._theme)
+            self._put("doctor", self._doctor)
+            self._doctor.set_view(self.view)
+        return self._doctor
 
     def _open_saved(self, call: SavedCall) -> None:
         self.show_tab("tools")

@@ -1,0 +1,207 @@
+"""The Doctor panel: examine a server, see which step fails and why, and do something about it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.engine.doctor.checks import Action, ActionKind, Diagnosis, Examination
+from inspector.engine.doctor.wording import verdict_of
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.doctor.finding import FindingView
+from inspector.qt.panels.doctor.steps import StepList
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.gate import Gate
+from inspector.qt.widgets.labels import Heading, Muted
+from inspector.qt.widgets.spinner import Spinner
+
+_WIDEST = 900
+_WHAT_IT_DOES = (
+    "The doctor walks the way to this server step by step, on a connection of its own, and says where it "
+    "fails, "
+    "why, and what to do."
+)
+
+
+class DoctorPanel(QWidget):
+    """Shows the latest examination of one server.
+
+    Signals:
+        remedied: A remedy was applied; the server is examined again.
+    """
+
+    remedied = Signal()
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._server, self._actions, self._theme = bridge, server, actions, theme
+        self._status: ServerStatus | None = None
+        self.examination: Examination | None = None
+        self.examine_action = QAction("Examine", self)
+        self.examine_action.setToolTip("Walk the way to this server, step by step")
+        self.examine_action.triggered.connect(self.examine)
+        self.stop_action = QAction("Stop", self)
+        self.stop_action.triggered.connect(self.stop)
+        self.copy_action = QAction("Copy report", self)
+        self.copy_action.setToolTip("Copy all of this as text, without secrets")
+        self.copy_action.triggered.connect(self.copy)
+        self.verdict = Heading(theme)
+        self._spinner = Spinner(theme)
+        self._note = Muted(theme, wrap=True)
+        self.alert = Alert(theme)
+        self.steps = StepList(theme)
+        self.findings: list[FindingView] = []
+        self._finding_column = QVBoxLayout()
+        self._buttons = {
+            "stop": ActionButton(self.stop_action),
+            "copy": ActionButton(self.copy_action),
+            "examine": ActionButton(self.examine_action),
+            "connect": ActionButton(actions["server.connect"], "primary"),
+        }
+        self._gate = Gate(theme, self._make_content())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        bridge.examination_changed.connect(self._on_examination_changed)
+        self._offer()
+        bridge.start_when_attached(f"examination of {server}", self._load())
+
+    def set_view(self, view: ServerView) -> None:
+        self._status = view.status
+        note = ""
+        if view.status is ServerStatus.CONNECTED and view.transport == "stdio":
+            note = "The server is connected: to examine it, it is started a second time."
+        self._note.setText(note)
+        self._note.setVisible(bool(note))
+        self._show_buttons()
+
+    # -------------------------------------------------------------- what the person wants
+
+    def examine(self) -> None:
+        self._bridge.start(f"examine {self._server}", self._examine(), self)
+
+    def stop(self) -> None:
+        stopping = self._bridge.ask_doctor(lambda doctor: doctor.stop(self._server))
+        self._bridge.start(f"stop examining {self._server}", stopping, self)
+
+    def copy(self) -> None:
+        self._bridge.start(f"copy the examination of {self._server}", self._copy(), self)
+
+    async def _examine(self) -> None:
+        self.alert.close_all()
+        try:
+            await self._bridge.ask_doctor(lambda doctor: doctor.start(self._server))
+        except UserError as exc:
+            self.alert.say("examine", exc.summary, exc.next_step, tone="error")
+
+    async def _copy(self) -> None:
+        try:
+            text = await self._bridge.ask_doctor(lambda doctor: doctor.text(self._server))
+        except UserError as exc:
+            self.alert.say("copy", exc.summary, exc.next_step, tone="error")
+            return
+        QGuiApplication.clipboard().setText(text)
+
+    def _on_action_wanted(self, action: Action) -> None:
+        if action.kind is ActionKind.LOG_IN:
+            self._actions["server.login"].trigger()
+        elif action.kind is ActionKind.OPEN_SECRETS:
+            has_secrets = self._actions["server.secrets"].isEnabled()
+            self._actions["server.secrets" if has_secrets else "server.edit"].trigger()
+        else:
+            self._bridge.start(f"remedy for {self._server}", self._apply(action), self)
+
+    async def _apply(self, action: Action) -> None:
+        self.alert.close_all()
+        try:
+            await self._bridge.ask_doctor(lambda doctor: doctor.apply(self._server, action))
+        except UserError as exc:
+            self.alert.say("apply", exc.summary, exc.next_step, tone="error")
+            return
+        self.remedied.emit()
+        await self._examine()
+
+    # -------------------------------------------------------------- what there is
+
+    async def _load(self) -> None:
+        known = await self._bridge.ask_doctor(lambda doctor: doctor.latest(self._server))
+        if known is not None and self.examination is None:
+            self._show(known)
+
+    def _on_examination_changed(self, examination: Examination) -> None:
+        if examination.server == self._server:
+            self._show(examination)
+
+    def _offer(self) -> None:
+        self._gate.explain("empty", "search", "Not examined yet", _WHAT_IT_DOES, action=self.examine_action)
+
+    def _show(self, examination: Examination) -> None:
+        self.examination = examination
+        self._gate.open()
+        self.verdict.setText(verdict_of(examination))
+        is_bad = examination.failure is not None
+        is_good = not examination.is_running and not examination.is_stopped and not is_bad
+        self.verdict.set_tone("error" if is_bad else "ok" if is_good else "text")
+        self._spinner.setVisible(examination.is_running)
+        self.steps.show_results(examination.results)
+        self._show_findings(examination.diagnoses)
+        self._show_buttons()
+
+    def _show_findings(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        if diagnoses == tuple(view.diagnosis for view in self.findings):
+            return
+        for view in self.findings:
+            self._finding_column.removeWidget(view)
+            view.hide()
+            view.deleteLater()
+        self.findings = [FindingView(self._theme, diagnosis) for diagnosis in diagnoses]
+        for view in self.findings:
+            view.action_wanted.connect(self._on_action_wanted)
+            self._finding_column.addWidget(view)
+
+    def _show_buttons(self) -> None:
+        known = self.examination
+        is_running = known is not None and known.is_running
+        is_fine = known is not None and not is_running and not known.is_stopped and known.failure is None
+        self.examine_action.setText("Examine again" if known is not None else "Examine")
+        self._buttons["stop"].setVisible(is_running)
+        self._buttons["examine"].setVisible(not is_running)
+        self._buttons["copy"].setVisible(not is_running)
+        can_connect = self._status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN, ServerStatus.IDLE)
+        self._buttons["connect"].setVisible(is_fine and can_connect)
+
+    # -------------------------------------------------------------- building
+
+    def _make_content(self) -> QWidget:
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(self._spinner)
+        head.addWidget(self.verdict, 1)
+        for button in self._buttons.values():
+            head.addWidget(button)
+        self._finding_column.setSpacing(SPACE_2)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
+        column.setSpacing(SPACE_3)
+        column.addLayout(head)
+        column.addWidget(self._note)
+        column.addWidget(self.alert)
+        column.addLayout(self._finding_column)
+        column.addWidget(self.steps)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(page)
+        return scroll

@@ -1,0 +1,139 @@
+"""The checklist: a row for each step, with its mark, what was found, how long it took, and more on a "
+"click."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.units import duration
+from inspector.engine.doctor.checks import CheckResult, CheckState
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.spinner import Spinner
+
+_TITLE_WIDTH = 170
+_TIME_WIDTH = 80
+MARKS: dict[CheckState, tuple[str, Tone]] = {
+    CheckState.OK: ("check", "ok"),
+    CheckState.WARN: ("warning", "warn"),
+    CheckState.FAILED: ("close", "error"),
+    CheckState.SKIPPED: ("", "muted"),
+    CheckState.RUNNING: ("", "wait"),
+}
+
+
+class StepRow(QWidget):
+    """One step. What it says follows `show_result`; its details are made when they are first wanted."""
+
+    def __init__(self, theme: Theme, result: CheckResult, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._result = result
+        self._icon = QLabel()
+        self._icon.setFixedSize(ICON_SIZE, ICON_SIZE)
+        self._spinner = Spinner(theme)
+        self._mark = QStackedWidget()
+        self._mark.setFixedSize(ICON_SIZE, ICON_SIZE)
+        self._mark.addWidget(self._icon)
+        self._mark.addWidget(self._spinner)
+        self.title = PlainLabel(theme, result.title)
+        self.title.setFixedWidth(_TITLE_WIDTH)
+        self.found = PlainLabel(theme, wrap=True, selectable=True)
+        self.elapsed = PlainLabel(theme, tone="muted")
+        self.elapsed.setFixedWidth(_TIME_WIDTH)
+        self.elapsed.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        self.more = QToolButton()
+        self.more.setCheckable(True)
+        self.more.setAutoRaise(True)
+        self.more.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.more.toggled.connect(self._on_toggled)
+        self.details: PlainLabel | None = None
+        self._column = QVBoxLayout(self)
+        self._lay_out()
+        theme.dress(self.more, "chevron-right", "muted")
+        theme.changed.connect(self._paint_mark)
+        self.show_result(result)
+
+    @property
+    def result(self) -> CheckResult:
+        return self._result
+
+    def show_result(self, result: CheckResult) -> None:
+        self._result = result
+        is_running = result.state is CheckState.RUNNING
+        self._mark.setCurrentWidget(self._spinner if is_running else self._icon)
+        is_quiet = result.state is CheckState.SKIPPED
+        self.title.set_tone("muted" if is_quiet else "text")
+        tone: Tone = "error" if result.state is CheckState.FAILED else "muted" if is_quiet else "text"
+        self.found.set_tone(tone)
+        self.found.setText(result.found or ("not tried" if is_quiet else ""))
+        self.elapsed.setText(duration(result.elapsed_ns) if result.elapsed_ns else "")
+        self.more.setEnabled(bool(result.details))
+        self.more.setVisible(bool(result.details))
+        self.more.setAccessibleName(f"Details of {result.title}")
+        if self.details is not None:
+            self.details.setText("\n".join(result.details))
+        self.setAccessibleName(f"{result.title}: {result.state.value}. {result.found}")
+        self._paint_mark()
+
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.dress(self.more, "chevron-down" if is_open else "chevron-right", "muted")
+        if is_open and self.details is None:
+            self.details = PlainLabel(self._theme, tone="muted", wrap=True, selectable=True, mono=True)
+            self.details.setText("\n".join(self._result.details))
+            inset = ICON_SIZE + SPACE_2 + _TITLE_WIDTH + SPACE_2
+            self.details.setContentsMargins(inset, 0, _TIME_WIDTH, SPACE_2)
+            self._column.addWidget(self.details)
+        if self.details is not None:
+            self.details.setVisible(is_open)
+
+    def _paint_mark(self) -> None:
+        name, tone = MARKS[self._result.state]
+        if name:
+            self._icon.setPixmap(self._theme.pixmap(name, tone, ICON_SIZE, self.devicePixelRatioF()))
+        else:
+            self._icon.clear()
+        self._icon.setAccessibleName(self._result.state.value)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
+        row.setSpacing(SPACE_2)
+        top = Qt.AlignmentFlag.AlignTop
+        row.addWidget(self._mark, 0, top)
+        row.addWidget(self.title, 0, top)
+        row.addWidget(self.found, 1)
+        row.addWidget(self.more, 0, top)
+        row.addWidget(self.elapsed, 0, top)
+        self._column.setContentsMargins(0, 0, SPACE_3, 0)
+        self._column.setSpacing(0)
+        self._column.addLayout(row)
+
+
+class StepList(QWidget):
+    """All steps so far, in their order."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.rows: dict[str, StepRow] = {}
+        self.setAccessibleName("Steps of the examination")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def show_results(self, results: tuple[CheckResult, ...]) -> None:
+        for id in [id for id in self.rows if all(each.id != id for each in results)]:
+            row = self.rows.pop(id)
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        for place, result in enumerate(results):
+            known = self.rows.get(result.id)
+            if known is None:
+                known = self.rows[result.id] = StepRow(self._theme, result)
+                self._column.insertWidget(place, known)
+            elif known.result != result:
+                known.show_result(result)
