@@ -32,6 +32,8 @@ class Command:
 
 COMMANDS = (
     Command("server.add", "Server", "Add server…", "plus", "Ctrl+N", "Add a server: a command line or a URL"),
+    Command("app.found", "Server", "Found servers", "search",
+            hint="Servers in the files of Claude, VS Code, Cursor and others: review, trust, import"),
     Command("server.connect", "Server", "Connect", "plug", "Ctrl+Shift+C", begins_group=True),
     Command("server.disconnect", "Server", "Disconnect", "unplug", "Ctrl+Shift+D"),
     Command("server.reconnect", "Server", "Reconnect", "refresh", "Ctrl+R", "Disconnect and connect again"),

@@ -26,10 +26,13 @@ from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.inboxentry import InboxEntry
 from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
+from inspector.qt.widgets.sidebarentry import SidebarEntry
 from inspector.qt.widgets.toolbar import PanelHeader
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStyle
+
+    from inspector.engine.foundviews import FoundReport
 
 MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.DISABLED: (DotShape.DASH, "muted"),
@@ -53,10 +56,12 @@ class ServersPanel(QWidget):
     """Signals:
     server_chosen: The person went to another server; carries its name, or "" when there is none.
     inbox_chosen: The person went to the questions of all servers.
+    found_chosen: The person went to the servers in files of other tools.
     """
 
     server_chosen = Signal(str)
     inbox_chosen = Signal()
+    found_chosen = Signal()
 
     def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,6 +69,8 @@ class ServersPanel(QWidget):
         self._theme = theme
         self.model = ServersModel()
         self.inbox = InboxEntry(theme)
+        self.found = SidebarEntry(theme, "Found servers", "search", "accent")
+        self.found.hide()  # until there is something
         self.list = QListView()
         self.list.setAccessibleName("Servers")
         self.list.setModel(self.model)
@@ -78,8 +85,8 @@ class ServersPanel(QWidget):
         self._connect(bridge)
 
     def current(self) -> ServerView | None:
-        """The server in front; there is none while the Inbox of all of them is."""
-        return None if self.inbox.isChecked() else self.model.view(self.list.currentIndex().row())
+        """The server in front; there is none while something about all of them is."""
+        return None if self._is_elsewhere else self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
         """Go to a server: now, or as soon as the list hears of it."""
@@ -87,18 +94,30 @@ class ServersPanel(QWidget):
         self._wanted = name if row is None else ""
         if row is not None:
             self.list.setCurrentIndex(self.model.index(row))
-            self._leave_inbox()
+            self._go_back()
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return self.inbox.isChecked() or self.found.isChecked()
 
     def choose_inbox(self) -> None:
         """Go to the questions of all servers. The list keeps its place, for the way back."""
+        self.found.setChecked(False)
         self.inbox.setChecked(True)
         self.list.clearSelection()
         self.inbox_chosen.emit()
 
-    def leave_inbox(self) -> None:
-        """Back to the server that was in front before."""
+    def choose_found(self) -> None:
+        """Go to the servers in files of other tools, likewise."""
+        self.inbox.setChecked(False)
+        self.found.setChecked(True)
+        self.list.clearSelection()
+        self.found_chosen.emit()
+
+    def go_back(self) -> None:
+        """To the server that was in front before."""
         self.list.setCurrentIndex(self.list.currentIndex())
-        self._leave_inbox()
+        self._go_back()
 
     def set_waiting(self, name: str, count: int, total: int) -> None:
         """So many questions of a server wait for the person, and so many of all servers."""
@@ -118,16 +137,19 @@ class ServersPanel(QWidget):
         column.addWidget(header)
         column.addWidget(self.inbox)
         column.addWidget(self._pages, 1)
+        column.addWidget(self.found)
 
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._on_server_removed)
         bridge.servers_ordered.connect(self.model.set_order)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
-        self.list.clicked.connect(self._leave_inbox)
-        self.list.activated.connect(self._leave_inbox)
+        self.list.clicked.connect(self._go_back)
+        self.list.activated.connect(self._go_back)
         self.list.doubleClicked.connect(self._on_double_clicked)
         self.inbox.clicked.connect(self.choose_inbox)
+        self.found.clicked.connect(self.choose_found)
+        bridge.found_changed.connect(self._on_found_changed)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
 
     def _on_server_changed(self, view: ServerView) -> None:
@@ -137,24 +159,33 @@ class ServersPanel(QWidget):
             self.choose(view.name)
 
     def _on_server_removed(self, name: str) -> None:
-        is_inbox = self.inbox.isChecked()
+        choose = self.choose_inbox if self.inbox.isChecked() else self.choose_found
+        is_elsewhere = self._is_elsewhere
         self.model.remove(name)
-        if is_inbox:
-            self.choose_inbox()  # the list went to another server, the person did not
+        if is_elsewhere:
+            choose()  # the list went to another server, the person did not
         if not self.model.rowCount():
             self._pages.setCurrentWidget(self._empty)
-            if not is_inbox:
+            if not is_elsewhere:
                 self.server_chosen.emit("")
+
+    def _on_found_changed(self, report: FoundReport) -> None:
+        from inspector.qt.models.foundwords import news_count, summary_words
+
+        self.found.setVisible(bool(report.files))
+        self.found.show_count(news_count(report), f"{summary_words(report)} of other tools")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
         self.inbox.setChecked(False)
+        self.found.setChecked(False)
         self.server_chosen.emit(view.name if view else "")
 
-    def _leave_inbox(self) -> None:
+    def _go_back(self) -> None:
         """For the server that was current all along: the list does not say that it is so again."""
-        if self.inbox.isChecked():
+        if self._is_elsewhere:
             self.inbox.setChecked(False)
+            self.found.setChecked(False)
             view = self.current()
             self.server_chosen.emit(view.name if view is not None else "")
 
@@ -168,7 +199,7 @@ class ServersPanel(QWidget):
         if not index.isValid():
             return
         self.list.setCurrentIndex(index)
-        self._leave_inbox()
+        self._go_back()
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for id in _MENU:

@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.units import plural
-from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.badge import badge_size, paint_badge
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.sidebarentry import SidebarEntry
 
 
-class InboxEntry(QAbstractButton):
-    """Looks like a row of the list below it; quiet while nothing waits. Checked while it is in front."""
-
+class InboxEntry(SidebarEntry):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._count = 0
-        self.setText("Inbox")
-        self.setCheckable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.setFixedHeight(theme.row_height() + SPACE_2)
-        theme.dress_later(self, "inbox", "muted")
-        theme.changed.connect(self.update)
+        super().__init__(theme, "Inbox", "inbox", parent=parent)
         self.set_count(0)
-
-    @property
-    def count(self) -> int:
-        return self._count
 
     def set_count(self, count: int) -> None:
         """So many questions wait."""
-        self._count = count
         waits = f"{plural(count, 'question')} {'waits' if count == 1 else 'wait'} for you"
-        words = waits if count else "No server asks anything"
-        self.setToolTip(f"{words} (Ctrl+I)")
-        self.setAccessibleName("Inbox")
-        self.setAccessibleDescription(words)
-        self.update()
-
-    def nextCheckState(self) -> None:
-        """A click goes there; only going elsewhere leaves it."""
-        self.setChecked(True)
-
-    def sizeHint(self) -> QSize:
-        return QSize(160, self.height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme, rect = QPainter(self), self._theme, self.rect()
-        if self.isChecked():
-            painter.fillRect(rect, theme.color("selection"))
-            painter.fillRect(0, 0, 3, self.height(), theme.color("accent"))
-        elif self.underMouse():
-            painter.fillRect(rect, theme.color("hover"))
-        painter.fillRect(0, self.height() - 1, self.width(), 1, theme.color("line"))
-        if self.hasFocus():
-            painter.setPen(theme.color("accent"))
-            painter.drawRect(rect.adjusted(0, 0, -1, -2))
-        inner = rect.adjusted(SPACE_3, 0, -SPACE_2, -1)
-        top = inner.y() + (inner.height() - ICON_SIZE) // 2
-        self.icon().paint(painter, QRect(inner.x(), top, ICON_SIZE, ICON_SIZE))
-        is_quiet = not self._count and not self.isChecked()
-        painter.setFont(theme.ui_font(weight=QFont.Weight.Medium if self._count else QFont.Weight.Normal))
-        painter.setPen(theme.color("muted" if is_quiet else "text"))
-        words = inner.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
-        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
-        if self._count:
-            number = f"{self._count:,}"
-            size = badge_size(theme, number)
-            at = QRect(inner.right() - size.width(), inner.center().y() - size.height() // 2, *size.toTuple())
-            paint_badge(painter, at, theme, number, "wait")
+        self.show_count(count, waits if count else "No server asks anything", "Ctrl+I")

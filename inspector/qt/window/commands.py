@@ -141,6 +141,7 @@ class Commands(QObject):
         window = self._window
         return {
             "server.add": window.open_add_server,
+            "app.found": window.servers.choose_found,
             "server.connect": self._connect,
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting anew ends the old connection first

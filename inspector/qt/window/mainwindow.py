@@ -44,6 +44,7 @@ from inspector.qt.window.reaching import Reaching
 if TYPE_CHECKING:
     from inspector.config.secrets.standing import SecretsState
     from inspector.engine.cards import Card
+    from inspector.qt.panels.found.panel import FoundPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.window.doctornews import DoctorNews
     from inspector.qt.window.driftnews import DriftNews
@@ -146,7 +147,7 @@ class MainWindow(QMainWindow):
 
     def show_tab(self, name: str) -> None:
         """Of the server in front, or of the one that was before the Inbox of all servers."""
-        self.servers.leave_inbox()
+        self.servers.go_back()
         if (workspace := self.workspace()) is not None:
             workspace.show_tab(name)
 
@@ -302,6 +303,7 @@ class MainWindow(QMainWindow):
         secret_clipboard().said.connect(self._on_clipboard_said)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
+        self.servers.found_chosen.connect(self._on_found_chosen)
         self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.told.connect(self.tell)
         self.captures.front_changed.connect(self._commands.update_traffic)
@@ -361,6 +363,21 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)
         self.setWindowTitle("Inbox — MCP Lens")
+        self._commands.update(None)
+
+    @cached_property
+    def found(self) -> FoundPanel:
+        """Made when somebody looks at it first."""
+        from inspector.qt.panels.found.panel import FoundPanel
+
+        panel = FoundPanel(self._bridge, self._theme)
+        panel.server_wanted.connect(self.servers.choose)
+        self._stack.addWidget(panel)
+        return panel
+
+    def _on_found_chosen(self) -> None:
+        self._stack.setCurrentWidget(self.found)
+        self.setWindowTitle("Found servers — MCP Lens")
         self._commands.update(None)
 
     def _on_card_changed(self, card: Card) -> None:

@@ -1,0 +1,282 @@
+"""One server of another tool's file, with all that a person needs to decide: nothing is shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.jsonvalue import shorten
+from inspector.base.plaintext import one_line, visible
+from inspector.config.finding import FoundFile, InputSpec
+from inspector.engine.foundviews import FoundView, Trust
+from inspector.qt.models.foundwords import (
+    TONES,
+    command_text,
+    order_words,
+    place_words,
+    what_words,
+)
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_MOST_LINES = 14
+_WIDEST = 900
+_LONGEST = 20_000
+_ABSENT = "not there"
+_SHOWN_ELSEWHERE = (
+    "file",
+    "folder",
+    "name",
+    "command",
+    "args",
+    "url",
+    "cwd",
+    "program.path",
+    "program.scripts",
+)
+
+
+class ReviewPage(QWidget):
+    """What it would do, and below it the buttons, which are always in view. `variables` and `inputs` are the
+    fields for what it would be given.
+
+    Signals:
+        trust_wanted: The person agrees to what is shown; carries the view.
+        import_wanted: A copy of it is to be one of the person's own; carries the view.
+        distrust_wanted: It is to be trusted no longer; carries the view.
+        server_wanted: The server that it is among ours is to be shown; carries that name.
+    """
+
+    trust_wanted = Signal(object)
+    import_wanted = Signal(object)
+    distrust_wanted = Signal(object)
+    server_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.view: FoundView | None = None
+        self.variables: dict[str, QCheckBox] = {}
+        self.inputs: dict[str, QLineEdit | QComboBox] = {}
+        self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
+        self.import_action = self._action("Import a copy", lambda view: self.import_wanted.emit(view))
+        self.import_action.setToolTip("Add it to your own servers; the file stays as it is")
+        self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_wanted.emit(view))
+        self.show_action = self._action("Show server", lambda view: self.server_wanted.emit(view.server))
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._buttons = QWidget()
+        self._trust_button = ActionButton(self.trust_action)
+        self._show_button = ActionButton(self.show_action)
+        self._distrust_button = ActionButton(self.distrust_action)
+        self._import_button = ActionButton(self.import_action)
+        self._lay_out()
+
+    def given(self) -> dict[str, str]:
+        """What was typed for its inputs."""
+        typed = {
+            id: field.currentText() if isinstance(field, QComboBox) else field.text()
+            for id, field in self.inputs.items()
+        }
+        return {id: text for id, text in typed.items() if text}
+
+    def allowed(self) -> list[str]:
+        """The variables of the environment that it may have."""
+        return [name for name, box in self.variables.items() if box.isChecked()]
+
+    def show_file(self, file: FoundFile) -> None:
+        self.view = None
+        self._buttons.hide()
+        column = self._begin()
+        column.addWidget(Heading(self._theme, one_line(file.source.tool)))
+        column.addWidget(self._text(str(file.source.path or ""), mono=True))
+        if file.problem:
+            column.addWidget(
+                PlainLabel(self._theme, visible(file.problem), tone="error", wrap=True, selectable=True)
+            )
+        for remark in file.remarks:
+            column.addWidget(self._text(visible(remark)))
+        words = "It is read only: MCP Lens never writes into files of other tools."
+        column.addWidget(Muted(self._theme, words, wrap=True))
+        column.addStretch(1)
+
+    def show_server(self, view: FoundView) -> None:
+        """Nothing is made anew while the same is shown: what is being typed stays."""
+        if view == self.view:
+            return
+        self.view = view
+        column = self._begin()
+        column.addLayout(self._head(view))
+        column.addWidget(
+            self._text(f"{place_words(view.source)}{f', line {view.line}' if view.line else ''}")
+        )
+        if words := order_words(view):
+            column.addWidget(self._text(words))
+        if view.problem:
+            column.addWidget(
+                PlainLabel(self._theme, visible(view.problem), tone="error", wrap=True, selectable=True)
+            )
+        self._add_changes(column, view)
+        self._add_what(column, view)
+        self._add_settings(column, view)
+        self._add_variables(column, view)
+        self._add_inputs(column, view)
+        for remark in view.remarks:
+            column.addWidget(self._text(visible(remark)))
+        column.addStretch(1)
+        self._offer(view)
+
+    # -------------------------------------------------------------- parts
+
+    def _begin(self) -> QVBoxLayout:
+        self.variables, self.inputs = {}, {}
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_2)
+        self._scroll.setWidget(page)
+        return column
+
+    def _head(self, view: FoundView) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(Heading(self._theme, one_line(view.name)))
+        row.addWidget(Badge(self._theme, view.trust.value, TONES[view.trust], parent=self))
+        row.addWidget(Badge(self._theme, view.transport, parent=self))
+        row.addStretch(1)
+        return row
+
+    def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.changes:
+            return
+        column.addWidget(Heading(self._theme, "What changed since you trusted it"))
+        facts: list[Fact] = []
+        for change in view.changes:
+            before, after = (
+                _ABSENT if text is None else shorten(visible(text), _LONGEST)
+                for text in (change.before, change.after)
+            )
+            facts.append(Fact(shorten(one_line(change.field), 200), before, mono=True, tone="muted"))
+            facts.append(Fact("now", after, mono=True, tone="warn"))
+        column.addWidget(KeyValueList(self._theme, facts))
+
+    def _add_what(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.command and not view.url:
+            return
+        column.addWidget(Heading(self._theme, what_words(view)))
+        text = visible(view.url) if view.url else command_text(view)
+        box = QPlainTextEdit(text)
+        box.setReadOnly(True)
+        box.setProperty("kind", "input")
+        box.setFont(self._theme.mono_font())
+        box.setAccessibleName(what_words(view))
+        lines = min(text.count("\n") + 1, _MOST_LINES)
+        box.setFixedHeight(box.fontMetrics().lineSpacing() * lines + SPACE_6)
+        column.addWidget(box)
+
+    def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
+        facts = [
+            Fact("Program", visible(view.program), mono=True) if view.program else None,
+            *(Fact("Runs", visible(script), mono=True) for script in view.scripts),
+            Fact("Working folder", visible(view.folder or view.cwd), mono=True) if view.command else None,
+            *(
+                Fact(shorten(one_line(place), 200), visible(text), mono=True)
+                for place, text in view.facts
+                if not place.startswith(_SHOWN_ELSEWHERE)
+            ),
+            Fact("Expands", one_line(", ".join(view.other_names)), mono=True) if view.other_names else None,
+        ]
+        column.addWidget(KeyValueList(self._theme, [fact for fact in facts if fact is not None]))
+
+    def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.variables:
+            return
+        column.addWidget(Heading(self._theme, "Variables of your environment that it wants"))
+        words = "Only those that you tick are put in. The server, and whoever wrote the file, can read them."
+        column.addWidget(Muted(self._theme, words, wrap=True))
+        for name in view.variables:
+            box = QCheckBox(one_line(name).replace("&", "&&"))
+            box.setFont(self._theme.mono_font())
+            self.variables[name] = box
+            column.addWidget(box)
+
+    def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.inputs:
+            return
+        column.addWidget(Heading(self._theme, "Values that it asks you for"))
+        for spec in view.inputs:
+            field = self._input(spec)
+            self.inputs[spec.id] = field
+            inner = QVBoxLayout()
+            inner.setSpacing(SPACE_1)
+            inner.addWidget(PlainLabel(self._theme, one_line(spec.description or spec.id)))
+            inner.addWidget(field)
+            column.addLayout(inner)
+        column.addWidget(Muted(self._theme, "They are kept in the secret store.", wrap=True))
+
+    def _input(self, spec: InputSpec) -> QLineEdit | QComboBox:
+        if spec.options:
+            choice = QComboBox()
+            choice.addItems([one_line(option) for option in spec.options])
+            choice.setCurrentText(one_line(spec.default))
+            choice.setAccessibleName(one_line(spec.id))
+            return choice
+        line = QLineEdit(spec.default)
+        line.setAccessibleName(one_line(spec.id))
+        if spec.is_password:
+            line.setEchoMode(QLineEdit.EchoMode.Password)
+        return line
+
+    def _offer(self, view: FoundView) -> None:
+        is_trusted = view.trust is Trust.GIVEN
+        self._trust_button.setVisible(not is_trusted)
+        self._show_button.setVisible(is_trusted and bool(view.server))
+        self._distrust_button.setVisible(is_trusted)
+        self.trust_action.setEnabled(not view.problem)
+        self.import_action.setEnabled(not view.problem)
+        self._buttons.show()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self._buttons)
+        row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_3)
+        row.setSpacing(SPACE_2)
+        for button in (self._trust_button, self._show_button, self._distrust_button, self._import_button):
+            row.addWidget(button)  # none is the default: no key agrees by itself
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._scroll, 1)
+        column.addWidget(self._buttons)
+
+    def _text(self, text: str, *, mono: bool = False) -> PlainLabel:
+        return PlainLabel(self._theme, text, tone="muted", mono=mono, wrap=True, selectable=True)
+
+    def _action(self, words: str, act: Callable[[FoundView], object]) -> QAction:
+        action = QAction(words, self)
+
+        def run() -> None:
+            if self.view is not None:
+                act(self.view)
+
+        action.triggered.connect(run)
+        return action
