@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.steps import LoginGrant, Question, QuestionKind
 from inspector.protocol.auth.grants import trusted_issuer
@@ -72,4 +70,4 @@ async def _ask_for_trust(stage: Stage, wanted: str, issuer: str) -> None:
         f"Only the server says that {issuer} is its authorization server. May it get "
         f"{_AT_STAKE[stage.grant]}? Enter it as the issuer in the server's settings, and you are not asked."
     )
-    stage.question = Question(QuestionKind.ISSUER, text, issuer, (urlsplit(issuer).hostname or issuer,))
+    stage.question = Question(QuestionKind.ISSUER, text, issuer)

@@ -163,7 +163,7 @@ async def _settle_client(stage: Stage, provider: IdentityProvider) -> None:
     )
     facts.provider_method = choice.method
     stage.use("client ID", provider.client_id, "you set it")
-    stage.use("client secret", secret or None, "you set it", is_secret=True)
+    stage.use("client secret", secret or None, "you set it" if secret else "", is_secret=True)
     stage.use("authentication", choice.method.value, choice.reason)
 
 

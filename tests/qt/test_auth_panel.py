@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,15 @@ from pytestqt.qtbot import QtBot
 
 from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus
-from inspector.oauth.http import LoginRequest
+from inspector.oauth.http import LoginRequest, get_document
 from inspector.oauth.steps import Overrides, Question, QuestionKind, StepId, StepState
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.revisions import R3
 from inspector.qt.panels.auth.panel import VIEWS, AuthPanel
 from inspector.qt.panels.auth.secretvalue import SecretValue
 from inspector.qt.panels.auth.tokens import expiry_words
+from inspector.transport.certificates import CertificateSeen
+from inspector.transport.peer import Peer
 from tests.qt.auth_stage import (
     ACCESS,
     CODE,
@@ -31,6 +34,7 @@ from tests.qt.auth_stage import (
     VERIFIER,
     AuthStage,
     login,
+    seen,
     server_view,
     token,
     waiting,
@@ -531,3 +535,29 @@ def test_expiry_is_counted_down_in_words(expires_at: float | None, words: str, t
     said, toned = expiry_words(expires_at, 1_000_000.0)
     assert said.startswith(words)
     assert toned == tone
+
+
+def test_whoever_answered_is_named_on_the_card_with_its_certificate(stage: AuthStage) -> None:
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    certificate = CertificateSeen("CN=as", "CN=ca", ("as.example",), at, at, "AB:CD", False, False, "")
+    answer = replace(
+        seen(get_document("https://as.example/x"), 200), peer=Peer("203.0.113.5", 443, "TLSv1.3", certificate)
+    )
+    view = with_step(login(6), StepId.SERVER_LOOKUP, exchanges=(answer,))
+    stage.panel.show_login(view)
+    stage.panel.show_step(StepId.SERVER_LOOKUP)
+    words = words_on(stage.panel.card)
+    assert "from 203.0.113.5 port 443, TLSv1.3" in words
+    assert "CN=as, signed by CN=ca" in words
+    assert "2026-01-02" in words
+
+
+def test_a_question_of_trust_has_buttons_of_its_own(stage: AuthStage) -> None:
+    question = Question(QuestionKind.ISSUER, "May it get the JWT?", "https://as.example")
+    stage.panel.show_login(login(5, question=question))
+    assert stage.panel.question.allow_action.text() == "Trust it"
+    stage.panel.question.refuse_action.trigger()
+    assert stage.desk.asked == [("allow_hosts", False)]
+    hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
+    stage.panel.show_login(login(5, question=hosts))
+    assert stage.panel.question.allow_action.text() == "Contact them"

@@ -111,6 +111,8 @@ def exchanges_part(theme: Theme, exchanges: Sequence[HttpSeen], on_chosen: Calla
         part.column.addLayout(line)
         if about := exchange_words(seen):
             part.column.addWidget(Muted(theme, about, wrap=True))
+        if certificate := seen.peer.lines()[1:] if seen.peer is not None else ():
+            part.column.addWidget(Muted(theme, "\n".join(line.strip() for line in certificate), wrap=True))
     _say_more(theme, part, len(exchanges))
     return part
 
@@ -122,10 +124,10 @@ def exchange_words(seen: HttpSeen) -> str:
         duration(seen.elapsed_ns) if seen.elapsed_ns else "",
         size(len(seen.body)) if seen.status else "",
         one_line(kind.partition(";")[0]),
+        seen.peer.lines()[0] if seen.peer is not None else "",
         seen.failure,
     )
-    first = " · ".join(word for word in words if word)
-    return "\n".join([first, *seen.peer.lines()]) if seen.peer is not None else first
+    return " · ".join(word for word in words if word)
 
 
 def status_tone(seen: HttpSeen) -> Tone:

@@ -67,7 +67,7 @@ class QuestionBox(QWidget):
         is_issuer = question.kind is QuestionKind.ISSUER
         self.allow_action.setText("Trust it" if is_issuer else "Contact them")
         self.refuse_action.setText("Do not trust it" if is_issuer else "Do not contact them")
-        self.hosts.setVisible(is_hosts)
+        self.hosts.setVisible(bool(question.hosts))
         self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
 
