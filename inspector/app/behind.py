@@ -99,6 +99,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await add_demo_servers(app.bridge, app.demo_http)
     else:
         await app.bridge.load()
+        app.bridge.watch_catalogue()
         app.bridge.connect_at_start()
     await app.bridge.ask_found(lambda found: found.look())
     await app.bridge.ask_secrets(lambda secrets: secrets.look())

@@ -20,6 +20,7 @@ from inspector.engine.answerrules import AnswerRules
 from inspector.engine.byhand import ByHand, ToolCall
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
+from inspector.engine.cataloguewatch import CatalogueWatch
 from inspector.engine.doctor.doctor import Doctor
 from inspector.engine.drift import Drift
 from inspector.engine.filewatch import FileWatch
@@ -105,6 +106,7 @@ class Engine:
         self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
         self.servers = Servers(catalogue, self.secrets, self.logins, self._make_server)
         self.found = FoundServers(self.servers, self._make_server, trust, places)
+        self.catalogue_watch = CatalogueWatch(self.servers)
         self._name_servers()
         self.server_removed.connect(self.processes.forget)
         self.tasks = TaskBook(self)
@@ -204,6 +206,7 @@ class Engine:
         """Disconnect everything and end every process that we started."""
         try:
             await self._tasks.close()
+            await self.catalogue_watch.close()
             await self.servers.connecting.close()
             await self.filewatch.close()
             await self.reruns.close()

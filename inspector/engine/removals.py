@@ -50,14 +50,15 @@ class Removals:
 
     async def remove(self, name: str) -> Removed:
         """Raises ConfigError; the server is then still there."""
-        server = self._servers.get(name)
-        if server.origin:
-            raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
-        catalogue = self._servers.catalogue if server.is_kept else None
-        taken = catalogue.remove(name) if catalogue is not None else None
-        was_connected = server.view.status is ServerStatus.CONNECTED
-        place = self._servers.place_of(name)
-        await self._servers.drop(name)
+        async with self._servers.changing:
+            server = self._servers.get(name)
+            if server.origin:
+                raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
+            was_connected = server.view.status is ServerStatus.CONNECTED
+            place = self._servers.place_of(name)
+            catalogue = self._servers.catalogue if server.is_kept else None
+            taken = catalogue.remove(name) if catalogue is not None else None
+            await self._servers.drop(name)
         id = next(self._ids)
         self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_connected)
         self._tasks.spawn(f"undo of {name}", self._end_later(id))

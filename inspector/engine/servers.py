@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,9 +10,8 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.base.jsonvalue import JSONObject
 from inspector.base.signals import Signal
 from inspector.config.auth import Auth
-from inspector.config.catalogue import Catalogue, Loaded, write_entry
+from inspector.config.catalogue import Catalogue, write_entry
 from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.config.entrychanges import CatalogueDiff, compare_entries
 from inspector.config.entrysecrets import LOGIN
 from inspector.config.expansion import input_secret
 from inspector.config.textsecrets import moved_to_store, stored_secrets_of
@@ -59,6 +59,7 @@ class Servers:
         self._logins = logins
         self._make = make
         self._servers: dict[str, Server] = {}
+        self.changing = asyncio.Lock()  # held while the file and the servers do not say the same
         self.load_problems: tuple[str, ...] = ()  # what was wrong with the file when it was loaded
 
     # -------------------------------------------------------------- which there are
@@ -98,11 +99,18 @@ class Servers:
         self.load_problems = loaded.problems
         self._tell(loaded.problems)
         for entry in loaded.entries:
-            self._add_quietly(entry)
+            self.add_quietly(entry)
 
     def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
         """A server for this run; with `keep` it is one of the catalogue's. Raises ConfigError."""
         return self.admit(self._make_new(entry, keep))
+
+    def add_quietly(self, entry: Entry) -> None:
+        """One of the catalogue's. What is wrong with it is told."""
+        try:
+            self.add(entry, keep=True)
+        except ConfigError as exc:  # the others are none the worse for it
+            self._tell([str(exc)])
 
     def save(self, entry: Entry) -> ServerView:
         """Add a server and write it into the catalogue. Not added when it cannot be written, nor written
@@ -180,10 +188,11 @@ class Servers:
         if entry.name != name:
             return await self._rename(server, entry, secrets or {}, draft)
         await self.secrets.put(secrets or {})
-        self._require_still(server)
-        before = server.entry
-        self._keep(server, entry, draft)
-        await self._take(server, entry)
+        async with self.changing:
+            self._require_still(server)
+            before = server.entry
+            self._keep(server, entry, draft)
+            await self._take(server, entry)
         await self.secrets.forget_stale(before, entry)
         return server.view
 
@@ -194,20 +203,22 @@ class Servers:
         self.require_new(name)
         await self.secrets.put(secrets)
         entry = await self.secrets.copied(replace(entry, name=old.name), name)
+        is_in_use = server.view.status in _IN_USE
         try:
-            self._require_still(server)
-            new = self._make_new(entry, server.is_kept)
-            if server.is_kept and self.catalogue is not None:
-                self.catalogue.replace(old.name, entry, draft)
+            async with self.changing:
+                self._require_still(server)
+                new = self._make_new(entry, server.is_kept)
+                if server.is_kept and self.catalogue is not None:
+                    self.catalogue.replace(old.name, entry, draft)
+                place = self.place_of(old.name)
+                await self.drop(old.name)
+                self.renamed.emit(old, entry)
+                view = self.admit(new, place)
         except (UserError, OSError):
             await self.secrets.forget(entry)
             raise
-        is_in_use, place = server.view.status in _IN_USE, self.place_of(old.name)
-        await self.drop(old.name)
         await self.secrets.move_logins(old.name, name)
         await self.secrets.forget(old)
-        self.renamed.emit(old, entry)
-        view = self.admit(new, place)
         if is_in_use and entry.enabled:
             self.connecting.connect_soon(name)
         return view
@@ -277,10 +288,11 @@ class Servers:
             raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
         await self.secrets.put(secrets or {})
         before, entry = server.entry, replace(server.entry, auth=auth)
-        self._keep(server, entry)
+        async with self.changing:
+            self._keep(server, entry)
+            await self._logins.drop(name)
+            server.set_authorization(entry, self._logins.authorization_for(entry))
         await self.secrets.forget_stale(before, entry, kind=LOGIN)  # a bearer token may be wanted again
-        await self._logins.drop(name)
-        server.set_authorization(entry, self._logins.authorization_for(entry))
 
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
         """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""
@@ -313,38 +325,7 @@ class Servers:
         self.removed.emit(name)
         return server
 
-    # -------------------------------------------------------------- a catalogue that somebody else changed
-
-    async def apply(self, loaded: Loaded) -> CatalogueDiff:
-        """Become what the file holds now; nothing is written. Connections that did not change are left alone,
-        and so is a server that cannot be used as it stands there now."""
-        kept = {server.entry.name: server.entry for server in self.all() if server.is_kept}
-        new = {entry.name: entry for entry in loaded.entries}
-        broken = {name: kept[name] for name in loaded.broken if name in kept}
-        diff = compare_entries(list(kept.values()), _in_order(loaded.names, {**new, **broken}))
-        for name in diff.removed:
-            await self.drop(name)
-        for change in diff.changed:
-            await self._change_quietly(new[change.name])
-        for name in diff.added:
-            self._add_quietly(new[name])
-        if diff.is_reordered or diff.added:
-            self._reorder(loaded.names)
-        return diff
-
-    async def _change_quietly(self, entry: Entry) -> None:
-        try:
-            await self.take(entry.name, entry)
-        except UserError as exc:
-            self._tell([str(exc)])
-
-    def _add_quietly(self, entry: Entry) -> None:
-        try:
-            self.add(entry, keep=True)
-        except ConfigError as exc:  # the others are none the worse for it
-            self._tell([str(exc)])
-
-    def _reorder(self, names: Sequence[str]) -> None:
+    def reorder(self, names: Sequence[str]) -> None:
         """Those of the file in its order, before those of this run."""
         before = tuple(self._servers)
         kept = [name for name in names if name in self._servers and self._servers[name].is_kept]
@@ -397,7 +378,3 @@ def _asks_alike(one: Entry, other: Entry) -> bool:
         for entry in (one, other)
     )
     return mine == theirs
-
-
-def _in_order(names: Sequence[str], entries: Mapping[str, Entry]) -> list[Entry]:
-    return [entries[name] for name in names if name in entries]

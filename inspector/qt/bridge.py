@@ -80,6 +80,7 @@ class Bridge(QObject):
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
         servers_ordered: Servers stand in another order; carries all names.
+        catalogue_changed: Somebody else changed the file of servers; carries a CatalogueDiff.
         found_changed: Servers in files of other tools stand differently; carries a FoundReport.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
@@ -103,6 +104,7 @@ class Bridge(QObject):
     server_changed = Signal(object)
     server_removed = Signal(str)
     servers_ordered = Signal(object)
+    catalogue_changed = Signal(object)
     found_changed = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
@@ -255,6 +257,10 @@ class Bridge(QObject):
     def connect_all(self) -> None:
         """Begin to connect all that are enabled, likewise. No browser is opened."""
         self._thread.call(self._engine.servers.connecting.connect_all)
+
+    def watch_catalogue(self) -> None:
+        """From now on, follow what others write into the file of servers."""
+        self._thread.call(self._engine.catalogue_watch.start)
 
     def connect_at_start(self) -> None:
         """Begin to connect those that are to be when the app starts, likewise."""
@@ -496,6 +502,9 @@ class Bridge(QObject):
         engine: Engine = self._engine
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
+        watch = engine.catalogue_watch
+        watch.changed.connect(lambda diff: self._post(partial(self.catalogue_changed.emit, diff)))
+        watch.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
         engine.found.changed.connect(self.on_window(self.found_changed.emit))
         ordered = engine.servers.order_changed
         ordered.connect(lambda names: self._post(partial(self.servers_ordered.emit, names)))

@@ -1,0 +1,129 @@
+"""Our own file of servers, when somebody else changes it: an editor, a script, another MCP Lens.
+
+What the file holds is compared with the servers that there are. Whatever we wrote ourselves is the same as
+those, so that it needs no telling apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import UserError
+from inspector.base.signals import Signal
+from inspector.config.catalogue import Catalogue, Loaded
+from inspector.config.entries import Entry
+from inspector.config.entrychanges import CatalogueDiff, compare_entries
+from inspector.engine.servers import Servers
+from inspector.transport.tasks import TaskScope
+
+_PACE = 0.5  # seconds between two looks; a change counts when the file has stood still for one of them
+
+_Signature: TypeAlias = tuple[int, int, int] | None
+
+
+class CatalogueWatch:
+    """Signals:
+    changed: The file was changed, and the servers are as it says now; carries the CatalogueDiff.
+    problem_found: The file cannot be used as it stands; what was there stays. Carries a sentence.
+    """
+
+    def __init__(self, servers: Servers) -> None:
+        self.changed: Signal[CatalogueDiff] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self._servers = servers
+        self._tasks = TaskScope()
+        self._told: frozenset[str] = frozenset()
+        self._is_watching = False
+
+    def start(self) -> None:
+        """Watch, until `close`. What was wrong with the file at the start was told when it was loaded."""
+        catalogue = self._servers.catalogue
+        if catalogue is not None and not self._is_watching:
+            self._is_watching = True
+            self._tasks.spawn("watch the catalogue", self._watch(catalogue))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    async def look(self) -> CatalogueDiff:
+        """Become what the file holds now, whether it changed or not."""
+        catalogue = self._servers.catalogue
+        if catalogue is None:
+            return CatalogueDiff()
+        return await self._take(catalogue)
+
+    async def _watch(self, catalogue: Catalogue) -> None:
+        self._told = frozenset(self._servers.load_problems)
+        used = latest = await asyncio.to_thread(_signature, catalogue.path)
+        await self._take(catalogue)  # it may have been changed since it was loaded
+        while True:
+            await asyncio.sleep(_PACE)
+            before, latest = latest, await asyncio.to_thread(_signature, catalogue.path)
+            if latest == before and latest != used:  # whoever writes it is done
+                used = latest
+                await self._take(catalogue)
+
+    async def _take(self, catalogue: Catalogue) -> CatalogueDiff:
+        diff = CatalogueDiff()
+        async with self._servers.changing:
+            loaded = await _load(catalogue)
+            problems = loaded.problems
+            if not catalogue.path.exists() and self._has_kept():
+                problems = (f"{catalogue.path} is gone. Its servers stay until MCP Lens is closed.",)
+            elif loaded.is_readable:
+                diff = await self._apply(loaded)
+        for problem in problems:
+            if problem not in self._told:
+                self.problem_found.emit(problem)
+        self._told = frozenset(problems)
+        if diff:
+            self.changed.emit(diff)
+        return diff
+
+    async def _apply(self, loaded: Loaded) -> CatalogueDiff:
+        """Nothing is written. Connections that did not change are left alone, and so is a server that cannot
+        be used as it stands there now."""
+        kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_kept}
+        new = {entry.name: entry for entry in loaded.entries}
+        stays = {name: kept[name] for name in loaded.broken if name in kept} | new
+        after = [stays[name] for name in loaded.names if name in stays]
+        diff = compare_entries(list(kept.values()), after)
+        for name in diff.removed:
+            await self._servers.drop(name)
+        for change in diff.changed:
+            await self._change(new[change.name])
+        for name in diff.added:
+            self._servers.add_quietly(new[name])
+        if diff.is_reordered or diff.added:
+            self._servers.reorder(loaded.names)
+        return diff
+
+    async def _change(self, entry: Entry) -> None:
+        try:
+            await self._servers.take(entry.name, entry)
+        except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    def _has_kept(self) -> bool:
+        return any(server.is_kept for server in self._servers.all())
+
+
+async def _load(catalogue: Catalogue) -> Loaded:
+    """Beside the loop. When we write meanwhile, what was read may be from before."""
+    while True:
+        writes = catalogue.writes
+        loaded = await asyncio.to_thread(catalogue.load)
+        if writes == catalogue.writes:
+            return loaded
+
+
+def _signature(path: Path) -> _Signature:
+    """Differs when the file does, as far as can be told without reading it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,186 @@
+"""The file of servers, changed by hand: applied field by field, connections left alone, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.jsonvalue import JSON
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import StdioEntry
+from inspector.config.entrychanges import CatalogueDiff, EntryChange, FieldChange
+from inspector.engine import cataloguewatch
+from inspector.engine.engine import Engine
+from inspector.engine.views import ServerStatus
+from tests.helpers.servers import ARGV, Lab, fault_entry
+
+
+class Desk:
+    """An engine whose file somebody else changes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.catalogue = Catalogue(path)
+        self.engine = Engine(self.catalogue)
+        self.lab = Lab(engine=self.engine)
+        self.diffs: asyncio.Queue[CatalogueDiff] = asyncio.Queue()
+        self.problems: asyncio.Queue[str] = asyncio.Queue()
+        self.engine.catalogue_watch.changed.connect(self.diffs.put_nowait)
+        self.engine.catalogue_watch.problem_found.connect(self.problems.put_nowait)
+
+    def write(self, **servers: JSON) -> None:
+        self.path.write_text(json.dumps({"mcpServers": servers}))
+
+    def names(self) -> list[str]:
+        return [view.name for view in self.engine.views()]
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    monkeypatch.setattr(cataloguewatch, "_PACE", 0.01)
+    desk = Desk(tmp_path / "servers.json")
+    yield desk
+    await desk.engine.close()
+
+
+def fault(**members: JSON) -> JSON:
+    return {"command": ARGV[0], "args": list(ARGV[1:]), **members}
+
+
+async def test_a_change_by_hand_is_told_field_by_field_and_applied(desk: Desk) -> None:
+    desk.write(a={"command": "x", "env": {"K": "1"}}, b={"command": "y"})
+    desk.engine.load()
+    desk.engine.catalogue_watch.start()
+    desk.write(a={"command": "x", "args": ["-v"], "env": {"K": "2"}}, c={"url": "http://localhost:1/mcp"})
+    diff = await desk.diffs.get()
+    assert (diff.added, diff.removed, diff.is_reordered) == (("c",), ("b",), False)
+    assert diff.changed == (
+        EntryChange(
+            "a",
+            (
+                FieldChange("args", "[]", None),
+                FieldChange("env.K", "1", "2"),
+                FieldChange("args[0]", None, "-v"),
+            ),
+        ),
+    )
+    assert desk.names() == ["a", "c"]
+    entry = desk.engine.entry("a")
+    assert isinstance(entry, StdioEntry)
+    assert entry.args == ("-v",)
+
+
+async def test_connections_that_did_not_change_are_left_alone(desk: Desk) -> None:
+    desk.write(same=fault(), other=fault(), gone=fault())
+    desk.engine.load()
+    desk.engine.catalogue_watch.start()
+    for name in ("same", "other", "gone"):
+        await desk.engine.connect(name)
+    pids = {name: desk.lab.view(name).pid for name in ("same", "other")}
+    desk.write(new=fault(), same=fault(notes="seen"), other=fault(env={"K": "v"}))
+    await desk.diffs.get()
+    assert desk.names() == ["new", "same", "other"]
+    assert desk.lab.view("new").status is ServerStatus.IDLE
+    same, other = desk.lab.view("same"), desk.lab.view("other")
+    assert (same.status, same.pid, same.is_outdated) == (ServerStatus.CONNECTED, pids["same"], False)
+    assert (other.status, other.pid, other.is_outdated) == (ServerStatus.CONNECTED, pids["other"], True)
+
+
+async def test_what_we_write_ourselves_is_no_change(desk: Desk) -> None:
+    desk.write(a={"command": "x"})
+    desk.engine.load()
+    desk.engine.catalogue_watch.start()
+    desk.engine.save(fault_entry(name="b"))
+    await desk.engine.servers.update("a", replace(desk.engine.entry("a"), name="c"))
+    await desk.engine.servers.duplicate("c")
+    await desk.engine.set_enabled("b", False)
+    await desk.engine.remove("c 2")
+    assert not await desk.engine.catalogue_watch.look()
+    desk.path.write_text(desk.path.read_text().replace('"x"', '"y"'))
+    diff = await desk.diffs.get()  # the first that is told is the one by hand
+    assert [change.name for change in diff.changed] == ["c"]
+    assert desk.names() == ["c", "b"]
+
+
+async def test_what_somebody_wrote_just_before_we_did_is_applied_too(desk: Desk) -> None:
+    desk.write(a={"command": "x"})
+    desk.engine.load()
+    desk.write(a={"command": "x"}, theirs={"command": "y"})
+    desk.engine.save(fault_entry(name="ours"))
+    diff = await desk.engine.catalogue_watch.look()
+    assert diff.added == ("theirs",)
+    assert desk.names() == ["a", "theirs", "ours"]
+
+
+async def test_a_broken_file_keeps_what_was_there_and_says_where(desk: Desk) -> None:
+    desk.write(a={"command": "x"}, b={"command": "y"})
+    desk.engine.load()
+    desk.engine.catalogue_watch.start()
+    desk.path.write_text('{"mcpServers": {\n  "a": }')
+    assert "line 2, column 8" in await desk.problems.get()
+    assert desk.names() == ["a", "b"]
+    desk.write(a={"command": "x"}, b=5)
+    assert "server 'b'" in await desk.problems.get()
+    assert desk.names() == ["a", "b"]
+    desk.write(a={"command": "z"}, b={"command": "y"})
+    diff = await desk.diffs.get()
+    assert [change.name for change in diff.changed] == ["a"]
+    assert desk.problems.empty()
+
+
+async def test_a_file_that_is_gone_loses_no_server(desk: Desk) -> None:
+    desk.write(a={"command": "x"})
+    desk.engine.load()
+    desk.engine.catalogue_watch.start()
+    desk.path.unlink()
+    assert "is gone" in await desk.problems.get()
+    assert desk.names() == ["a"]
+    desk.write(a={"command": "x"}, b={"command": "y"})
+    assert (await desk.diffs.get()).added == ("b",)
+
+
+async def test_a_server_that_is_switched_off_by_hand_is_disconnected(desk: Desk) -> None:
+    desk.write(a=fault())
+    desk.engine.load()
+    await desk.engine.connect("a")
+    desk.write(a=fault(disabled=True))
+    await desk.engine.catalogue_watch.look()
+    assert desk.lab.view("a").status is ServerStatus.DISABLED
+
+
+async def test_another_order_is_shown(desk: Desk) -> None:
+    desk.write(a={"command": "x"}, b={"command": "y"})
+    desk.engine.load()
+    desk.engine.add(fault_entry(name="passing"))
+    orders: list[tuple[str, ...]] = []
+    desk.engine.servers.order_changed.connect(orders.append)
+    desk.write(b={"command": "y"}, a={"command": "x"})
+    diff = await desk.engine.catalogue_watch.look()
+    assert diff == CatalogueDiff(is_reordered=True)
+    assert orders == [("b", "a", "passing")]
+
+
+async def test_a_secret_that_was_changed_by_hand_is_not_shown(desk: Desk) -> None:
+    desk.write(a={"url": "http://x/?token=t0p", "headers": {"Authorization": "Bearer one"}})
+    desk.engine.load()
+    desk.write(a={"url": "http://x/?token=0ther", "headers": {"Authorization": "Bearer two"}})
+    (change,) = (await desk.engine.catalogue_watch.look()).changed
+    assert [each.field for each in change.fields] == ["url", "headers.Authorization"]
+    for word in ("t0p", "0ther", "one", "two"):
+        assert word not in repr(change)
+
+
+async def test_a_name_that_a_server_of_this_run_has_is_told_of(desk: Desk) -> None:
+    desk.engine.load()
+    desk.engine.add(fault_entry(name="a"))
+    problems: list[str] = []
+    desk.engine.problem_found.connect(problems.append)
+    desk.write(a={"command": "x"}, b={"command": "y"})
+    await desk.engine.catalogue_watch.look()
+    assert desk.names() == ["b", "a"]
+    assert "There is a server 'a' already" in problems[0]
