@@ -41,6 +41,12 @@ class LoginOptions:
 
         await asyncio.to_thread(self._put, server, write_overrides(overrides))
 
+    async def move(self, before: str, after: str) -> None:
+        """The server has another name. It gets that though the file cannot be written."""
+        with suppress(ConfigError):
+            await self.keep(after, await self.of(before))
+            await self.forget(before)
+
     async def forget(self, server: str) -> None:
         """The server is no more. It goes though the file cannot be written."""
         with suppress(ConfigError):

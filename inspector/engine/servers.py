@@ -218,6 +218,7 @@ class Servers:
             await self.secrets.forget(entry)
             raise
         await self.secrets.move_logins(old.name, name)
+        await self._logins.options.move(old.name, name)
         await self.secrets.forget(old)
         if is_in_use and entry.enabled:
             self.connecting.connect_soon(name)

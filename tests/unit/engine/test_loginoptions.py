@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from inspector.config.entries import HttpEntry
+from inspector.engine.engine import Engine
 from inspector.engine.loginoptions import LoginOptions
 from inspector.oauth.steps import Overrides
 
@@ -37,6 +39,29 @@ async def test_back_to_the_usual_and_a_removed_server_leave_nothing(tmp_path: Pa
     await options.keep("one", Overrides())
     await options.forget("two")
     assert json.loads(path.read_text()) == {"logins": {}}
+
+
+async def test_a_renamed_server_takes_its_options_along(tmp_path: Path) -> None:
+    options = LoginOptions(tmp_path / "preferences.json")
+    await options.keep("one", CHOSEN)
+    await options.move("one", "other")
+    assert await options.of("other") == CHOSEN
+    assert await options.of("one") == Overrides()
+    await options.move("none", "nothing")
+    assert await options.of("nothing") == Overrides()
+
+
+async def test_the_engine_takes_options_along_when_it_renames_and_forgets_them_with_the_server() -> None:
+    engine = Engine()
+    try:
+        engine.add(HttpEntry(name="one", url="http://127.0.0.1:9/mcp"))
+        await engine.logins.options.keep("one", CHOSEN)
+        await engine.servers.update("one", HttpEntry(name="other", url="http://127.0.0.1:9/mcp"))
+        assert await engine.logins.options.of("other") == CHOSEN
+        await engine.remove("other")
+        assert await engine.logins.options.of("other") == Overrides()
+    finally:
+        await engine.close()
 
 
 async def test_nothing_is_written_where_nothing_was_chosen(tmp_path: Path) -> None:

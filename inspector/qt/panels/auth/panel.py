@@ -376,7 +376,7 @@ class AuthPanel(QWidget):
         self._split.addWidget(self.steps)
         self._split.addWidget(right)
         self._split.setStretchFactor(1, 1)
-        self._split.setSizes([220, 900])
+        self._split.setSizes([250, 870])
         self.steps.setMinimumWidth(150)
         self._steps_page = QStackedWidget()
         self._steps_page.addWidget(self._nothing)
