@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
@@ -89,8 +90,9 @@ class ServersModel(QAbstractListModel):
             return view
         if role == WaitingRole:
             return self._waiting.get(view.name, 0)
-        if role == Qt.ItemDataRole.ToolTipRole and view.reason:
-            return plain_tip(f"{view.reason} {view.next_step}".strip())
+        if role == Qt.ItemDataRole.ToolTipRole:
+            words = _tip_words(view)
+            return plain_tip(words) if words else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
             asks = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
@@ -98,11 +100,20 @@ class ServersModel(QAbstractListModel):
         return None
 
 
+def _tip_words(view: ServerView) -> str:
+    """What there is no room for in two lines."""
+    anew = "It was configured anew: reconnect to use that." if view.is_outdated else ""
+    origin = f"From {view.origin}." if view.origin else ""
+    words = f"{view.reason} {view.next_step}".strip()
+    return " ".join(part for part in (words, anew, shorten(view.notes, 300), origin) if part)
+
+
 def state_words(view: ServerView) -> str:
     """One line on how a server stands, for under its name."""
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
-            return f"connected · {view.agreement.revision}"
+            words = f"connected · {view.agreement.revision}"
+            return f"{words} · configured anew" if view.is_outdated else words
         case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
         case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:

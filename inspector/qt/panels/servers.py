@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QStackedWidget,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
-from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import ServersModel, ViewRole, WaitingRole, state_words
-from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
-from inspector.qt.widgets.badge import DotShape, badge_size, paint_badge, paint_dot
+from inspector.qt.models.servers import ServersModel
+from inspector.qt.panels.serverrows import ServerRows
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.inboxentry import InboxEntry
 from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
@@ -30,20 +26,8 @@ from inspector.qt.widgets.sidebarentry import SidebarEntry
 from inspector.qt.widgets.toolbar import PanelHeader
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QStyle
-
     from inspector.engine.foundviews import FoundReport
 
-MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
-    ServerStatus.DISABLED: (DotShape.DASH, "muted"),
-    ServerStatus.IDLE: (DotShape.RING, "muted"),
-    ServerStatus.CONNECTING: (DotShape.RING, "wait"),
-    ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
-    ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
-    ServerStatus.LOGGING_IN: (DotShape.RING, "wait"),
-    ServerStatus.FAILED: (DotShape.CROSS, "error"),
-    ServerStatus.RESTARTING: (DotShape.RING, "warn"),
-}
 _NOT_TO_CONNECT = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
 _MENU = (
     *("server.connect", "server.disconnect", "server.reconnect", "server.login", ""),
@@ -75,7 +59,7 @@ class ServersPanel(QWidget):
         self.list.setAccessibleName("Servers")
         self.list.setModel(self.model)
         dress_list(self.list, theme)
-        self.list.setItemDelegate(_ServerDelegate(theme, self.list))
+        self.list.setItemDelegate(ServerRows(theme, self.list))
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._empty = EmptyState(theme)
         self._empty.show_empty("server", "No servers yet", "Add a command or a URL.", [actions["server.add"]])
@@ -211,73 +195,3 @@ class ServersPanel(QWidget):
         for id in _COPY_AS:
             copies.addAction(self._actions[id])
         menu.popup(self.list.viewport().mapToGlobal(at))
-
-
-class _ServerDelegate(QStyledItemDelegate):
-    """Two lines: mark, name and transport; then how it stands."""
-
-    def __init__(self, theme: Theme, view: QListView) -> None:
-        super().__init__(view)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(160, 2 * QFontMetrics(self._theme.ui_font()).height() + SPACE_3)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        view: ServerView = index.data(ViewRole)
-        rect: QRect = option.rect
-        state: QStyle.StateFlag = option.state
-        painter.save()
-        self._paint_ground(painter, rect, state)
-        top = rect.adjusted(SPACE_3, SPACE_1, -SPACE_2, -rect.height() // 2)
-        bottom = rect.adjusted(SPACE_3, rect.height() // 2 - 1, -SPACE_2, -SPACE_1)
-        self._paint_name(painter, top, view)
-        self._paint_state(painter, self._paint_waiting(painter, bottom, index.data(WaitingRole)), view)
-        painter.restore()
-
-    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
-        from PySide6.QtWidgets import QStyle  # brings 7 ms of enumerations along
-
-        if state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(rect, self._theme.color("selection"))
-            painter.fillRect(rect.x(), rect.y(), 3, rect.height(), self._theme.color("accent"))
-        elif state & QStyle.StateFlag.State_MouseOver:
-            painter.fillRect(rect, self._theme.color("hover"))
-
-    def _paint_name(self, painter: QPainter, rect: QRect, view: ServerView) -> None:
-        shape, tone = MARKS[view.status]
-        mark = QRectF(rect.x(), rect.y() + (rect.height() - ICON_SIZE) / 2, ICON_SIZE, ICON_SIZE)
-        paint_dot(painter, mark, shape, self._theme.color(tone))
-        badge = badge_size(self._theme, view.transport)
-        left = rect.x() + ICON_SIZE + SPACE_1
-        font = self._theme.ui_font(weight=QFont.Weight.Medium)
-        self._paint_text(
-            painter, QRect(left, rect.y(), rect.right() - left - badge.width() - SPACE_2, rect.height()),
-            one_line(view.name), font, "text",
-        )  # fmt: skip
-        at = QRect(rect.right() - badge.width(), rect.center().y() - badge.height() // 2, *badge.toTuple())
-        paint_badge(painter, at, self._theme, view.transport, "muted")
-
-    def _paint_waiting(self, painter: QPainter, rect: QRect, count: int) -> QRect:
-        """How many of its questions wait, at the right end; gives the room that is left."""
-        if not count:
-            return rect
-        words = f"{count:,} in Inbox"
-        size = badge_size(self._theme, words)
-        at = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
-        paint_badge(painter, at, self._theme, words, "wait")
-        return rect.adjusted(0, 0, -size.width() - SPACE_2, 0)
-
-    def _paint_state(self, painter: QPainter, rect: QRect, view: ServerView) -> None:
-        is_bad = view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN)
-        tone: Tone = MARKS[view.status][1] if is_bad else "muted"
-        shifted = rect.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
-        self._paint_text(painter, shifted, state_words(view), self._theme.ui_font(0.92), tone)
-
-    def _paint_text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
-        shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
-        painter.setFont(font)
-        painter.setPen(self._theme.color(tone))
-        painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)

@@ -16,7 +16,7 @@ from inspector.qt.models.standing import UP
 from inspector.qt.panels.console import ConsolePanel
 from inspector.qt.panels.overview import OverviewPanel
 from inspector.qt.panels.rawconsole import RawConsole
-from inspector.qt.panels.servers import MARKS
+from inspector.qt.panels.serverrows import MARKS
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
