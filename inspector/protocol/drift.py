@@ -8,6 +8,7 @@ list, nor what a resource says about its present contents.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -32,6 +33,7 @@ Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as they were sent
 
 _Key: TypeAlias = tuple[str, int]  # the name, and which of those with that name
 _MOST_TOKENS = 5
+_ESCAPE = re.compile(r"\\[ubfr]")
 _CARRIAGE_RETURN = "\u240d"  # as it is shown: many a text has Windows' line ends, and hides nothing with them
 
 
@@ -137,11 +139,14 @@ def _differing(kind: str, before: JSONObject, after: JSONObject) -> tuple[str, .
         return ()
     before, after = _settled(kind, before), _settled(kind, after)
     names = dict.fromkeys((*after, *before))
-    return tuple(
-        name
-        for name in names
-        if (name in before) != (name in after) or _canonical(before.get(name)) != _canonical(after.get(name))
-    )
+    return tuple(name for name in names if not _is_same_member(name, before, after))
+
+
+def _is_same_member(name: str, before: JSONObject, after: JSONObject) -> bool:
+    if (name in before) != (name in after):
+        return False
+    left, right = before.get(name), after.get(name)
+    return _is_same_text(left, right) or _canonical(left) == _canonical(right)
 
 
 def _settled(kind: str, item: JSONObject) -> JSONObject:
@@ -158,7 +163,7 @@ def _settled(kind: str, item: JSONObject) -> JSONObject:
     return kept
 
 
-def _is_same_text(before: JSONObject, after: JSONObject) -> bool:
+def _is_same_text(before: JSON, after: JSON) -> bool:
     """Not `==`: to Python, 1 and true are equal."""
     try:
         return _encode(before) == _encode(after)
@@ -265,6 +270,8 @@ def _likenesses(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
 
 def _new_hidden(before: JSONObject, after: JSONObject) -> str:
     """`description: ⟨U+200B⟩ ⟨U+202E⟩`, for what was not there before."""
+    if not _may_hide(after):
+        return ""
     known = Counter(token for _, tokens in _hidden_in(before) for token in tokens)
     words: list[str] = []
     for member, tokens in _hidden_in(after):
@@ -279,6 +286,15 @@ def _new_hidden(before: JSONObject, after: JSONObject) -> str:
             more = " …" if len(kinds) > _MOST_TOKENS else ""
             words.append(f"{member}: {' '.join(kinds[:_MOST_TOKENS])}{more}")
     return "; ".join(words)
+
+
+def _may_hide(item: JSONObject) -> bool:
+    """Quick, and false for nearly all. Control characters are escapes in JSON."""
+    try:
+        text = _encode(item)
+    except RecursionError:
+        return True
+    return _ESCAPE.search(text) is not None or bool(hidden_tokens(text))
 
 
 def _hidden_in(item: JSONObject) -> Iterator[tuple[str, list[str]]]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QTableView
+from PySide6.QtWidgets import QApplication, QPushButton, QTableView
 
 from inspector.config.baselines import baseline_path, identity_of
 from inspector.config.entries import StdioEntry
-from inspector.protocol.drift import Offer, compare_offers
+from inspector.engine.drift import DriftView
+from inspector.protocol.drift import Became, ItemChange, Offer, compare_offers
 from inspector.qt.dialogs.drift import DriftDialog
 from inspector.qt.models.driftrows import DriftColumn, DriftRowsModel
 from inspector.qt.theme import Theme
@@ -155,6 +157,23 @@ def test_a_workspace_that_is_looked_at_later_says_it_too(lens: Lens) -> None:
     lens.until(lambda: views)
     lens.choose("srv")
     assert strip(lens)
+
+
+def test_ten_thousand_changes_are_shown_without_a_wait(lens: Lens) -> None:
+    connect(lens, POISONED, before=[ECHO])
+    dialog = review(lens)
+    changes = tuple(
+        ItemChange("tools", Became.CHANGED, f"tool_{number}", fields=("description",))
+        for number in range(10_000)
+    )
+    started = time.monotonic()
+    lens.app.bridge.drift_changed.emit(DriftView("srv", 1, changes))
+    QApplication.processEvents()
+    assert time.monotonic() - started < 0.25
+    assert dialog.model.rowCount() == 10_000
+    assert "10,000 tools changed" in strip(lens)
+    dialog.list.setCurrentIndex(dialog.model.index(9_999, DriftColumn.NAME))
+    lens.until(lambda: "not known any more" in words_on(dialog))
 
 
 def test_rows_obey_the_contract_of_models(qtmodeltester: Any) -> None:
