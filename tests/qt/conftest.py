@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from inspector.config.entries import HttpEntry
+from inspector.config.places import Place
 from inspector.demo.servers import command
 from inspector.qt.theme import Scheme
 from tests.peers.netserver import listening
@@ -40,6 +41,17 @@ def remembering() -> None:
 
 
 @pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """For a test of servers in files of other tools: a folder with an `.mcp.json`, where alone we look. To be
+    asked for before `lens`."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    place = Place("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
+    monkeypatch.setattr("inspector.app.behind.places_here", lambda: (place,))
+    return folder
+
+
+@pytest.fixture
 def make_lens(
     request: pytest.FixtureRequest,
     qtbot: QtBot,
@@ -53,11 +65,14 @@ def make_lens(
     """
     if "style_sheet" not in request.fixturenames:
         monkeypatch.setattr("inspector.qt.theme.stylesheet", lambda tokens: "")
+    # A test of something else is not to meet examinations of the servers that it lets fail.
+    monkeypatch.setattr("inspector.qt.window.doctornews.DoctorNews.examines_failures", False)
     made: list[Lens] = []
 
     def make() -> Lens:
-        remembers = "remembering" in request.fixturenames
-        made.append(Lens(qtbot, tmp_path, None if made else Scheme.LIGHT, remembers=remembers))
+        scheme = None if made else Scheme.LIGHT
+        remembers, finds = (name in request.fixturenames for name in ("remembering", "project"))
+        made.append(Lens(qtbot, tmp_path, scheme, remembers=remembers, finds=finds))
         return made[-1]
 
     yield make

@@ -6,9 +6,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from inspector.base.plaintext import one_line
 from inspector.engine.doctor.checks import ActionKind, Diagnosis
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
-from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.labels import PlainLabel
 
@@ -28,7 +29,7 @@ class FindingView(QWidget):
         self._theme = theme
         self.diagnosis = diagnosis
         self.cause = PlainLabel(theme, diagnosis.cause, wrap=True, selectable=True)
-        self.fix = PlainLabel(theme, diagnosis.fix, wrap=True, selectable=True)
+        self.fix = PlainLabel(theme, diagnosis.fix, tone="muted", wrap=True, selectable=True)
         evidence = "\n".join(diagnosis.evidence)
         self.evidence = PlainLabel(theme, evidence, tone="muted", wrap=True, selectable=True, mono=True)
         self.evidence.setVisible(bool(evidence))
@@ -39,9 +40,8 @@ class FindingView(QWidget):
         self.yes_action.triggered.connect(self._on_yes)
         self.no_action = QAction("Cancel", self)
         self.no_action.triggered.connect(self.question.close_all)
-        self.button = ActionButton(self.do_action, "plain" if diagnosis.is_warning else "primary")
         self._lay_out()
-        self.setAccessibleName(diagnosis.cause)
+        self.setAccessibleName(one_line(diagnosis.cause))
         theme.changed.connect(self.update)
 
     def _on_do(self) -> None:
@@ -76,12 +76,9 @@ class FindingView(QWidget):
         if self.diagnosis.action is not None:
             row = QHBoxLayout()
             row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
-            row.addWidget(self.button)
+            kind: ButtonKind = "plain" if self.diagnosis.is_warning else "primary"
+            row.addWidget(ActionButton(self.do_action, kind))
             row.addStretch(1)
             column.addLayout(row)
-        else:
-            self.button.hide()
         column.addWidget(self.question)
         column.addWidget(self.evidence)
-        self.cause.setFont(self._theme.ui_font(1.0))
-        self.fix.set_tone("muted")

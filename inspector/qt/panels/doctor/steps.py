@@ -6,6 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
+from inspector.base.plaintext import one_line
 from inspector.base.units import duration
 from inspector.engine.doctor.checks import CheckResult, CheckState
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
@@ -75,7 +76,7 @@ class StepRow(QWidget):
         self.more.setAccessibleName(f"Details of {result.title}")
         if self.details is not None:
             self.details.setText("\n".join(result.details))
-        self.setAccessibleName(f"{result.title}: {result.state.value}. {result.found}")
+        self.setAccessibleName(one_line(f"{result.title}: {result.state.value}. {result.found}"))
         self._paint_mark()
 
     def _on_toggled(self, is_open: bool) -> None:
