@@ -1,0 +1,251 @@
+"""The Process tab: what runs of a server, how it ended, and what a call cost. With real processes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QModelIndex
+from PySide6.QtWidgets import QApplication
+
+from inspector.base.plaintext import one_line
+from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.engine.processes import EndedProcess
+from inspector.engine.processsample import ProcessFacts, Sample
+from inspector.engine.views import ServerStatus
+from inspector.qt.models.processes import HEADS, Column, ProcessesModel, age, cell, percent
+from inspector.qt.panels.process.ended import EndedList
+from inspector.qt.panels.process.panel import ProcessPanel
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.spark import SparkLine
+from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.test_hostile_text import HOSTILE, assert_harmless
+
+WORK = Path(__file__).parent.parent / "helpers" / "workserver.py"
+NOW = 1_790_000_000_000_000_000
+
+
+ICONS = Path(__file__).parents[2] / "resources" / "icons"
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+def work_entry(*args: str) -> StdioEntry:
+    words = ("-I", "-S", str(WORK), *args)
+    return StdioEntry(name="work", command=sys.executable, args=words, era="2025-11-25")
+
+
+def opened(lens: Lens, *args: str) -> ProcessPanel:
+    lens.connect(work_entry(*args))
+    lens.do("view.process")
+    panel = lens.workspace.process
+    lens.until(lambda: panel.running.model.rowCount())
+    return panel
+
+
+def text(panel: ProcessPanel, column: Column, row: int = 0) -> str:
+    return str(panel.running.model.index(row, column).data())
+
+
+def test_what_runs_is_shown_with_its_figures(lens: Lens, tmp_path: Path) -> None:
+    file = tmp_path / "kept.txt"
+    file.write_text("x")
+    panel = opened(lens, str(file))
+    pid = lens.view("work").pid
+    assert text(panel, Column.PID) == str(pid)
+    assert f"Process {pid} · up" in words_on(panel)
+    assert str(WORK) in panel.running.command.text()
+    assert panel.running.figures.value("Memory").endswith("MiB")
+    assert panel.running.figures.value("Threads") == "1"
+    assert panel.running.files_fold.button.text() == "Open files 1"
+    panel.running.files_fold.set_open(True)
+    assert panel.running.files.topLevelItem(0).text(1) == str(file)  # type: ignore[union-attr]
+    lens.until(lambda: panel.running.figures.value("CPU").endswith("%"))
+    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+
+
+def test_children_stand_below_their_parent(lens: Lens) -> None:
+    panel = opened(lens)
+    lens.do("view.tools")
+    lens.call("family")
+    lens.do("view.process")
+    lens.until(lambda: panel.running.model.rowCount() == 3)
+    names = [text(panel, Column.NAME, row) for row in range(3)]
+    assert [len(name) - len(name.lstrip()) for name in names] == [0, 4, 8]
+    panel.running.table.selectRow(2)
+    assert "time.sleep(600)" in panel.running.command.text()
+    assert "subprocess" not in panel.running.command.text()
+
+
+def test_nobody_looks_at_processes_while_the_tab_is_not_in_front(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = opened(lens)
+    assert panel._timer.isActive()
+    lens.do("view.tools")
+    assert not panel._timer.isActive()
+    looks: list[str] = []
+    monkeypatch.setattr(lens.app.thread.engine.processes, "look", looks.append)
+    lens.do("server.reconnect")
+    lens.wait_for("work", ServerStatus.CONNECTED)
+    lens.settle()
+    assert looks == []
+
+
+def test_a_server_that_runs_elsewhere_has_no_process_of_ours(lens: Lens) -> None:
+    lens.add(HttpEntry(name="far", url="http://127.0.0.1:9/mcp"))
+    lens.choose("far")
+    lens.do("view.process")
+    assert "This server runs elsewhere" in words_on(lens.workspace.process)
+    assert not lens.workspace.process.files.isVisible()
+
+
+def test_before_it_is_connected_the_way_there_is_offered(lens: Lens) -> None:
+    lens.add(scripted())
+    lens.choose("scripted")
+    lens.do("view.process")
+    panel = lens.workspace.process
+    assert "Not connected" in words_on(panel)
+    lens.press("Connect", panel)
+    lens.until(lambda: panel.running.model.rowCount() == 1)
+
+
+def test_a_crash_is_in_the_history_with_its_last_words(lens: Lens) -> None:
+    panel = opened(lens)
+    lens.do("view.tools")
+    lens.call("crash")
+    lens.wait_for("work", ServerStatus.FAILED)
+    lens.do("view.process")
+    lens.until(lambda: panel.running.ended.topLevelItemCount())
+    item = panel.running.ended.topLevelItem(0)
+    assert item is not None
+    assert item.text(1) == "was ended by signal SIGKILL"
+    assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
+    assert item.isExpanded()
+    assert "The connection failed" in words_on(panel)
+    assert "about to crash" in panel.running.ended.as_text()
+
+
+def test_a_new_process_begins_new_figures(lens: Lens) -> None:
+    panel = opened(lens)
+    first = lens.view("work").pid
+    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+    lens.do("server.reconnect")
+    lens.until(lambda: text(panel, Column.PID) != str(first))
+    assert len(panel.running.figures.lines["Memory"].values) == 1
+    item = panel.running.ended.topLevelItem(0)
+    assert item is not None
+    assert "(ended by us)" in item.text(1)
+    assert not item.isExpanded()
+
+
+# ------------------------------------------------------------------ what a call cost
+
+
+def test_a_result_says_what_its_call_cost_and_shows_what_was_written(lens: Lens) -> None:
+    lens.connect(work_entry())
+    lens.call("burn", {"ms": 60})
+    result = lens.tools.call_view.result
+    assert "CPU " in result._facts.text()
+    assert "stderr" not in result._facts.text()
+    assert result.tabs.count() == 4
+    lens.call("chatter", {"stderr": 2, "stray": 1})
+    assert "2 stderr lines · 1 stray line" in result._facts.text()
+    assert result.output is not None
+    place = result.tabs.indexOf(result.output)
+    assert result.tabs.tabText(place) == "Output 3"
+    lines = sorted(result.output.lines.line(row) for row in range(3))
+    assert lines == ["note 0", "note 1", "stray 0"]
+    lens.call("nothing")
+    assert not result.tabs.isTabVisible(place)
+
+
+def test_the_detail_of_an_operation_says_what_it_cost(lens: Lens) -> None:
+    lens.connect(work_entry())
+    outcome = lens.call("chatter", {"stderr": 2, "stray": 0})
+    traffic = lens.window.traffic
+    traffic.detail.show_row(outcome.row)
+    facts = {fact.label: fact.value for fact in traffic.detail.facts.facts}
+    assert facts["CPU time"].endswith("ms")
+    assert (facts["stderr lines"], facts["Stray lines"]) == ("2", "0")
+    initialize = next(each for each in lens.records() if each.method == "initialize")
+    traffic.detail.show_row(initialize.number)
+    assert "CPU time" not in {fact.label for fact in traffic.detail.facts.facts}
+
+
+# ------------------------------------------------------------------ parts
+
+
+def facts(pid: int = 7, **more: object) -> ProcessFacts:
+    plain = ProcessFacts(pid, 0, "python", "python x.py", "running", NOW - 65_000_000_000, 0, 0.5, 2048, 3, 4)
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def test_the_model_keeps_its_contract(theme: Theme, qtmodeltester: Any) -> None:
+    model = ProcessesModel(theme)
+    qtmodeltester.check(model)
+    for processes in ((facts(1), facts(2, depth=1)), (facts(1, share=None), facts(2, depth=1)), (facts(3),)):
+        model.show(Sample(1, processes))
+    model.show(None)
+    assert model.rowCount() == 0
+    assert len(HEADS) == model.columnCount() == len(Column)
+
+
+def test_rows_stay_while_the_processes_are_the_same(theme: Theme) -> None:
+    model = ProcessesModel(theme)
+    model.show(Sample(1, (facts(1), facts(2))))
+    resets: list[int] = []
+    model.modelReset.connect(lambda: resets.append(1))
+    model.show(Sample(2, (facts(1, share=0.9), facts(2))))
+    assert resets == []
+    assert model.index(0, Column.CPU).data() == "90 %"
+    assert not model.index(5, 0, QModelIndex()).isValid()
+
+
+def test_cells_are_numbers_with_units_and_what_is_hidden_is_a_dash() -> None:
+    words = [cell(facts(), column, NOW) for column in Column]
+    assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
+    hidden = facts(share=None, rss=None, threads=None, handles=None)
+    assert [cell(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
+    assert cell(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (left by its parent)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7_620, "2 h 07 min"), (273_600, "3 d 4 h"), (-5, "0 s")],
+)
+def test_ages_are_said_in_two_units_at_most(seconds: int, words: str) -> None:
+    assert age(seconds * 1_000_000_000) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(None, "—"), (0.0, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")]
+)
+def test_shares_are_of_one_core(share: float | None, words: str) -> None:
+    assert percent(share) == words
+
+
+def test_hostile_last_words_stay_text(theme: Theme, qtbot: object) -> None:
+    ended = EndedList(theme)
+    last = (one_line(HOSTILE),)
+    ended.show_ended([EndedProcess(7, "exited with code 1", NOW, NOW + 1, False, last)])
+    assert_harmless(ended)
+    ended.deleteLater()
+
+
+def test_a_spark_line_keeps_the_latest_values_and_paints_any(theme: Theme, qtbot: object) -> None:
+    line = SparkLine(theme, 3)
+    for value in (0.0, 5.0, 1.0, 2.0):
+        line.add(value)
+    assert line.values == (5.0, 1.0, 2.0)
+    line.resize(100, 28)
+    assert not line.grab().isNull()
+    line.clear()
+    assert not line.grab().isNull()
+    line.deleteLater()

@@ -1,0 +1,260 @@
+"""Edit the server, save, see red or green: with a real server whose file is written anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from inspector.config.savedcalls import SavedCall
+from inspector.engine.filewatch import FileWatchView
+from inspector.engine.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.views import ServerStatus
+from inspector.qt.dialogs.savedcalls import SavedCallsDialog
+from inspector.qt.models.reruns import RerunsModel, summary, verdict
+from inspector.qt.panels.process.filebar import FileBar, state_words
+from inspector.qt.theme import Theme
+from tests.qt.lens_driver import Lens, words_on
+from tests.qt.process_stage import SERVER, ProcessStage
+
+
+@pytest.fixture
+def stage(lens: Lens, tmp_path: Path) -> ProcessStage:
+    return ProcessStage(lens, tmp_path)
+
+
+ICONS = Path(__file__).parents[2] / "resources" / "icons"
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+def test_an_edit_turns_a_watched_call_red_and_the_way_back_green(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    stage.save("two")
+    panel = stage.start("*.py", one="first", two="second")
+    lens.until(lambda: panel.reruns.model.rowCount() == 2)
+    assert "2 not run yet" in words_on(panel.reruns)
+    stage.run()
+    panel.reruns.accept_all.trigger()
+    lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
+    lens.until(lambda: lens.workspace.reruns_badge.text == "2 of 2 calls as expected")
+    stage.until_watching()
+    stage.write(one="first", two="other", three="new")
+    stage.until_ran(2)
+    assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
+    assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
+    lens.until(lambda: "other" in panel.reruns.changes.rows.as_text())
+    assert "second" in panel.reruns.changes.rows.as_text()
+    assert "Differs from what was accepted: 1 changed." in words_on(panel.reruns)
+    lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
+    assert "server.py changed: restarted in" in panel.files.words.text()
+    stage.write(one="first", two="second", three="new")
+    stage.until_ran(3)
+    assert lens.workspace.reruns_badge.text == "2 of 2 calls as expected"
+    assert panel.files.alert.text("news tools") == ""
+
+
+def test_a_red_call_comes_to_the_front_and_is_accepted(
+    lens: Lens, stage: ProcessStage, tmp_path: Path
+) -> None:
+    stage.save("one")
+    stage.save("two")
+    panel = stage.start(one="first", two="second")
+    stage.run()
+    stage.restart(one="first", two="other")
+    stage.run()
+    chosen = panel.reruns._chosen()
+    assert chosen is not None
+    assert chosen.call.tool == "two"
+    assert "Differs from the first good result of this run" in words_on(panel.reruns)
+    panel.reruns.accept.trigger()
+    lens.until(lambda: stage.state("two") == "as expected")
+    assert not panel.reruns.accept.isEnabled()
+    [written] = (tmp_path / "calls" / "expected").iterdir()
+    assert json.loads(written.read_text())["result"]["content"][0]["text"] == "other"
+
+
+def test_a_server_that_does_not_come_up_again_is_said(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start("*.py", one="first")
+    stage.until_watching()
+    (stage.folder / "server.py").write_text("this is no python")
+    lens.until(lambda: "the server did not come up" in panel.files.words.text())
+    lens.wait_for(SERVER, ServerStatus.FAILED)
+    lens.until(lambda: panel.running.ended.topLevelItemCount())
+    assert "SyntaxError" in panel.running.ended.as_text()
+    stage.write(one="again")
+    lens.wait_for(SERVER, ServerStatus.CONNECTED)
+    lens.until(lambda: "restarted in" in panel.files.words.text())
+
+
+def test_a_place_that_is_no_matter_is_ignored_from_the_menu(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="first")
+    stage.run()
+    stage.restart(one="other")
+    stage.run()
+    lens.until(lambda: panel.reruns.changes.rows.changes())
+    menu = panel.reruns.make_menu(panel.reruns.changes.rows.changes()[0])
+    first: QAction = menu.actions()[0]
+    assert first.text().startswith("Ignore result.content")
+    first.trigger()
+    lens.until(lambda: stage.state("one") == "as expected")
+    menu.deleteLater()
+
+
+def test_without_watched_calls_it_says_how_to_get_one(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    assert "No watched calls" in words_on(panel)
+    lens.do("call.rerun")
+    lens.until(lambda: "No saved call of this server is watched" in panel.reruns.alert.text("asked"))
+
+
+def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    lens.do("view.tools")
+    lens.do("call.save")
+    saving = lens.tools.call_view.saving
+    lens.until(lambda: saving.popup)
+    popup = saving.popup
+    assert popup is not None
+    assert not popup.watch.isChecked()
+    popup.watch.setChecked(True)
+    popup.name.setText("Watched one")
+    QTest.keyClick(popup.name, Qt.Key.Key_Return)
+    lens.until(lambda: lens.tools.call_view.alert.text("saved"))
+    lens.do("view.process")
+    lens.until(lambda: panel.reruns.model.rowCount() == 1)
+    lens.do("call.rerun")
+    stage.until_ran(1)
+    panel.reruns.open_call.trigger()
+    assert lens.workspace.is_at("tools")
+    lens.do("view.process")
+    panel.reruns.unwatch.trigger()
+    lens.until(lambda: panel.reruns.model.rowCount() == 0)
+
+
+def test_calls_are_watched_from_the_list_of_saved_ones(
+    lens: Lens, stage: ProcessStage, tmp_path: Path
+) -> None:
+    call = SavedCall("Of any", "one")
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
+    stage.save("one")
+    stage.start(one="first")
+    lens.do("call.manage")
+    dialog = lens.dialog(SavedCallsDialog)
+    flags = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
+    lens.until(lambda: dialog.tree.findItems("Call of one", flags))
+    dialog.tree.setCurrentItem(dialog.tree.findItems("Call of one", flags)[0])
+    assert dialog.watch.isChecked()
+    dialog.watch.click()
+    path = tmp_path / "calls" / "Call-of-one.json"
+    lens.until(lambda: json.loads(path.read_text())["watch"] is False)
+    dialog.tree.setCurrentItem(dialog.tree.findItems("Of any", flags)[0])
+    assert not dialog.watch.isEnabled()
+    dialog.close()
+
+
+def test_a_run_that_hangs_is_stopped(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="never")
+    panel.reruns.run.trigger()
+    lens.until(lambda: stage.reruns.is_running and stage.state("one") == "running")
+    lens.press("Stop", panel.reruns)
+    lens.until(lambda: stage.state("one") == "stopped")
+    assert not stage.reruns.is_running
+
+
+def test_the_row_in_the_traffic_is_shown(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="first")
+    stage.run()
+    rows: list[int] = []
+    panel.row_requested.connect(rows.append)
+    panel.reruns.show_row.trigger()
+    assert lens.app.bridge.log.method(rows[0]) == "tools/call"
+
+
+# ------------------------------------------------------------------ which files
+
+
+def test_patterns_are_typed_applied_and_taken_away(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    files = panel.files
+    assert "No files are watched." in files.words.text()
+    assert not files.apply.isEnabled()
+    QTest.keyClicks(files.line, "*.py 'my files/*.txt'")
+    assert files.apply.isEnabled()
+    QTest.keyClick(files.line, Qt.Key.Key_Return)
+    stage.until_watching()
+    entry = lens.app.thread.engine.entry(SERVER)
+    assert entry.watch == ("*.py", "my files/*.txt")
+    assert files.line.text() == "*.py 'my files/*.txt'"
+    files.line.clear()
+    files.apply.trigger()
+    lens.until(lambda: "No files are watched." in files.words.text())
+
+
+@pytest.mark.parametrize(("typed", "words"), [("[z-a].py", "is no pattern of files"), ("'x", "not closed")])
+def test_what_is_no_pattern_is_refused_with_a_sentence(
+    lens: Lens, stage: ProcessStage, typed: str, words: str
+) -> None:
+    panel = stage.start(one="first")
+    panel.files.line.setText(typed)
+    panel.files.apply.trigger()
+    lens.until(lambda: words in panel.files.alert.text("globs"))
+    assert lens.app.thread.engine.entry(SERVER).watch == ()
+
+
+def test_what_is_being_typed_stays_when_news_come(theme: Theme) -> None:
+    bar = FileBar(theme)
+    bar.show_view(FileWatchView(SERVER, ("*.py",), "/x"))
+    assert bar.line.text() == "*.py"
+    QTest.keyClicks(bar.line, " *.js")
+    bar.show_view(FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=3))
+    assert bar.line.text() == "*.py *.js"
+    bar.show_view(FileWatchView(SERVER, ("*.py", "*.js"), "/x"))
+    assert not bar.apply.isEnabled()
+    bar.deleteLater()
+
+
+def test_how_the_watch_stands_is_a_sentence_with_a_tone() -> None:
+    on = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=2)
+    assert state_words(on) == ("Watching 2 files in /x.", "muted")
+    assert state_words(FileWatchView(SERVER, ("*.py",), "/x"))[0] == "Watched while connected."
+    lost = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, problem="No file fits in /x.")
+    assert state_words(lost) == ("No file fits in /x.", "warn")
+
+
+# ------------------------------------------------------------------ the model
+
+
+def results(*states: RerunState) -> RerunView:
+    calls = (SavedCall(f"c{number}", "t", path=Path(f"/c/{number}.json")) for number in range(len(states)))
+    pairs = zip(calls, states, strict=True)
+    return RerunView("s", tuple(RerunResult(call, state) for call, state in pairs), 1)
+
+
+def test_the_model_keeps_its_contract(theme: Theme, qtmodeltester: Any) -> None:
+    model = RerunsModel(theme, lambda state: QIcon())
+    qtmodeltester.check(model)
+    for states in ((), (RerunState.NOT_RUN,) * 2, (RerunState.SAME, RerunState.FAILED), (RerunState.NEW,)):
+        model.show(results(*states))
+    assert (model.rowCount(), model.row_of(Path("/c/0.json")), model.row_of(None)) == (1, 0, -1)
+
+
+def test_the_verdict_is_red_green_or_neither() -> None:
+    same, red, new = RerunState.SAME, RerunState.DIFFERENT, RerunState.NEW
+    assert verdict(results()) == ("", "muted")
+    assert verdict(results(same, same)) == ("2 of 2 calls as expected", "ok")
+    assert verdict(results(same, red, RerunState.FAILED)) == ("2 of 3 calls not as expected", "error")
+    assert verdict(results(same, new)) == ("1 of 2 calls as expected", "warn")
+    assert summary(results(same, red, same)) == "1 different, 2 as expected"
