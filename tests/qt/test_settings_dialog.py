@@ -11,6 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from inspector.app.behind import open_first_servers
 from inspector.base.errors import UserError
 from inspector.config.settingstable import SETTINGS, Kind
 from inspector.qt.dialogs.keptcaptures import KeptCapturesDialog
@@ -223,6 +224,19 @@ def test_what_has_a_window_of_its_own_is_opened_from_here(lens: Lens) -> None:
     assert isinstance(row, CommandRow)
     row.button.click()
     lens.dialog(KeptCapturesDialog)
+
+
+def test_what_was_chosen_is_in_force_at_the_start_and_what_is_wrong_is_told(lens: Lens) -> None:
+    chosen = {"connections": {"connectTimeout": 7, "mostPages": "all"}, "lists": {"askForLists": False}}
+    (lens.folder / "preferences.json").write_text(json.dumps(chosen))
+    lens.run(open_first_servers(lens.app, demo=False))
+    settings = lens.app.thread.engine.settings
+    assert (settings.connect_timeout, settings.most_pages, settings.ask_for_lists) == (7, 10_000, False)
+    lens.until(lambda: "connections.mostPages" in lens.window.notices.text())
+    dialog = open_settings(lens)
+    assert number(dialog, "connections.connectTimeout").box.text() == "7 s"
+    row = dialog.value_row("connections.connectTimeout")
+    assert row.reset_button.isVisibleTo(row)
 
 
 def test_a_second_look_shows_the_same_window(lens: Lens) -> None:
