@@ -97,6 +97,17 @@ def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
     assert counts == [1, 2, 1, 0]
 
 
+def test_oldest_of_the_cards_that_come_together_is_in_front_whichever_is_told_of_first(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    for id in (8, 7, 9):  # rules may have looked at the newer one sooner
+        lens.app.bridge.card_changed.emit(make_card(id))
+    assert [card.id for card in stage.wait_for(3)] == [7, 8, 9]
+    assert stage.view.card.id == 7
+    lens.app.bridge.card_changed.emit(make_card(6))
+    stage.wait_for(4)
+    assert stage.view.card.id == 7, "it stays, now that somebody may be reading it"
+
+
 def test_new_card_does_not_take_the_place_of_what_is_read(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("One?")])

@@ -70,6 +70,8 @@ class InboxPanel(QWidget):
         self._follows = False  # the card in front is done with: the next one takes its place
         self._count = 0
         self._ticks = QTimer(self, interval=_TICK_MS)
+        self._news: list[Card] = []
+        self._news_soon = QTimer(self, interval=0, singleShot=True)
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
@@ -102,19 +104,28 @@ class InboxPanel(QWidget):
 
     async def _load(self) -> None:
         for card in await self._bridge.ask_inbox(lambda inbox: (*inbox.past(), *inbox.cards())):
-            self._on_card_changed(card)
+            self._take(card)
         self._update()
 
     def _on_card_changed(self, card: Card) -> None:
-        if self.model.server is not None and card.server != self.model.server:
-            return
+        if self.model.server is None or card.server == self.model.server:
+            self._news.append(card)
+            self._news_soon.start()
+
+    def _on_news(self) -> None:
+        """What is told in one go is taken by age: the oldest card goes in front, whichever came first."""
+        news, self._news = self._news, []
+        for card in sorted(news, key=lambda card: card.id):
+            self._take(card)
+        self._update()
+
+    def _take(self, card: Card) -> None:
         self.list.put(card)
         current = self.list.current()
         if card.is_open and (current is None or (self._follows and not current.is_open)):
             self.show_card(card.id)
         elif not card.is_open and self._follows and current is not None and current.id == card.id:
             self._go_on()
-        self._update()
 
     def _on_answered(self, card_id: int) -> None:
         current = self.list.current()
@@ -213,6 +224,7 @@ class InboxPanel(QWidget):
         self.desk.uri_requested.connect(self._on_uri_requested)
         self.desk.task_requested.connect(self._on_task_requested)
         self._ticks.timeout.connect(self._on_tick)
+        self._news_soon.timeout.connect(self._on_news)
 
     def _on_operation_requested(self, server: str, row: int) -> None:
         if self.isVisible():
