@@ -1,9 +1,8 @@
 """`python -m inspector`: the same as the command `mcp-lens`."""
 
-from __future__ import annotations
-
 import sys
 
+import inspector.base.safepath  # noqa: F401 - before all that could be shadowed
 from inspector.cli.main import main
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ Exit codes: 0 when the client hung up, 2 for a wrong command line, a port in use
 also ends with the code its fault chose.
 """
 
-from __future__ import annotations
+import inspector.base.safepath  # noqa: F401 - before all that could be shadowed
 
+# isort: split
 import argparse
 import sys
 from collections.abc import Sequence

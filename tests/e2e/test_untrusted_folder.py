@@ -1,0 +1,93 @@
+"""Started in a folder that came from somebody else: nothing that lies there runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Called as libraries that we load: at the start, for a URL, for a command, in another process, for a demo.
+_SHADOWS = (
+    "httpx2",
+    "pydantic",
+    "websockets",
+    "psutil",
+    "platformdirs",
+    "argparse",
+    "shlex",
+    "email",
+    "uvicorn",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Each file in it leaves a mark and ends whoever imports it."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    marker = tmp_path / "marker"
+    for name in _SHADOWS:
+        code = f"import os\nopen({str(marker)!r}, 'a').write({name!r})\nos._exit(99)\n"
+        (folder / f"{name}.py").write_text(code)
+    servers = {
+        "runs": {"command": "touch", "args": [str(marker)]},
+        "calls": {"url": "http://127.0.0.1:9/mcp"},
+    }
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    return folder
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "HOME": str(folder.parent), "QT_QPA_PLATFORM": "offscreen"}
+    env.pop("PYTHONSAFEPATH", None)
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--version"], 0),
+        (["list", "tools", "--url", "http://127.0.0.1:9/mcp"], 2),
+        (["list", "tools", "--", sys.executable, "-m", "inspector.demo", "faulty"], 0),
+        (["servers"], 0),
+    ],
+)
+def test_modules_of_the_folder_are_not_ours(folder: Path, words: list[str], code: int) -> None:
+    done = run(folder, "-m", "inspector", *words)
+    assert not (folder.parent / "marker").exists(), (folder.parent / "marker").read_text()
+    assert done.returncode == code, done.stderr
+
+
+def test_the_test_would_notice(folder: Path) -> None:
+    done = run(folder, "-c", "import sys; sys.path.insert(0, ''); import httpx2")
+    assert done.returncode == 99
+    assert (folder.parent / "marker").read_text() == "httpx2"
+
+
+def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(folder: Path) -> None:
+    code = (
+        "import inspector.base.safepath\n"
+        "import asyncio\n"
+        "from pathlib import Path\n"
+        "from inspector.app.behind import open_first_servers, shut_down\n"
+        "from inspector.app.main import build\n"
+        "from inspector.config.paths import Files\n"
+        "files = Files(catalogue=Path('../own.json'), trust=Path('../trust.json'))\n"
+        "app = build(files, Path('../layout.ini'))\n"
+        "async def live():\n"
+        "    await open_first_servers(app, demo=False)\n"
+        "    found = app.thread.engine.found.report\n"
+        "    names = sorted(view.name for view in found.servers if view.source.scope == 'folder')\n"
+        "    await shut_down(app)\n"
+        "    return names\n"
+        "print(app.loop.run_until_complete(live()))\n"
+    )
+    done = run(folder, "-c", code)
+    assert done.stdout.strip() == "['calls', 'runs']", done.stderr
+    assert not (folder.parent / "marker").exists(), (folder.parent / "marker").read_text()
