@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from inspector.base.plaintext import one_line, visible
@@ -48,9 +49,12 @@ def order_words(view: FoundView) -> str:
 
 def command_text(view: FoundView) -> str:
     """All words of the command, one a line, with hidden characters shown."""
-    return "\n".join(
-        visible(word).replace("\n", "␊").replace("\t", "␉") for word in (view.command, *view.args)
-    )
+    return words_text((view.command, *view.args))
+
+
+def words_text(words: Sequence[str]) -> str:
+    """One a line: where a word ends is seen, and what is hidden in it."""
+    return "\n".join(visible(word).replace("\n", "␊").replace("\t", "␉") for word in words)
 
 
 def what_words(view: FoundView) -> str:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
-    QPlainTextEdit,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -20,8 +19,9 @@ from PySide6.QtWidgets import (
 
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line, visible
-from inspector.config.finding import FoundFile, InputSpec
+from inspector.config.finding import FoundFile
 from inspector.engine.foundviews import FoundView, Trust
+from inspector.qt.forms.inputfields import InputFields
 from inspector.qt.models.foundwords import (
     TONES,
     command_text,
@@ -29,13 +29,13 @@ from inspector.qt.models.foundwords import (
     place_words,
     what_words,
 )
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.badge import Badge
 from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.wholetext import WholeText
 
-_MOST_LINES = 14
 _WIDEST = 900
 _LONGEST = 20_000
 _ABSENT = "not there"
@@ -74,6 +74,7 @@ class ReviewPage(QWidget):
         self.view: FoundView | None = None
         self.variables: dict[str, QCheckBox] = {}
         self.inputs: dict[str, QLineEdit | QComboBox] = {}
+        self._given: InputFields | None = None
         self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
         self.import_action = self._action("Import a copy", lambda view: self.import_wanted.emit(view))
         self.import_action.setToolTip("Add it to your own servers; the file stays as it is")
@@ -92,11 +93,7 @@ class ReviewPage(QWidget):
 
     def given(self) -> dict[str, str]:
         """What was typed for its inputs."""
-        typed = {
-            id: field.currentText() if isinstance(field, QComboBox) else field.text()
-            for id, field in self.inputs.items()
-        }
-        return {id: text for id, text in typed.items() if text}
+        return self._given.given() if self._given is not None else {}
 
     def allowed(self) -> list[str]:
         """The variables of the environment that it may have."""
@@ -116,7 +113,7 @@ class ReviewPage(QWidget):
             column.addWidget(self._text(visible(remark)))
         words = "It is read only: MCP Lens never writes into files of other tools."
         column.addWidget(Muted(self._theme, words, wrap=True))
-        column.addStretch(1)
+        self._end(column)
 
     def show_server(self, view: FoundView) -> None:
         """Nothing is made anew while the same is shown: what is being typed stays."""
@@ -141,20 +138,26 @@ class ReviewPage(QWidget):
         self._add_inputs(column, view)
         for remark in view.remarks:
             column.addWidget(self._text(visible(remark)))
-        column.addStretch(1)
+        self._end(column)
         self._offer(view)
 
     # -------------------------------------------------------------- parts
 
     def _begin(self) -> QVBoxLayout:
-        self.variables, self.inputs = {}, {}
+        """Of a new page, which `_end` puts in the place of the old one."""
+        self.variables, self.inputs, self._given = {}, {}, None
         page = QWidget()
         page.setMaximumWidth(_WIDEST)
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
-        self._scroll.setWidget(page)
         return column
+
+    def _end(self, column: QVBoxLayout) -> None:
+        column.addStretch(1)
+        if (page := column.parentWidget()) is not None:
+            self._scroll.setWidget(page)
+            page.show()
 
     def _head(self, view: FoundView) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -184,14 +187,7 @@ class ReviewPage(QWidget):
             return
         column.addWidget(Heading(self._theme, what_words(view)))
         text = visible(view.url) if view.url else command_text(view)
-        box = QPlainTextEdit(text)
-        box.setReadOnly(True)
-        box.setProperty("kind", "input")
-        box.setFont(self._theme.mono_font())
-        box.setAccessibleName(what_words(view))
-        lines = min(text.count("\n") + 1, _MOST_LINES)
-        box.setFixedHeight(box.fontMetrics().lineSpacing() * lines + SPACE_6)
-        column.addWidget(box)
+        column.addWidget(WholeText(self._theme, text, what_words(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
         facts = [
@@ -220,31 +216,10 @@ class ReviewPage(QWidget):
             column.addWidget(box)
 
     def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
-        if not view.inputs:
-            return
-        column.addWidget(Heading(self._theme, "Values that it asks you for"))
-        for spec in view.inputs:
-            field = self._input(spec)
-            self.inputs[spec.id] = field
-            inner = QVBoxLayout()
-            inner.setSpacing(SPACE_1)
-            inner.addWidget(PlainLabel(self._theme, one_line(spec.description or spec.id)))
-            inner.addWidget(field)
-            column.addLayout(inner)
-        column.addWidget(Muted(self._theme, "They are kept in the secret store.", wrap=True))
-
-    def _input(self, spec: InputSpec) -> QLineEdit | QComboBox:
-        if spec.options:
-            choice = QComboBox()
-            choice.addItems([one_line(option) for option in spec.options])
-            choice.setCurrentText(one_line(spec.default))
-            choice.setAccessibleName(one_line(spec.id))
-            return choice
-        line = QLineEdit(spec.default)
-        line.setAccessibleName(one_line(spec.id))
-        if spec.is_password:
-            line.setEchoMode(QLineEdit.EchoMode.Password)
-        return line
+        if view.inputs:
+            self._given = InputFields(self._theme, view.inputs)
+            self.inputs = self._given.fields
+            column.addWidget(self._given)
 
     def _offer(self, view: FoundView) -> None:
         is_trusted = view.trust is Trust.GIVEN
