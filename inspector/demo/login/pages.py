@@ -51,8 +51,23 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
         }
 <h2>People</h2>{people}
 <h2>Clients set up beforehand</h2>{_table(("Client ID", "Secret", "Methods", "Known to"), clients)}
+<h2>Ways to log in</h2>{_table(("Kind", "What to enter"), self._ways())}
 <h2>Fault bench</h2><p>Switched on: <code>{escape(on)}</code>. <a href="/faults">Make it fail</a></p>"""
         return page("Demo login", body, wide=True)
+
+    def _ways(self) -> list[tuple[str, str]]:
+        """What a person enters for each kind of login that is not done in the browser alone."""
+        issuer, provider = self._notes.issuer, self._company.issuer
+        return [
+            ("Client credentials", f"issuer {issuer}, client ID demo-machine, its secret"),
+            ("Client credentials with a key", f"issuer {issuer}, client ID demo-robot, its private key"),
+            ("Workload identity", f"issuer {issuer}, the workload's JWT"),
+            (
+                "Enterprise",
+                f"issuer {issuer}, client ID demo-desk, its secret; identity provider {provider}, "
+                "client ID demo-sso there; sign in as one of the people above",
+            ),
+        ]
 
     async def document(self, request: Request) -> Response:
         """A client ID metadata document, for the person who has none."""

@@ -356,3 +356,9 @@ def test_bench_page_flips_switches_and_shows_them(demo: LoginDemo) -> None:
 def test_front_page_tells_what_can_be_tried(demo: LoginDemo) -> None:
     page = demo.http.get("/").text
     assert all(text in page for text in (demo.url, "lovelace", "demo-machine-secret", "/faults", "/idp"))
+    for words in (
+        "client ID demo-machine",
+        "client ID demo-sso there",
+        f"identity provider {demo.origin}/idp",
+    ):
+        assert words in page, "every kind of login can be tried without looking anything up"

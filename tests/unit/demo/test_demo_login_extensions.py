@@ -160,6 +160,26 @@ def test_company_login_becomes_a_token_for_the_notes_without_another_page(demo: 
     assert error(present(demo, signed)) == (400, "invalid_grant"), "an assertion is used once"
 
 
+def test_company_renews_an_id_token_and_takes_its_refresh_token_back(demo: LoginDemo) -> None:
+    came = demo.come_back("demo-sso", realm="/idp", scope="openid offline_access", resource=None, nonce="n-1")
+    first = demo.token(
+        realm="/idp",
+        grant_type="authorization_code",
+        code=came["code"],
+        client_id="demo-sso",
+        redirect_uri="http://127.0.0.1:49152/callback",
+        code_verifier=VERIFIER,
+    ).json()
+    renew = {"realm": "/idp", "grant_type": "refresh_token", "client_id": "demo-sso"}
+    second = demo.token(**renew, refresh_token=first["refresh_token"]).json()
+    claims = payload(second["id_token"])
+    assert (claims["sub"], claims["aud"], "nonce" in claims) == ("ada", "demo-sso", False)
+    answer = demo.http.post("/idp/revoke", data={"token": second["refresh_token"], "client_id": "demo-sso"})
+    assert answer.status_code == 200
+    again = demo.token(**renew, refresh_token=second["refresh_token"])
+    assert error(again) == (400, "invalid_grant")
+
+
 def test_id_token_carries_the_nonce_and_is_for_the_client_that_asked(demo: LoginDemo) -> None:
     claims = payload(id_token(demo))
     assert (claims["nonce"], claims["aud"], claims["iss"]) == ("n-1", "demo-sso", f"{demo.origin}/idp")
