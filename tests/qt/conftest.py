@@ -47,7 +47,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     place = Place("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
-    monkeypatch.setattr("inspector.app.behind.places_here", lambda: (place,))
+    monkeypatch.setattr("inspector.app.behind.places_here", lambda folder=None: (place,))
     return folder
 
 

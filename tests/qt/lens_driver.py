@@ -66,7 +66,15 @@ class Lens:
     nested Qt loop, which is why it must not be a task itself: asyncio enters one task at a time.
     """
 
-    def __init__(self, bot: QtBot, folder: Path, scheme: Scheme | None, *, remembers: bool = False) -> None:
+    def __init__(
+        self,
+        bot: QtBot,
+        folder: Path,
+        scheme: Scheme | None,
+        *,
+        remembers: bool = False,
+        finds: bool = False,
+    ) -> None:
         self.bot = bot
         self.folder = folder
         self.catalogue = folder / "servers.json"
@@ -79,6 +87,7 @@ class Lens:
             folder / "secrets",
             folder / "answers.json",
             baselines=folder / "baselines" if remembers else None,
+            trust=folder / "trust.json" if finds else None,
         )
         self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()

@@ -102,7 +102,7 @@ class ReviewPage(QWidget):
     def show_file(self, file: FoundFile) -> None:
         self.view = None
         self._buttons.hide()
-        column = self._begin()
+        page, column = self._begin()
         column.addWidget(Heading(self._theme, one_line(file.source.tool)))
         column.addWidget(self._text(str(file.source.path or ""), mono=True))
         if file.problem:
@@ -113,14 +113,14 @@ class ReviewPage(QWidget):
             column.addWidget(self._text(visible(remark)))
         words = "It is read only: MCP Lens never writes into files of other tools."
         column.addWidget(Muted(self._theme, words, wrap=True))
-        self._end(column)
+        self._end(page, column)
 
     def show_server(self, view: FoundView) -> None:
         """Nothing is made anew while the same is shown: what is being typed stays."""
         if view == self.view:
             return
         self.view = view
-        column = self._begin()
+        page, column = self._begin()
         column.addLayout(self._head(view))
         column.addWidget(
             self._text(f"{place_words(view.source)}{f', line {view.line}' if view.line else ''}")
@@ -138,12 +138,12 @@ class ReviewPage(QWidget):
         self._add_inputs(column, view)
         for remark in view.remarks:
             column.addWidget(self._text(visible(remark)))
-        self._end(column)
+        self._end(page, column)
         self._offer(view)
 
     # -------------------------------------------------------------- parts
 
-    def _begin(self) -> QVBoxLayout:
+    def _begin(self) -> tuple[QWidget, QVBoxLayout]:
         """Of a new page, which `_end` puts in the place of the old one."""
         self.variables, self.inputs, self._given = {}, {}, None
         page = QWidget()
@@ -151,13 +151,12 @@ class ReviewPage(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
-        return column
+        return page, column
 
-    def _end(self, column: QVBoxLayout) -> None:
+    def _end(self, page: QWidget, column: QVBoxLayout) -> None:
         column.addStretch(1)
-        if (page := column.parentWidget()) is not None:
-            self._scroll.setWidget(page)
-            page.show()
+        self._scroll.setWidget(page)
+        page.show()
 
     def _head(self, view: FoundView) -> QHBoxLayout:
         row = QHBoxLayout()

@@ -1,0 +1,199 @@
+"""Servers of other tools in the window: nothing runs before the person agreed, and then exactly that does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+
+from inspector.base.jsonvalue import JSONObject
+from inspector.engine.foundviews import FoundView, Trust
+from inspector.engine.views import ServerStatus
+from inspector.qt.panels.found.panel import FoundPanel
+from tests.qt.lens_driver import Lens, scripted, words_on
+
+ARGS = scripted().args
+
+
+def write(project: Path, **servers: JSONObject) -> None:
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def local(*more: str, **members: object) -> JSONObject:
+    return {"command": sys.executable, "args": [*ARGS, *more], **members}  # type: ignore[dict-item]
+
+
+def open_panel(lens: Lens) -> FoundPanel:
+    lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
+    lens.until(lambda: not lens.window.servers.found.isHidden())
+    QTest.mouseClick(lens.window.servers.found, Qt.MouseButton.LeftButton)
+    panel = lens.window.found
+    lens.until(lambda: panel.report.files)
+    return panel
+
+
+def view(panel: FoundPanel, name: str) -> FoundView:
+    return next(each for each in panel.report.servers if each.name == name)
+
+
+def choose(panel: FoundPanel, name: str) -> None:
+    assert panel.tree.choose(view(panel, name).id)
+
+
+def names(lens: Lens) -> list[str]:
+    return [each.name for each in lens.window.servers.model.views()]
+
+
+def test_found_server_is_shown_whole_and_nothing_of_it_runs(project: Path, lens: Lens) -> None:
+    marker = project / "touched"
+    long = "x" * 4_000
+    write(project, evil={"command": "touch", "args": [str(marker), "; rm -rf /", long]})
+    panel = open_panel(lens)
+    choose(panel, "evil")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["touch", str(marker), "; rm -rf /", long]
+    assert "not trusted" in words_on(panel)
+    assert names(lens) == []
+    assert not marker.exists()
+
+
+def test_trusted_server_is_connected_and_comes_to_the_front(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    assert lens.workspace.view.name == "mine"
+    assert lens.view("mine").origin
+    assert not lens.actions["server.edit"].isEnabled(), "the file is somebody else's"
+    assert not lens.catalogue.exists()
+
+
+def test_change_after_the_agreement_is_shown_and_not_started(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    lens.do("server.disconnect")
+    lens.wait_for("mine", ServerStatus.IDLE)
+    write(project, mine=local("--and-something-else"))
+    lens.do("server.connect")
+    lens.wait_for("mine", ServerStatus.FAILED)
+    panel.look_action.trigger()
+    lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
+    lens.window.servers.choose_found()
+    choose(panel, "mine")
+    words = words_on(panel.review)
+    assert "What changed since you trusted it" in words
+    assert "--and-something-else" in words
+
+
+def test_agreement_counts_only_for_what_was_seen(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    write(project, mine=local("--swapped"))
+    panel.review.trust_action.trigger()
+    lens.until(lambda: panel.alert.text("failed"))
+    assert names(lens) == []
+
+
+def test_import_makes_a_copy_of_ones_own(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    before = (project / ".mcp.json").read_bytes()
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    assert json.loads(lens.catalogue.read_text())["mcpServers"]["mine"]["command"] == sys.executable
+    assert lens.view("mine").status is ServerStatus.IDLE
+    assert (project / ".mcp.json").read_bytes() == before
+
+
+def test_variables_are_put_in_one_by_one_as_they_are_ticked(
+    project: Path, lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LENS_SECRET", "s3cret")
+    write(project, mine=local("${LENS_SECRET}"))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert list(panel.review.variables) == ["LENS_SECRET"]
+    assert not panel.review.variables["LENS_SECRET"].isChecked()
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.FAILED)
+    assert "LENS_SECRET" in lens.view("mine").reason
+
+
+def test_inputs_are_asked_for_and_kept_as_secrets(project: Path, lens: Lens) -> None:
+    document = {
+        "mcpServers": {"mine": local("${input:key}")},
+        "inputs": [{"type": "promptString", "id": "key", "description": "Your key", "password": True}],
+    }
+    (project / ".mcp.json").write_text(json.dumps(document))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    field = panel.review.inputs["key"]
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "s3cret-input")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    for path in lens.folder.rglob("*"):
+        if path.is_file():
+            assert b"s3cret-input" not in path.read_bytes(), path
+
+
+def test_trust_is_taken_back_and_the_server_goes(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    lens.window.servers.choose_found()
+    choose(panel, "mine")
+    panel.review.distrust_action.trigger()
+    lens.until(lambda: names(lens) == [])
+    lens.until(lambda: view(panel, "mine").trust is Trust.NONE)
+
+
+def test_broken_file_is_shown_with_its_place_and_broken_server_beside_good_ones(
+    project: Path, lens: Lens
+) -> None:
+    write(project, good=local(), bad={"args": ["x"]})
+    panel = open_panel(lens)
+    choose(panel, "bad")
+    assert "command" in words_on(panel.review)
+    assert not panel.review.trust_action.isEnabled()
+    choose(panel, "good")
+    assert panel.review.trust_action.isEnabled()
+    (project / ".mcp.json").write_text('{"mcpServers": {\n  "a": {,}\n}}')
+    panel.look_action.trigger()
+    lens.until(lambda: panel.report.files[0].problem)
+    assert "line 2" in words_on(panel.review)
+
+
+def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -> None:
+    write(project, odd={"command": "run", "args": ["a\u202eb", "two\nlines"]})
+    panel = open_panel(lens)
+    choose(panel, "odd")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["run", "a⟨U+202E⟩b", "two␊lines"]
+
+
+def test_nothing_found_says_where_we_looked(project: Path, lens: Lens) -> None:
+    lens.do("app.found")
+    panel = lens.window.found
+    lens.until(lambda: "Nothing found" in words_on(panel))
+    assert ".mcp.json" in words_on(panel)
