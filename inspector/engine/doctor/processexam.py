@@ -100,7 +100,7 @@ class ProcessExam(Exam):
         try:
             if await _either(connecting, talk.ear.started):
                 yield self._started(talk.ear.heard)
-                yield self.running("output", f"For up to {self.settings.connect_timeout:g} s.")
+                yield self.running("output", f"Waiting, for up to {self.settings.connect_timeout:g} s.")
                 await _either(connecting, talk.ear.heard_something)
             await connecting
             async with aclosing(self._judged(talk, too_old)) as results:

@@ -22,6 +22,7 @@ from inspector.session.route import Route
 from inspector.session.session import Session
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
     PLAIN,
     Closed,
@@ -250,7 +251,8 @@ class Talk:
         self.ear = Ear(clock)
         self._clock = clock
         tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
-        self._session = Session(tapped, Recorder(log, server, clock), settings, responder_of({}))
+        self._recorder = Recorder(log, server, clock)
+        self._session = Session(tapped, self._recorder, settings, responder_of({}))
         self._settings = settings
 
     def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
@@ -259,6 +261,7 @@ class Talk:
     async def connect(self) -> None:
         """Never raises UserError: what came of it is in what was heard."""
         heard = self.ear.heard
+        self._recorder.note(RecordKind.LOCAL, "The doctor connects, beside any connection that there is.")
         heard.began = self._clock.monotonic_ns()
         try:
             await self._session.connect()

@@ -120,7 +120,7 @@ class UrlExam(Exam):
         details = tuple(line for certificate in seen.chain for line in certificate.lines())
         diagnosis = diagnose_tls(seen, entry.url)
         found = _tls_words(seen) if diagnosis is None or diagnosis.is_warning else ""
-        return self.told("tls", found, self.now() - began, diagnosis, details)
+        return self.told("tls", found, seen.elapsed_ns or self.now() - began, diagnosis, details)
 
     # -------------------------------------------------------------- the conversation
 

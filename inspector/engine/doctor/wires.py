@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import time
 from dataclasses import dataclass, replace
 
 from inspector.base.plaintext import one_line
@@ -116,37 +117,44 @@ class TlsSeen:
     reason: str = ""
     error: str = ""
     is_timeout: bool = False
+    elapsed_ns: int = 0  # of the handshake alone: making ready to check certificates takes us longer
 
 
 async def speak_tls(host: str, address: str, port: int, network: Network, limit: float = LIMIT) -> TlsSeen:
     """Raises ConfigError when the person's TLS settings cannot be used."""
-    context = make_tls_context(network)
+    context = await asyncio.to_thread(make_tls_context, network)
+    began = time.perf_counter_ns()
     try:
         seen = await _handshake(host, address, port, context, limit)
         return replace(seen, is_verified=network.verify)
     except ssl.SSLCertVerificationError as exc:
-        # Once more without checking, to see what there is; nothing is sent on it.
-        shown = TlsSeen(host)
-        with contextlib.suppress(OSError, TimeoutError):
-            unchecked = make_tls_context(replace(network, verify=False))
-            shown = await _handshake(host, address, port, unchecked, limit)
-        return replace(shown, is_verified=False, code=exc.verify_code, error=one_line(exc.verify_message))
+        refusal, elapsed = exc, time.perf_counter_ns() - began
     except ssl.SSLError as exc:
         return TlsSeen(host, reason=exc.reason or "", error=one_line(exc.reason or str(exc)))
     except TimeoutError:
         return TlsSeen(host, error=f"No answer within {limit:g} s.", is_timeout=True)
     except OSError as exc:
         return TlsSeen(host, error=one_line(exc.strerror or str(exc)) or "The connection was closed.")
+    # Once more without checking, to see what there is; nothing is sent on it.
+    shown = TlsSeen(host)
+    with contextlib.suppress(OSError, TimeoutError):
+        unchecked = await asyncio.to_thread(make_tls_context, replace(network, verify=False))
+        shown = await _handshake(host, address, port, unchecked, limit)
+    error, code = one_line(refusal.verify_message), refusal.verify_code
+    return replace(shown, is_verified=False, code=code, error=error, elapsed_ns=elapsed)
 
 
 async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext, limit: float) -> TlsSeen:
+    began = time.perf_counter_ns()
     async with asyncio.timeout(limit):
         _, writer = await asyncio.open_connection(address, port, ssl=context, server_hostname=host)
+    elapsed = time.perf_counter_ns() - began
     try:
         connection = writer.get_extra_info("ssl_object")
         cipher = connection.cipher()
-        chain = read_chain(chain_of(connection))
-        return TlsSeen(host, connection.version() or "", cipher[0] if cipher else "", chain)
+        chain = await asyncio.to_thread(read_chain, chain_of(connection))
+        name = cipher[0] if cipher else ""
+        return TlsSeen(host, connection.version() or "", name, chain, elapsed_ns=elapsed)
     finally:
         await _leave(writer)
 
@@ -156,11 +164,10 @@ async def late_alert(host: str, address: str, port: int, network: Network, limit
 
     With TLS 1.3 a server judges our client certificate when we think that all is done.
     """
+    context = await asyncio.to_thread(make_tls_context, network)
     try:
         async with asyncio.timeout(limit):
-            reader, writer = await asyncio.open_connection(
-                address, port, ssl=make_tls_context(network), server_hostname=host
-            )
+            reader, writer = await asyncio.open_connection(address, port, ssl=context, server_hostname=host)
             try:
                 await reader.read(1)
             finally:

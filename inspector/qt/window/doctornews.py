@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
@@ -14,6 +15,7 @@ from inspector.qt.bridge import Bridge
 
 if TYPE_CHECKING:
     from inspector.qt.window.mainwindow import MainWindow
+    from inspector.qt.window.workspace import Workspace
 
 _ABOUT = "doctor"
 
@@ -28,6 +30,7 @@ class DoctorNews(QObject):
         super().__init__(window)
         self._window = window
         self._bridge = bridge
+        self._watched: WeakSet[Workspace] = WeakSet()
         self._see = QAction("See the doctor", self)
         self._see.triggered.connect(lambda: window.show_tab("doctor"))
 
@@ -60,4 +63,13 @@ class DoctorNews(QObject):
         if examination.is_running or failure is None or workspace.is_at("doctor"):
             workspace.strips.take_back(_ABOUT)
             return
+        if workspace not in self._watched:
+            self._watched.add(workspace)
+            workspace.tab_changed.connect(self._on_tab_changed)
         workspace.strips.say(_ABOUT, failure.cause, self._see, "error")
+
+    def _on_tab_changed(self) -> None:
+        """Who sees the doctor need not be led there."""
+        workspace = self._window.workspace()
+        if workspace is not None and workspace.is_at("doctor"):
+            workspace.strips.take_back(_ABOUT)

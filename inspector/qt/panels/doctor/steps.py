@@ -35,12 +35,14 @@ class StepRow(QWidget):
         self._icon.setFixedSize(ICON_SIZE, ICON_SIZE)
         self._spinner = Spinner(theme)
         self._mark = QStackedWidget()
-        self._mark.setFixedSize(ICON_SIZE, ICON_SIZE)
+        self._mark.setFixedSize(ICON_SIZE, theme.row_height())
+        self._mark.setContentsMargins(0, SPACE_1, 0, SPACE_1)
         self._mark.addWidget(self._icon)
         self._mark.addWidget(self._spinner)
         self.title = PlainLabel(theme, result.title)
         self.title.setFixedWidth(_TITLE_WIDTH)
         self.found = PlainLabel(theme, wrap=True, selectable=True)
+        self.found.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self.elapsed = PlainLabel(theme, tone="muted")
         self.elapsed.setFixedWidth(_TIME_WIDTH)
         self.elapsed.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
@@ -48,6 +50,7 @@ class StepRow(QWidget):
         self.more.setCheckable(True)
         self.more.setAutoRaise(True)
         self.more.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.more.setFixedSize(theme.row_height(), theme.row_height())
         self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.more.toggled.connect(self._on_toggled)
         self.details: PlainLabel | None = None
@@ -100,8 +103,10 @@ class StepRow(QWidget):
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
-        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
+        for label in (self.title, self.found, self.elapsed):
+            label.setContentsMargins(0, SPACE_1, 0, SPACE_1)
         top = Qt.AlignmentFlag.AlignTop
         row.addWidget(self._mark, 0, top)
         row.addWidget(self.title, 0, top)
