@@ -61,7 +61,7 @@ class ServerSecretsDialog(QDialog):
         return self._error.text()
 
     def _make_move(self, name: str) -> QCheckBox:
-        box = QCheckBox(_shown(name).replace("&", "&&"))
+        box = QCheckBox(self._called(name).removeprefix("the ").replace("&", "&&"))
         box.setAccessibleName(f"Move {self._called(name)}")
         box.setChecked(True)
         return box
