@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import JSONObject
 from inspector.config.baselines import (
     Baseline,
     baseline_path,
@@ -19,7 +20,10 @@ from inspector.config.baselines import (
 )
 from inspector.config.entries import HttpEntry, StdioEntry, WebSocketEntry
 
-OFFER = {"tools": [{"name": "a", "x": [1, 1.5, None]}, {"name": "\ud800 \u202e"}], "prompts": []}
+OFFER: dict[str, list[JSONObject]] = {
+    "tools": [{"name": "a", "x": [1, 1.5, None]}, {"name": "\ud800 \u202e"}],
+    "prompts": [],
+}
 
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
