@@ -1,0 +1,168 @@
+"""Fifty servers at once, twenty-two of them broken, each in its own way: real processes and real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from inspector.config.auth import SecretRef
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.config.settings import Settings
+from inspector.engine.engine import Engine
+from inspector.engine.views import ServerStatus, ServerView
+from tests.helpers import httpfaults as faults
+from tests.helpers.certificates import Authority
+from tests.helpers.httpfaults import FaultServer
+from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
+
+GOOD_PROCESSES, GOOD_URLS = 20, 8
+LIMIT = 10.0  # of one connecting; fifty processes start on two cores
+_CLEANING_UP = 8.0  # a process that ignores everything is ended after three seconds
+_OVER = (ServerStatus.CONNECTED, ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN)
+
+
+def broken_commands(folder: Path) -> dict[str, Entry]:
+    """By words with which each is explained."""
+    plain, no_shebang, no_interpreter = folder / "plain", folder / "noshebang", folder / "nointerpreter"
+    plain.write_text("#!/bin/sh\n")
+    no_shebang.write_text("echo hello\n")
+    no_interpreter.write_text("#!/no/such/interpreter\n")
+    no_shebang.chmod(0o755)
+    no_interpreter.chmod(0o755)
+    here = str(folder)
+    return {
+        "was not found on the PATH": StdioEntry(name="", command="lens-no-such-command"),
+        "is not executable": StdioEntry(name="", command=str(plain)),
+        "is a folder": StdioEntry(name="", command=here),
+        "There is no file": StdioEntry(name="", command=f"{here}/none"),
+        "working folder": fault_entry(cwd=f"{here}/none"),
+        "needs an interpreter": StdioEntry(name="", command=str(no_interpreter)),
+        "is not a program": StdioEntry(name="", command=str(no_shebang)),
+        "exited with code 3": shell_entry("exit 3"),
+        "SIGKILL": shell_entry("kill -9 $$"),
+        "waiting for the answer": fault_entry("silent"),
+        "exited with code 0": shell_entry("echo this is no server"),
+        "no variable LENS_NOT_SET": fault_entry(env={"A": "${LENS_NOT_SET}"}),
+        "The secret": StdioEntry(name="", command="x", env={"A": SecretRef("env/x/A")}),
+    }
+
+
+async def broken_urls(folder: Path, stack: contextlib.AsyncExitStack) -> dict[str, Entry]:
+    async def behaving(*every: faults.Fault) -> str:
+        server = await stack.enter_async_context(FaultServer())
+        for key in ("initialize", "server/discover", "GET", "POST"):
+            server.order(key, *every * 10)
+        return server.url()
+
+    refused = await stack.enter_async_context(FaultServer())
+    url_of_nobody = refused.url()
+    await refused.stop()
+    never = asyncio.Event()
+    secure = await stack.enter_async_context(FaultServer(tls=Authority(folder).server("localhost")))
+    return {
+        "Nothing listens": HttpEntry(name="", url=url_of_nobody, type="http"),
+        "404": HttpEntry(name="", url=await behaving(faults.replies(404)), type="http"),
+        "500": HttpEntry(name="", url=await behaving(faults.replies(500, b"boom")), type="http"),
+        "401": HttpEntry(name="", url=await behaving(faults.replies(401)), type="http"),
+        "text/html": HttpEntry(
+            name="", url=await behaving(faults.replies(200, faults.HTML, "text/html")), type="http"
+        ),
+        "lens-nobody.invalid": HttpEntry(name="", url="http://lens-nobody.invalid/mcp", type="http"),
+        "certificate": HttpEntry(name="", url=secure.url("localhost"), type="http"),
+        "Gave up": HttpEntry(name="", url=await behaving(faults.after(never)), type="http"),
+        "broke the connection": HttpEntry(name="", url=await behaving(faults.drops()), type="http"),
+    }
+
+
+@pytest.fixture
+async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
+    settings = Settings(connect_timeout=LIMIT, request_timeout=LIMIT)
+    lab = Lab(engine=Engine(Catalogue(tmp_path / "servers.json"), settings))
+    yield lab
+    await lab.engine.close()
+
+
+async def longest_gap(until: asyncio.Event) -> float:
+    """How long the loop was busy with one thing, at most: so long nothing else could be done."""
+    loop, longest = asyncio.get_running_loop(), 0.0
+    while not until.is_set():
+        before = loop.time()
+        await asyncio.sleep(0.01)
+        longest = max(longest, loop.time() - before - 0.01)
+    return longest
+
+
+async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: Lab, tmp_path: Path) -> None:
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    async with contextlib.AsyncExitStack() as stack:
+        broken = {**broken_commands(tmp_path), **await broken_urls(tmp_path, stack)}
+        good: list[Entry] = [fault_entry(name=f"process {number}") for number in range(GOOD_PROCESSES)]
+        for number in range(GOOD_URLS):
+            server = await stack.enter_async_context(FaultServer())
+            good.append(HttpEntry(name=f"url {number}", url=server.url()))
+        entries = [*(replace(entry, name=word) for word, entry in broken.items()), *good]
+        assert len(entries) == 50
+        assert len(broken) == 22
+        for entry in entries:
+            lab.engine.save(replace(entry, auto_connect=True))
+
+        await lab.engine.connect("url 0")  # what is imported then is imported once a run
+        await lab.engine.disconnect("url 0")
+        done = asyncio.Event()
+        gap = asyncio.get_running_loop().create_task(longest_gap(done))
+        started = asyncio.get_running_loop().time()
+        assert len(lab.engine.servers.connecting.connect_at_start()) == 50
+        await until_all_are_over(lab)
+        took = asyncio.get_running_loop().time() - started
+        done.set()
+
+        views = {view.name: view for view in lab.engine.views()}
+        assert {
+            entry.name for entry in good if views[entry.name].status is not ServerStatus.CONNECTED
+        } == set()
+        unexplained = {word: f"{views[word].status.value}: {views[word].reason}" for word in broken}
+        assert {word: text for word, text in unexplained.items() if not explains(views[word], word)} == {}
+        assert all(views[word].next_step for word in broken)
+        assert took < LIMIT + _CLEANING_UP, "they waited for one another"
+        assert await gap < 0.5, "nobody was heard meanwhile"
+
+        pids = [view.pid for view in views.values() if view.pid is not None]
+        assert len(pids) >= GOOD_PROCESSES
+        assert await lab.text("echo", name="process 0", text="hello") == "hello"
+        await lab.engine.close()
+        await gone(*pids)
+    left = {child.pid for child in psutil.Process().children(recursive=True)} - children
+    await gone(*left)
+
+
+def explains(view: ServerView, word: str) -> bool:
+    said = f"{view.reason} {view.next_step}"
+    return view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN) and word in said
+
+
+async def until_all_are_over(lab: Lab) -> None:
+    async with asyncio.timeout(60):
+        while any(view.status not in _OVER for view in lab.engine.views()):  # idle is one that has not begun
+            await lab.changed()
+
+
+async def test_one_of_many_can_be_stopped_while_the_others_go_on(lab: Lab) -> None:
+    for number in range(5):
+        lab.engine.save(replace(fault_entry("silent", name=f"slow {number}"), auto_connect=True))
+    lab.engine.save(replace(fault_entry(name="good"), auto_connect=True))
+    lab.engine.servers.connecting.connect_at_start()
+    await lab.until(ServerStatus.CONNECTED, "good")
+    await lab.engine.disconnect("slow 3")
+    statuses = {view.name: view.status for view in lab.engine.views()}
+    assert statuses.pop("slow 3") is ServerStatus.IDLE
+    assert statuses.pop("good") is ServerStatus.CONNECTED
+    assert set(statuses.values()) == {ServerStatus.CONNECTING}
+    await lab.engine.servers.connecting.disconnect_all()
+    assert {view.status for view in lab.engine.views()} == {ServerStatus.IDLE}
