@@ -24,6 +24,7 @@ from inspector.protocol.revisions import R3
 from inspector.qt.panels.auth.panel import VIEWS, AuthPanel
 from inspector.qt.panels.auth.secretvalue import SecretValue
 from inspector.qt.panels.auth.tokens import expiry_words
+from inspector.qt.widgets.clipboard import secret_clipboard
 from inspector.transport.certificates import CertificateSeen
 from inspector.transport.peer import Peer
 from tests.qt.auth_stage import (
@@ -252,6 +253,21 @@ def test_a_request_is_shown_before_it_is_sent_and_can_be_edited(stage: AuthStage
     sent = replace(PREVIEW, headers=(("Accept", "text/plain"), ("X-More", "1")), body=b"code=other")
     assert stage.desk.asked == [("edit", sent)]
     assert preview.body.toPlainText() == "", "a secret does not stay behind in a hidden field"
+
+
+def test_what_is_copied_out_of_the_editor_does_not_stay_on_the_clipboard(stage: AuthStage) -> None:
+    stage.panel.show_login(with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW))
+    preview = stage.panel.card.preview
+    preview.edit_action.trigger()
+    preview.body.selectAll()
+    preview.body.copy()
+    assert clipboard() == f"code={CODE}"
+    assert secret_clipboard().timer.isActive()
+    secret_clipboard().timer.timeout.emit()
+    assert clipboard() == ""
+    preview.discard_action.trigger()
+    QGuiApplication.clipboard().setText(f"code={CODE}")
+    assert not secret_clipboard().timer.isActive(), "nothing is edited any more"
 
 
 def test_what_is_no_header_is_not_used(stage: AuthStage) -> None:

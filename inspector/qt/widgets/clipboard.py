@@ -45,6 +45,10 @@ class SecretClipboard(QObject):
         for name, value in _HINTS.items():
             data.setData(name, value)
         QGuiApplication.clipboard().setMimeData(data)
+        self.keep_briefly(text)
+
+    def keep_briefly(self, text: str) -> None:
+        """It was copied already, out of a field that cannot ask."""
         self._digest = _digest(text)
         self.timer.start()
         words = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
@@ -15,14 +15,17 @@ from inspector.protocol.httprules import Headers
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.clipboard import secret_clipboard
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _MOST_SHOWN = 8_000
 _LINES = 5
+_SHORTEST_SECRET = 6  # less tells nothing, and stands in many texts
 
 
 class RequestPreview(QWidget):
-    """Shown with secrets masked. Whoever edits it sees them: what is written is what is sent.
+    """Shown with secrets masked. Whoever edits it sees them: what is written is what is sent. What they copy
+    out of the editor does not stay on the clipboard.
 
     Signals:
         edited: The person wants this request instead; carries the LoginRequest.
@@ -54,6 +57,7 @@ class RequestPreview(QWidget):
         self.edit_action.triggered.connect(self._on_edit)
         self.use_action.triggered.connect(self._on_use)
         self.discard_action.triggered.connect(self._stop_editing)
+        QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard_changed)
         self._editor = self._make_editor()
         self._lay_out()
         self._show_editor(False)
@@ -84,6 +88,12 @@ class RequestPreview(QWidget):
         )
 
     # --------------------------------------------------------------
+
+    def _on_clipboard_changed(self) -> None:
+        text = QGuiApplication.clipboard().text() if self.is_editing else ""
+        written = (self.url.text(), self.headers.toPlainText(), self.body.toPlainText())
+        if len(text) >= _SHORTEST_SECRET and any(text in each for each in written):
+            secret_clipboard().keep_briefly(text)
 
     def _on_edit(self) -> None:
         request = self._request
