@@ -104,7 +104,8 @@ def _walks(
                 _note(files, choice)
                 continue
             depth = None if "**" in names else len(names) - first - 1
-            root = "/".join(names[:first]) or "/"
+            root = "/".join(names[:first])
+            root = root if root and not root.endswith(":") else f"{root}/"  # of a drive, too
             patterns, known = walks.get(root, ([], 0))
             patterns.append(re.compile(_regex(choice), re.DOTALL))
             walks[root] = (patterns, None if depth is None or known is None else max(depth, known))

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from inspector.base.jsonvalue import shorten
@@ -111,9 +112,14 @@ def take(pid: int, before: Sample | None, *, deep: bool) -> Sample | None:
 
 
 def tree_cpu_ns(pid: int) -> int | None:
-    """What the whole tree has used so far, those of its processes included that have ended since; None when
-    our child is gone, or hides it."""
-    used = [_cpu_with_children_ns(process) for process, _, _ in _tree(pid)]
+    """What our child and all below it have used so far, those included that have ended since; None when it
+    is gone, or hides it. Quicker than `take`: somebody waits for the call that is measured."""
+    import psutil
+
+    used: list[int | None] = []
+    for each in (pid, *_pids_below(pid)):
+        with contextlib.suppress(psutil.Error):
+            used.append(_cpu_with_children_ns(psutil.Process(each)))
     known = [each for each in used if each is not None]
     return sum(known) if known else None
 
@@ -138,6 +144,31 @@ def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
     for pid in _group(leader) - known:
         with contextlib.suppress(psutil.Error):
             yield psutil.Process(pid), 1, True
+
+
+def _pids_below(pid: int) -> list[int]:
+    """All below a process. Where the system keeps lists of children, without reading all processes."""
+    import psutil
+
+    found, waiting = [], [pid]
+    try:
+        while waiting:
+            children = _listed_children(waiting.pop())
+            found.extend(children)
+            waiting.extend(children)
+    except OSError:
+        with contextlib.suppress(psutil.Error):
+            return [each.pid for each in psutil.Process(pid).children(recursive=True)]
+        return []
+    return found
+
+
+def _listed_children(pid: int) -> list[int]:
+    """Raises OSError where there are no such lists, or the process is gone."""
+    children: list[int] = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        children.extend(int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return children
 
 
 def _walk(

@@ -39,7 +39,7 @@ class RerunState(Enum):
     RUNNING = "running"
     SAME = "as expected"
     DIFFERENT = "different"
-    NEW = "nothing to compare with"
+    NEW = "new"  # there is nothing to compare it with yet
     FAILED = "no answer"
     STOPPED = "stopped"
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QModelIndex
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from inspector.base.plaintext import one_line
@@ -129,7 +131,13 @@ def test_a_crash_is_in_the_history_with_its_last_words(lens: Lens) -> None:
     assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
     assert item.isExpanded()
     assert "The connection failed" in words_on(panel)
-    assert "about to crash" in panel.running.ended.as_text()
+    lens.window.activateWindow()
+    panel.running.ended.setFocus()
+    panel.running.ended.setCurrentItem(item)
+    QTest.keyClick(panel.running.ended, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QGuiApplication.clipboard().text()
+    assert "was ended by signal SIGKILL" in copied
+    assert copied.endswith("    about to crash")
 
 
 def test_a_new_process_begins_new_figures(lens: Lens) -> None:
@@ -213,7 +221,7 @@ def test_cells_are_numbers_with_units_and_what_is_hidden_is_a_dash() -> None:
     assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
     hidden = facts(share=None, rss=None, threads=None, handles=None)
     assert [cell(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
-    assert cell(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (left by its parent)"
+    assert cell(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class ProcessesModel(QAbstractTableModel):
 def cell(process: ProcessFacts, column: int, now_ns: int) -> str:
     match column:
         case Column.NAME:
-            note = " (left by its parent)" if process.is_stray else ""
+            note = " (orphan)" if process.is_stray else ""
             ended = " (ended)" if process.state == "zombie" else ""
             return f"{_INDENT * min(process.depth, _DEEPEST)}{process.name}{note}{ended}"
         case Column.PID:
@@ -148,5 +148,6 @@ def _tip(process: ProcessFacts, column: int) -> str:
         case Column.HANDLES:
             return "Open files, pipes and sockets"
         case Column.NAME:
-            return process.command
+            words = "Its parent is gone, but it is still of the server's process group. "
+            return f"{words if process.is_stray else ''}{process.command}"
     return ""

@@ -25,13 +25,12 @@ _LONGEST = 300
 class Column(IntEnum):
     STATE = 0
     CALL = 1
-    TOOL = 2
+    WHAT = 2
     TOOK = 3
     CPU = 4
-    WHAT = 5
 
 
-HEADS = ("State", "Call", "Tool", "Took", "CPU", "What differs")
+HEADS = ("State", "Call", "What differs", "Took", "CPU")
 _NUMBERS = (Column.TOOK, Column.CPU)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -111,10 +110,10 @@ class RerunsModel(QAbstractTableModel):
                 return self._theme.color(_tone(result, column))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _alignment(column)
-            case Qt.ItemDataRole.FontRole if column == Column.TOOL:
-                return self._theme.mono_font()
-            case Qt.ItemDataRole.ToolTipRole if column in (Column.CALL, Column.WHAT):
-                return plain_tip(str(result.call.path) if column == Column.CALL else cell(result, column))
+            case Qt.ItemDataRole.ToolTipRole if column == Column.CALL:
+                return plain_tip(f"{result.call.tool}, in {result.call.path}")
+            case Qt.ItemDataRole.ToolTipRole if column == Column.WHAT:
+                return plain_tip(words) if (words := cell(result, column)) else None
         return None
 
     def _on_theme_changed(self) -> None:
@@ -130,8 +129,6 @@ def cell(result: RerunResult, column: int) -> str:
             return result.state.value
         case Column.CALL:
             return one_line(shorten(result.call.name, _LONGEST))
-        case Column.TOOL:
-            return one_line(shorten(result.call.tool, _LONGEST))
         case Column.TOOK:
             return duration(outcome.elapsed_ns) if outcome is not None else ""
         case Column.CPU:

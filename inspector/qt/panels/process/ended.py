@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from inspector.base.units import full_time, time_of_day
@@ -33,6 +34,9 @@ class EndedList(QTreeWidget):
         self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         for place, width in _WIDTHS.items():
             self.setColumnWidth(place, width)
+        keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
+        keys.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window has other things to copy
+        keys.activated.connect(self.copy)
         theme.changed.connect(self._show)
 
     def show_ended(self, ended: Sequence[EndedProcess]) -> None:
@@ -41,20 +45,22 @@ class EndedList(QTreeWidget):
             self._show()
 
     def as_text(self) -> str:
-        """A line each, their last lines indented below."""
-        lines: list[str] = []
-        for each in self._ended:
-            lines.append(f"{full_time(each.ended_ns)}  process {each.pid} {how(each)}, ran for {_ran(each)}")
-            lines.extend(f"    {line}" for line in each.last_lines)
-        return "\n".join(lines)
+        """All of them."""
+        return "\n".join(_text(each) for each in self._ended)
+
+    def copy(self) -> None:
+        """The chosen one with its last lines."""
+        item = self.currentItem()
+        top = item.parent() or item if item is not None else None
+        if top is not None:
+            QGuiApplication.clipboard().setText(_text(self._ended[self.indexOfTopLevelItem(top)]))
 
     def _show(self) -> None:
         self.clear()
         for place, each in enumerate(self._ended):
             item = QTreeWidgetItem([time_of_day(each.ended_ns)[:8], how(each), _ran(each), str(each.pid)])
             item.setToolTip(0, plain_tooltip(full_time(each.ended_ns)))
-            tone = "muted" if each.was_asked else "error"
-            item.setForeground(1, self._theme.color(tone))  # type: ignore[arg-type]
+            item.setForeground(1, self._theme.color("muted" if each.was_asked else "error"))
             item.setToolTip(1, plain_tooltip("\n".join(each.last_lines)))
             self.addTopLevelItem(item)
             for line in each.last_lines:
@@ -70,6 +76,12 @@ class EndedList(QTreeWidget):
 def how(ended: EndedProcess) -> str:
     """`exited with code 1`; with a note where it was our own doing."""
     return f"{ended.status} (ended by us)" if ended.was_asked else ended.status
+
+
+def _text(ended: EndedProcess) -> str:
+    """A line, and the last lines indented below it."""
+    head = f"{full_time(ended.ended_ns)}  process {ended.pid} {how(ended)}, ran for {_ran(ended)}"
+    return "\n".join((head, *(f"    {line}" for line in ended.last_lines)))
 
 
 def _ran(ended: EndedProcess) -> str:

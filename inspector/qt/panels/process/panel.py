@@ -58,7 +58,7 @@ class ProcessPanel(QWidget):
         else:
             words = "This server runs elsewhere: MCP Lens did not start it and cannot look at it."
             self._left.explain("empty", "server", "No process of ours", words)
-        self.reruns.set_connected(view.status is ServerStatus.CONNECTED)
+        self.reruns.set_server(view.status is ServerStatus.CONNECTED, self._is_ours)
         self._look()
 
     def tell_news(self, what: str, news: ListNews) -> None:

@@ -55,7 +55,7 @@ _SHAPES = {
     RerunState.FAILED: DotShape.CROSS,
     RerunState.STOPPED: DotShape.DASH,
 }
-_WIDTHS = {Column.STATE: 150, Column.CALL: 150, Column.TOOL: 110, Column.TOOK: 66, Column.CPU: 66}
+_WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
 
 
 class RerunsView(QWidget):
@@ -81,6 +81,7 @@ class RerunsView(QWidget):
         self._shown: RerunResult | None = None
         self._showing: asyncio.Task[None] | None = None
         self.is_connected = False
+        self.has_files = True  # of ours to watch
         self.model = RerunsModel(theme, self._mark, self)
         self.table = QTableView()
         self.header = PanelHeader(theme, "Watched calls")
@@ -112,8 +113,9 @@ class RerunsView(QWidget):
 
     # -------------------------------------------------------------- what others ask
 
-    def set_connected(self, is_connected: bool) -> None:
-        self.is_connected = is_connected
+    def set_server(self, is_connected: bool, has_files: bool) -> None:
+        """`has_files`: we start it, and see when its files change."""
+        self.is_connected, self.has_files = is_connected, has_files
         self._update()
 
     def show_view(self, view: RerunView) -> None:
@@ -143,7 +145,8 @@ class RerunsView(QWidget):
         if view.results:
             self.gate.open()
         else:
-            words = "Save a call and tick “Watch”: it is made again when files change, and compared."
+            when = "when files change" if self.has_files else "with Run now"
+            words = f"Save a call and tick “Watch”: it is made again {when}, and compared."
             manage = self._actions["call.manage"]
             self.gate.explain("empty", "bookmark", "No watched calls", words, action=manage)
 
@@ -175,7 +178,7 @@ class RerunsView(QWidget):
             self.nothing.show_failed("No answer", result.problem, result.outcome.next_step)
             self._pages.setCurrentWidget(self.nothing)
         else:
-            words = "It is made when files change, or with Run now."
+            words = "It is made when files change, or with Run now." if self.has_files else "Run it now."
             self.nothing.show_empty("play", result.state.value.capitalize(), words)
             self._pages.setCurrentWidget(self.nothing)
 
@@ -267,7 +270,9 @@ class RerunsView(QWidget):
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
         header = self.table.horizontalHeader()
-        header.setSectionResizeMode(Column.WHAT, QHeaderView.ResizeMode.Stretch)
+        header.setStretchLastSection(False)
+        for column in (Column.CALL, Column.WHAT):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for page in (self.changes, self.answer, self.nothing):
             self._pages.addWidget(page)
         split = QSplitter(Qt.Orientation.Vertical)
