@@ -106,6 +106,9 @@ def test_oldest_of_the_cards_that_come_together_is_in_front_whichever_is_told_of
     lens.app.bridge.card_changed.emit(make_card(6))
     stage.wait_for(4)
     assert stage.view.card.id == 7, "it stays, now that somebody may be reading it"
+    lens.app.bridge.card_changed.emit(make_card(10))
+    assert stage.panel.show_card(10), "who knows of a card can go to it at once"
+    assert stage.view.card.id == 10
 
 
 def test_new_card_does_not_take_the_place_of_what_is_read(lens: Lens) -> None:

@@ -92,6 +92,8 @@ class InboxPanel(QWidget):
 
     def show_card(self, card_id: int) -> bool:
         """Go to a card; False when it is not (any more) in the list."""
+        if self._news:
+            self._on_news()
         row = self.model.row_of(card_id)
         card = self.model.card(row) if row is not None else None
         if card is None:
