@@ -53,7 +53,7 @@ def test_failed_server_shows_cause_next_step_and_a_button_that_tries_again(lens:
     assert view.next_step in words
     assert "API_TOKEN is not set" in words
     attempts = len(lens.sent("initialize")) + _starts(lens)
-    press(lens, "Reconnect")
+    press(lens, "Connect")
     lens.until(lambda: len(lens.sent("initialize")) + _starts(lens) > attempts)
     lens.wait_for("broken", ServerStatus.FAILED)
 

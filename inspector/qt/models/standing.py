@@ -41,10 +41,10 @@ def standing_of(view: ServerView) -> Standing | None:
             sentence = "This server is kept, but will not be connected until it is enabled."
             return Standing("empty", "Disabled", sentence, command="server.enable")
         case ServerStatus.NEEDS_LOGIN:
-            return Standing("failed", "A login is needed", view.reason, view.next_step, "server.reconnect")
+            return Standing("failed", "A login is needed", view.reason, view.next_step, "server.connect")
         case ServerStatus.FAILED:
             return Standing(
-                "failed", "The connection failed", view.reason, view.next_step, "server.reconnect"
+                "failed", "The connection failed", view.reason, view.next_step, "server.connect"
             )
     sentence = "Connect to see what this server offers."
     return Standing("empty", "Not connected", sentence, command="server.connect")

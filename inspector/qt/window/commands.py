@@ -66,8 +66,6 @@ class Commands(QObject):
             "raw.send": view is not None,
         }.items():
             self._actions[id].setEnabled(can)
-        is_process = view is not None and view.transport == "stdio"
-        self._actions["server.reconnect"].setText("Restart" if is_process else "Reconnect")
         is_logging_in = view is not None and view.status is ServerStatus.LOGGING_IN
         self._actions["server.disconnect"].setText("Cancel login" if is_logging_in else "Disconnect")
         enable = self._actions["server.enable"]
