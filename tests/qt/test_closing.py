@@ -80,7 +80,7 @@ AT_ONCE = "window.close()"
 WHEN_IT_HAS_ADDED_A_SERVER = """
 window.open_add_server()
 dialog = window.findChild(AddServerDialog)
-dialog.address.setText("no-such-program-anywhere")
+dialog.address.put("no-such-program-anywhere")
 dialog.add_action.trigger()
 window.servers.model.rowsInserted.connect(window.close)
 """

@@ -75,7 +75,7 @@ def test_the_secret_of_a_new_server_goes_into_the_store_and_not_into_the_list(
 def test_only_a_url_is_asked_for_a_secret(lens: Lens) -> None:
     dialog = open_add(lens, "npx -y server")
     assert not dialog.access.isVisibleTo(dialog)
-    dialog.address.setText(URL)
+    dialog.address.put(URL)
     assert dialog.access.isVisibleTo(dialog)
     assert not dialog.secret.isVisibleTo(dialog)
 

@@ -60,6 +60,14 @@ class _Documents:
             return exc
 
 
+def read_config_text(path: Path) -> str:
+    """A file that the person points to: a plain one, within bounds. Raises ConfigError."""
+    text = _text_of(path)
+    if text is None:
+        raise ConfigError("There is no such file.", "It may have been moved.")
+    return text
+
+
 def _read_place(place: Place, documents: _Documents) -> _Read | None:
     source = Source(place.tool, place.scope, place.path, place.folder)
     form = FORMS[place.form]

@@ -1,180 +1,358 @@
-"""Add a server: one line for a command or a URL, and a name that is suggested from it."""
+"""Add servers: whatever is pasted or typed, what was understood of it, and nothing started before that."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
 import shiboken6
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError, UserError
-from inspector.config.entries import Entry, StdioEntry, entry_from_text
-from inspector.config.entrysecrets import check_header, check_header_value, with_given, with_references
+from inspector.base.plaintext import one_line
+from inspector.base.units import plural
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.config.finding import FoundServer
+from inspector.config.pastedlinks import is_link
+from inspector.config.pasting import read_pasted
+from inspector.engine.servers import Servers
 from inspector.qt.bridge import Bridge
+from inspector.qt.forms.accessfields import AccessFields
+from inspector.qt.forms.pastebox import PasteBox
+from inspector.qt.forms.pastedlist import PastedList
+from inspector.qt.forms.pastedserver import PastedServer
+from inspector.qt.models.foundwords import short_path
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.alert import Alert
+from inspector.qt.widgets.droppedfiles import configurations
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
-_NOTHING = "Nothing, or a login when it asks"
-_BEARER = "Bearer token"
-_API_KEY = "API key header"
+_HINT = (
+    "A command, a URL, a configuration of any tool or a part of one, “claude mcp add …”, an install link. "
+    "A command is started without a shell."
+)
+_LOOK_FIRST = "Look at all of it before you add it: a command runs on this machine, with your rights."
+_AT_ONCE = 20_000  # characters that are understood while the person types; more is read beside the window
+_LEAST_LIST, _HIGHEST = 120, 760
 
 
 class AddServerDialog(QDialog):
-    """Signals:
-    added: The server is in the list and being connected; carries its name.
+    """The box, then the servers that are in it.
+
+    `taken` gives the names that there are. What came out of a link or a file is not added by Return in the
+    box: the person looks at it and presses the button.
+
+    Signals:
+        added: The servers are in the list; carries the name of the first.
     """
 
     added = Signal(str)
 
-    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        taken: Callable[[], Collection[str]] = tuple,
+    ) -> None:
         super().__init__(parent)
-        self._bridge = bridge
+        self._bridge, self._theme, self._taken = bridge, theme, taken
+        self._file: Path | None = None
+        self._problem: ConfigError | None = None
+        self._found: tuple[FoundServer, ...] = ()
+        self._is_busy = False
         self.setWindowTitle("Add server")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(560)
-        self.address = QLineEdit(placeholderText="npx -y @modelcontextprotocol/server-everything")
-        self.address.setFont(theme.mono_font())
-        self.address.setAccessibleName("Command or URL")
-        self.name = QLineEdit(placeholderText="suggested from the command")
-        self.name.setAccessibleName("Name")
-        self._form = QFormLayout()
-        self.access = QComboBox()
-        self.access.addItems([_NOTHING, _BEARER, _API_KEY])
-        self.access.setAccessibleName("Access")
-        self.header = QLineEdit("X-API-Key")
-        self.header.setAccessibleName("Name of the header")
-        self.header.setFont(theme.mono_font())
-        self.secret = QLineEdit()
-        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self._secret_row = self._make_secret_row()
-        self._summary = Muted(theme, wrap=True)
-        self._error = PlainLabel(theme, tone="error", wrap=True)
-        self.add_action = QAction("Add and connect", self)
-        self._cancel_action = QAction("Cancel", self)
-        self._lay_out(theme)
-        self.address.textChanged.connect(self._on_changed)
-        self.name.textChanged.connect(self._on_changed)
-        self.access.currentTextChanged.connect(self._on_changed)
-        self.header.textChanged.connect(self._on_changed)
-        self.secret.textChanged.connect(self._on_changed)
-        self.add_action.triggered.connect(self._on_add)
-        self._cancel_action.triggered.connect(self.reject)
-        self._on_changed()
+        self.setAcceptDrops(True)
+        self.address = PasteBox(theme, lines=(3, 8))
+        self.fields = AccessFields(theme)
+        self.access, self.header, self.secret = self.fields.access, self.fields.header, self.fields.secret
+        self.alert = Alert(theme)
+        self._summary = Muted(theme, _HINT, wrap=True)
+        self._error = PlainLabel(theme, tone="error", wrap=True, selectable=True)
+        self.list = PastedList(theme)
+        self.file_action = self._action("Open file…", self.choose_file)
+        self.add_action = self._action("Add and connect", lambda: self._on_add(connect=True))
+        self.keep_action = self._action("Add without connecting", lambda: self._on_add(connect=False))
+        self._cancel_action = self._action("Cancel", self.reject)
+        self._add_button = ActionButton(self.add_action, "primary")
+        self._lay_out()
+        self.address.textChanged.connect(self._on_text)
+        self.address.entered.connect(self._on_entered)
+        self.fields.changed.connect(self._on_edited)
+        self.list.changed.connect(self._on_edited)
+        self._on_text()
+
+    @property
+    def name(self) -> QLineEdit:
+        """That of the first server."""
+        return self.list.servers[0].name
 
     def error_text(self) -> str:
-        return self._error.text()
+        return "" if self._error.isHidden() else self._error.text()
 
-    def _make_secret_row(self) -> QWidget:
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.header, 1)
-        row.addWidget(self.secret, 2)
-        return holder
+    def put(self, text: str) -> None:
+        """As if it had been pasted."""
+        self.address.put(text)
+        self.address.setFocus()
 
-    def _lay_out(self, theme: Theme) -> None:
-        form = self._form
-        form.setHorizontalSpacing(SPACE_3)
-        form.setVerticalSpacing(SPACE_2)
-        form.addRow(Muted(theme, "Command or URL"), self.address)
-        form.addRow(Muted(theme, "Name"), self.name)
-        form.addRow(Muted(theme, "Access"), self.access)
-        form.addRow(Muted(theme, "Secret"), self._secret_row)
+    def open_file(self, path: Path) -> None:
+        """Read a configuration into the box. Nothing of it is added by itself."""
+        self._bridge.start_when_attached("read a configuration", self._read_file(path))
+
+    # -------------------------------------------------------------- building
+
+    def _action(self, words: str, act: Callable[[], object]) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(lambda: act())
+        return action
+
+    def _lay_out(self) -> None:
         buttons = QHBoxLayout()
-        add_button = ActionButton(self.add_action, "primary")
-        add_button.setDefault(True)  # else Return in a field would press the first button there is: Cancel
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._cancel_action))
-        buttons.addWidget(add_button)
+        buttons.setSpacing(SPACE_2)
+        for action in (self.file_action, self._cancel_action, self.keep_action):
+            button = ActionButton(action)
+            button.setAutoDefault(False)  # Return in a field adds, or does nothing
+            buttons.addWidget(button)
+            if action is self.file_action:
+                buttons.addStretch(1)
+        buttons.addWidget(self._add_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
-        column.addWidget(Heading(theme, "Add a server"))
-        column.addLayout(form)
+        column.addWidget(Heading(self._theme, "Paste anything"))
+        column.addWidget(self.address)
         column.addWidget(self._summary)
+        column.addWidget(self.alert)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.fields)
         column.addWidget(self._error)
-        column.addStretch(1)
+        column.addStretch(0)
         column.addLayout(buttons)
+        self.setMinimumWidth(560)
+        self.resize(720, 0)
 
-    def _on_changed(self) -> None:
+    # -------------------------------------------------------------- understanding
+
+    def _on_text(self) -> None:
         text = self.address.text()
-        self._error.setText("")
-        self._error.hide()
-        self.add_action.setEnabled(bool(text.strip()))
-        try:
-            entry = entry_from_text(text)
-        except ConfigError:
-            self._show_access(is_url=False)
-            self._summary.setText("A command is started without a shell; a URL may be http(s) or ws(s).")
-            self.name.setPlaceholderText("suggested from the command")
+        if len(text) > _AT_ONCE:
+            self._summary.setText("Reading what was pasted…")
+            self.add_action.setEnabled(False)
+            self.keep_action.setEnabled(False)
+            self._bridge.start_when_attached("read what was pasted", self._read_aside(text))
             return
-        self._show_access(is_url=not isinstance(entry, StdioEntry))
-        what = "starts the command" if entry.transport == "stdio" else "connects to the URL"
-        words = f"This {what} as server “{self.name.text().strip() or entry.name}”."
-        if self.secret.isVisibleTo(self):
-            words += " The secret goes into the secret store, not into the list of servers."
-        self._summary.setText(words)
-        self._make_room()
-        self.name.setPlaceholderText(entry.name)
+        try:
+            self._show(read_pasted(text) if text.strip() else (), None)
+        except ConfigError as exc:
+            self._show((), exc)
 
-    def _show_access(self, *, is_url: bool) -> None:
-        """Only a URL has headers."""
-        chosen = self.access.currentText()
-        self._form.setRowVisible(self.access, is_url)
-        self._form.setRowVisible(self._secret_row, is_url and chosen != _NOTHING)
-        self.header.setVisible(chosen == _API_KEY)
-        self.secret.setPlaceholderText("the key" if chosen == _API_KEY else "the token, without “Bearer”")
-        self.secret.setAccessibleName(chosen)
+    async def _read_aside(self, text: str) -> None:
+        async def read(servers: Servers) -> tuple[FoundServer, ...]:
+            return await asyncio.to_thread(read_pasted, text)
+
+        found: tuple[FoundServer, ...] = ()
+        problem = None
+        try:
+            found = await self._bridge.ask_servers(read)
+        except ConfigError as exc:
+            problem = exc
+        if shiboken6.isValid(self) and self.address.text() == text:  # else there is another by now
+            self._show(found, problem)
+
+    def _show(self, found: tuple[FoundServer, ...], problem: ConfigError | None) -> None:
+        self._found, self._problem = found, problem
+        is_being_typed = problem is not None and "\n" not in self.address.text().strip()
+        self.list.setVisible(bool(found))
+        if not is_being_typed:  # else what was typed elsewhere is wanted again in a moment
+            self.list.show_servers(found, self._taken())
+        self._say_where_from()
+        self._update()
+        if problem is not None and not is_being_typed:
+            self._say(problem)
+        else:
+            self._error.hide()
+        self._make_room()
+
+    def _say_where_from(self) -> None:
+        if self._file is not None and self.address.text():
+            self.alert.say("from", f"From {one_line(short_path(self._file))}.", _LOOK_FIRST)
+        elif self._is_link:
+            self.alert.say("from", "This is a link that adds a server.", _LOOK_FIRST)
+        else:
+            self._file = None
+            self.alert.close_about("from")
+        self._add_button.setDefault(not self._is_foreign)
+        self._add_button.setAutoDefault(not self._is_foreign)
+
+    @property
+    def _is_link(self) -> bool:
+        return any(is_link(line.strip()) for line in self.address.text().splitlines()[:20])
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Made by somebody else: no key agrees to it by itself."""
+        return self._file is not None or self._is_link
+
+    def _on_edited(self) -> None:
+        self._error.hide()
+        self._update()
+        self._make_room()
+
+    def _update(self) -> None:
+        chosen = self.list.chosen()
+        can_add = bool(self.address.text().strip()) and self.list.is_complete and not self._is_busy
+        can_add = can_add and (bool(chosen) or not self._found)  # what is not understood is said then
+        self.add_action.setEnabled(can_add)
+        self.keep_action.setEnabled(can_add)
+        self.add_action.setText(f"Add {len(chosen)} and connect" if len(chosen) > 1 else "Add and connect")
+        self.fields.setVisible(self._takes_access)
+        self._summary.setText(self._words(chosen))
+
+    @property
+    def _takes_access(self) -> bool:
+        """One URL that says nothing yet about who asks."""
+        entry = self._found[0].entry if len(self._found) == 1 else None
+        if entry is None or isinstance(entry, StdioEntry):
+            return False
+        is_said = isinstance(entry, HttpEntry) and entry.auth is not None
+        return not is_said and not any(name.lower() == "authorization" for name in entry.headers)
+
+    def _words(self, chosen: Sequence[PastedServer]) -> str:
+        if not self._found:
+            return _HINT
+        if len(self._found) > 1:
+            return f"{plural(len(self._found), 'server')} understood, {len(chosen)} to be added."
+        if not chosen:
+            return "This was understood, but cannot be used."
+        what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
+        return f"Adding {what} as server “{one_line(chosen[0].shown_name())}”."
 
     def _make_room(self) -> None:
-        """Lines that came or wrapped are not cut off."""
+        """Grow with what there is to see, within bounds; what the person made larger stays so."""
         layout = self.layout()
-        if layout is not None:
-            layout.activate()
-            needed = max(layout.totalHeightForWidth(self.width()), layout.totalMinimumSize().height())
-            self.resize(self.width(), max(self.height(), needed))
-
-    def _with_secret(self, entry: Entry) -> tuple[Entry, dict[str, str]]:
-        """The server with a header that refers to the secret, and that by its name. Raises ConfigError."""
-        chosen = self.access.currentText()
-        if isinstance(entry, StdioEntry) or chosen == _NOTHING:
-            return entry, {}
-        secret, is_key = self.secret.text().strip(), chosen == _API_KEY
-        if not secret:
-            raise ConfigError(
-                f"The {'key' if is_key else 'token'} is empty.", f"Give it, or choose “{_NOTHING}”."
-            )
-        header = self.header.text().strip() if is_key else "Authorization"
-        value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
-        return with_references(with_given(entry, {check_header(header): check_header_value(value)}), [header])
-
-    def _on_add(self) -> None:
-        try:
-            entry = entry_from_text(self.address.text(), self.name.text().strip())
-            entry, secrets = self._with_secret(entry)
-        except ConfigError as exc:
-            self._show_error(exc)
+        if layout is None:
             return
-        self.add_action.setEnabled(False)  # a second Return must not add it twice
-        self._bridge.start_when_attached("add server", self._add(entry, secrets))
+        wanted = self.list.wanted_height(self.width() - 2 * SPACE_4)
+        self.list.setMinimumHeight(min(wanted, _LEAST_LIST))
+        layout.activate()
+        least = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height())
+        best = least - self.list.minimumHeight() + wanted
+        self.resize(self.width(), max(self.height(), least, min(best, _HIGHEST)))
 
-    async def _add(self, entry: Entry, secrets: dict[str, str]) -> None:
+    # -------------------------------------------------------------- files
+
+    def choose_file(self) -> None:
+        dialog = QFileDialog(self, "Open a configuration")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["Configurations (*.json *.jsonc *.toml)", "All files (*)"])
+        dialog.fileSelected.connect(lambda path: self.open_file(Path(path)))
+        dialog.open()
+
+    async def _read_file(self, path: Path) -> None:
+        from inspector.config.formats.reading import read_config_text
+
+        async def read(servers: Servers) -> str:
+            return await asyncio.to_thread(read_config_text, path)
+
         try:
-            view = await self._bridge.save_server(entry, secrets)
+            text = await self._bridge.ask_servers(read)
+        except ConfigError as exc:
+            if shiboken6.isValid(self):
+                words = f"{one_line(short_path(path))}: {exc.summary}"
+                self._say(ConfigError(words, exc.next_step))
+            return
+        if shiboken6.isValid(self):
+            self.address.clear()
+            self._file = path
+            self.address.put(text)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if configurations(event.mimeData()) or event.mimeData().hasText():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.acceptProposedAction()
+        files = configurations(event.mimeData())
+        if files:
+            self.open_file(files[0])
+        elif not any(url.isLocalFile() for url in event.mimeData().urls()):
+            self.put(event.mimeData().text())
+
+    # -------------------------------------------------------------- adding
+
+    def _on_entered(self) -> None:
+        if self._is_foreign:
+            self._add_button.setFocus()  # the next key is theirs, when they have looked
+        elif self.add_action.isEnabled():
+            self._on_add(connect=True)
+
+    def _on_add(self, *, connect: bool) -> None:
+        if self._problem is not None:
+            self._say(self._problem)
+            return
+        try:
+            chosen = self._chosen(connect)
+        except ConfigError as exc:
+            self._say(exc)
+            return
+        self._is_busy = True  # a second Return must not add them twice
+        self._update()
+        self._bridge.start_when_attached("add server", self._add(chosen, connect))
+
+    def _chosen(self, connect: bool) -> list[tuple[Entry, dict[str, str]]]:
+        """All that are ticked, with their secrets. Raises ConfigError."""
+        chosen = self.list.read(with_inputs=connect)
+        if self._takes_access and chosen:
+            (entry, secrets), *rest = chosen
+            entry, secret = self.fields.with_secret(entry)
+            chosen = [(entry, secrets | secret), *rest]
+        return chosen
+
+    async def _add(self, chosen: Sequence[tuple[Entry, dict[str, str]]], connect: bool) -> None:
+        """All or none, as far as can be known before; then one after the other."""
+        moves = any(server.moves_secrets for server in self.list.chosen())
+
+        async def check(servers: Servers) -> None:
+            for entry, _ in chosen:
+                servers.require_new(entry.name)
+            if moves:
+                await servers.secrets.require_lasting()
+
+        added: list[Entry] = []
+        try:
+            await self._bridge.ask_servers(check)
+            for entry, secrets in chosen:
+                await self._bridge.save_server(entry, secrets)
+                added.append(entry)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._show_error(exc)
+            self._say_failed(exc, added)
             return
-        self._bridge.connect_server(view.name)
+        finally:
+            for entry in added:
+                if connect and entry.enabled:
+                    self._bridge.connect_server(entry.name)
         if shiboken6.isValid(self):  # the person may have closed it meanwhile
-            self.added.emit(view.name)
+            self.added.emit(added[0].name)
             self.accept()
 
-    def _show_error(self, error: Exception) -> None:
-        self.add_action.setEnabled(True)
+    def _say_failed(self, error: Exception, added: Sequence[Entry]) -> None:
+        self._is_busy = False
+        names = [entry.name for entry in added]
+        self.list.untick(names)  # they are there now
+        self._update()
+        done = f"Added: {', '.join(map(one_line, names))}. Then: " if names else ""
+        self._say(ConfigError(f"{done}{error}"))
+
+    def _say(self, error: Exception) -> None:
         self._error.setText(str(error))
         self._error.show()
         self._make_room()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inspector.base.plaintext import visible
-from inspector.qt.theme import SPACE_6, Theme
+from inspector.qt.theme import SPACE_4, Theme
 
 _MOST_LINES = 14
 
@@ -32,4 +32,4 @@ class WholeText(QPlainTextEdit):
         self.setFont(theme.mono_font())
         self.setAccessibleName(name)
         lines = min(self.blockCount(), _MOST_LINES)
-        self.setFixedHeight(self.fontMetrics().lineSpacing() * lines + SPACE_6)
+        self.setFixedHeight(self.fontMetrics().lineSpacing() * lines + SPACE_4)

@@ -29,10 +29,12 @@ from inspector.qt.panels.servers import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.clipboard import secret_clipboard
+from inspector.qt.widgets.droppedfiles import configurations
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.jobbar import JobBar
 from inspector.qt.widgets.notice import NoticeBar
 from inspector.qt.widgets.strips import Strips
+from inspector.qt.window.adding import Adding
 from inspector.qt.window.capturenews import CaptureNews
 from inspector.qt.window.captures import CaptureDocks, openable
 from inspector.qt.window.commands import Commands
@@ -93,6 +95,7 @@ class MainWindow(QMainWindow):
         self.opening = Opening(self, bridge, theme, layout)
         self.reaching = Reaching(self, bridge, theme, layout)
         self.managing = Managing(self, bridge, theme)
+        self.adding = Adding(self, bridge, theme)
         self._lay_out()
         self._make_menus()
         self.capture_news = CaptureNews(bridge, self.strips, self)
@@ -159,11 +162,7 @@ class MainWindow(QMainWindow):
         self._check_scheme()
 
     def open_add_server(self) -> None:
-        from inspector.qt.dialogs.addserver import AddServerDialog
-
-        dialog = AddServerDialog(self._bridge, self._theme, self)
-        dialog.added.connect(self._on_server_added)
-        dialog.show()
+        self.adding.open()
 
     def open_news(self) -> None:
         from inspector.qt.dialogs.text import NewsDialog
@@ -266,12 +265,14 @@ class MainWindow(QMainWindow):
             self.tabifyDockWidget(before, dock)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if openable(event.mimeData()):
+        if openable(event.mimeData()) or configurations(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
-        self.captures.open(openable(event.mimeData()))
+        others = configurations(event.mimeData())  # by its name, a .json may be either
+        self.captures.open([path for path in openable(event.mimeData()) if path not in others])
+        self.adding.open_dropped(others)
 
     def _make_menus(self) -> None:
         for name, commands in self.actions_table.menus():
@@ -343,9 +344,6 @@ class MainWindow(QMainWindow):
         if workspace is not None:
             self._stack.removeWidget(workspace)
             workspace.deleteLater()
-
-    def _on_server_added(self, name: str) -> None:
-        self.servers.choose(name)
 
     def _on_server_chosen(self, name: str) -> None:
         view = self.current_view()

@@ -1,0 +1,170 @@
+"""One server out of what was pasted: what it would do, in full, and what a person can still say about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import ConfigError
+from inspector.base.plaintext import one_line, visible
+from inspector.base.units import plural
+from inspector.config.catalogue import write_entry
+from inspector.config.entries import Entry, StdioEntry
+from inspector.config.entrychanges import flattened, masked
+from inspector.config.expansion import input_secret, names_in
+from inspector.config.finding import FoundServer, InputSpec
+from inspector.config.textsecrets import moved_to_store, plain_secrets_of
+from inspector.qt.forms.inputfields import InputFields
+from inspector.qt.models.foundwords import words_text
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.keyvalue import Fact, KeyValueList
+from inspector.qt.widgets.labels import Muted, PlainLabel
+from inspector.qt.widgets.wholetext import WholeText
+
+_SHOWN_ELSEWHERE = ("type", "command", "args", "url")
+
+
+class PastedServer(QWidget):
+    """`name` is empty while the suggested name is fine. What was typed into it stays when another text is
+    understood.
+
+    Signals:
+        changed: The person ticked it, or typed something.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.found: FoundServer | None = None
+        self.suggested = ""
+        self.tick = QCheckBox()
+        self.tick.setChecked(True)
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name")
+        self.inputs: InputFields | None = None
+        self.store: QCheckBox | None = None
+        self._badge = Badge(theme, "", parent=self)
+        self._label = Muted(theme, "Name")
+        self._inside = QWidget()
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        for widget in (self.tick, self._label, self.name, self._badge):
+            head.addWidget(widget, 1 if widget is self.name else 0)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_2)
+        self._column.addLayout(head)
+        self._column.addWidget(self._inside)
+        self.tick.toggled.connect(self.changed)
+        self.name.textEdited.connect(self.changed)
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.found.entry if self.found is not None else None
+
+    @property
+    def is_chosen(self) -> bool:
+        return self.tick.isChecked() and self.entry is not None
+
+    def shown_name(self) -> str:
+        return self.name.text().strip() or self.suggested
+
+    def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool) -> None:
+        """`suggested` is what it is called when nobody says otherwise."""
+        self.suggested = suggested
+        self.name.setPlaceholderText(one_line(suggested))
+        self.tick.setVisible(not is_alone)
+        self._label.setVisible(is_alone)
+        self.tick.setAccessibleName(f"Add {one_line(suggested)}")
+        if found == self.found:
+            return
+        self.found = found
+        self.tick.setEnabled(found.entry is not None)
+        self.tick.setChecked(found.entry is not None)
+        self.name.setEnabled(found.entry is not None)
+        self._badge.setVisible(found.entry is not None)
+        self._badge.set_text(found.entry.transport if found.entry is not None else "")
+        self._show(found)
+
+    def missing(self) -> InputSpec | None:
+        """The first value that it asks for and nobody gave."""
+        given = self.inputs.given() if self.inputs is not None else {}
+        return next((each for each in self._asked() if each.id not in given), None)
+
+    def read(self) -> tuple[Entry, dict[str, str]]:
+        """The server as it is to be, and what it refers to in the secret store. Raises ConfigError."""
+        entry = self.entry
+        if entry is None:
+            raise ConfigError(self.found.problem if self.found is not None else "Nothing was given.")
+        entry = replace(entry, name=self.shown_name())
+        given = self.inputs.given() if self.inputs is not None else {}
+        secrets = {input_secret(entry.name, id): value for id, value in given.items()}
+        if self.moves_secrets:
+            entry, moved = moved_to_store(entry, plain_secrets_of(entry))
+            secrets |= moved
+        return entry, secrets
+
+    @property
+    def moves_secrets(self) -> bool:
+        """Whether what stands in it as plain text is to be in the store."""
+        return self.store is not None and self.store.isChecked()
+
+    # --------------------------------------------------------------
+
+    def _asked(self) -> tuple[InputSpec, ...]:
+        """Those inputs that it uses, whether anybody said more about them or not."""
+        if self.found is None or self.found.entry is None:
+            return ()
+        known = {each.id: each for each in self.found.inputs}
+        return tuple(known.get(id, InputSpec(id)) for id in names_in(self.found.entry).inputs)
+
+    def _show(self, found: FoundServer) -> None:
+        self.inputs, self.store = None, None
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        if found.problem:
+            place = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
+            words = f"{place}{visible(found.problem)}"
+            column.addWidget(PlainLabel(self._theme, words, tone="error", wrap=True, selectable=True))
+        if found.entry is not None:
+            self._add_entry(column, found.entry)
+        for remark in found.remarks:
+            column.addWidget(Muted(self._theme, visible(remark), wrap=True))
+        self._column.replaceWidget(self._inside, inside)
+        self._inside.hide()
+        self._inside.deleteLater()
+        self._inside = inside
+        inside.show()
+
+    def _add_entry(self, column: QVBoxLayout, entry: Entry) -> None:
+        column.addWidget(self._what(entry))
+        content = write_entry(entry)
+        rest = masked({name: value for name, value in content.items() if name not in _SHOWN_ELSEWHERE})
+        facts = [Fact(one_line(place), visible(text), mono=True) for place, text in flattened(rest) if place]
+        names = names_in(entry)
+        if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
+            facts.append(Fact("Looked up", one_line(", ".join(looked_up)), mono=True))
+        if facts:
+            column.addWidget(KeyValueList(self._theme, facts))
+        if asked := self._asked():
+            self.inputs = InputFields(self._theme, asked)
+            column.addWidget(self.inputs)
+        if plain := plain_secrets_of(entry):
+            self.store = QCheckBox(f"Keep {plural(len(plain), 'secret')} in the secret store")
+            self.store.setChecked(True)
+            column.addWidget(self.store)
+            column.addWidget(Muted(self._theme, one_line(", ".join(plain)), wrap=True))
+
+    def _what(self, entry: Entry) -> WholeText:
+        if isinstance(entry, StdioEntry):
+            count = len(entry.args)
+            name = f"What is started, with {plural(count, 'argument')}" if count else "What is started"
+            return WholeText(self._theme, words_text((entry.command, *entry.args)), name)
+        return WholeText(self._theme, entry.url, "What is contacted")
