@@ -53,16 +53,17 @@ class CallPrefsFile:
 
     def save(self, prefs: CallPrefs) -> None:
         """Raises ConfigError."""
-        document = self._file.read()
-        section = document.get(_SECTION)
-        document[_SECTION] = {
-            **(section if isinstance(section, dict) else {}),
-            "keepHistory": prefs.keep_history,
-            "keepSecrets": prefs.keep_secrets,
-            "folders": list(prefs.folders),
-            "environment": list(prefs.environment),
-        }
-        self._file.write(document)
+        with self._file.changing():
+            document = self._file.read()
+            section = document.get(_SECTION)
+            document[_SECTION] = {
+                **(section if isinstance(section, dict) else {}),
+                "keepHistory": prefs.keep_history,
+                "keepSecrets": prefs.keep_secrets,
+                "folders": list(prefs.folders),
+                "environment": list(prefs.environment),
+            }
+            self._file.write(document)
 
     def _flag(self, section: JSONObject, member: str, otherwise: bool, problems: list[str]) -> bool:
         value: JSON = section.get(member, otherwise)

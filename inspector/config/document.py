@@ -5,18 +5,30 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.config.exactfile import read_exactly, write_exactly
 
+# One a file, for the whole process: several parts keep their sections in the same one, on several threads.
+_turns: dict[str, threading.RLock] = {}
+
 
 class JsonDocument:
-    """Errors are sentences that name the file."""
+    """Errors are sentences that name the file. Who reads it to write it again does so while `changing`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """What is read in here is what is written over: nobody else writes the file meanwhile."""
+        with _turns.setdefault(os.path.realpath(self.path), threading.RLock()):
+            yield
 
     def read(self) -> JSONObject:
         """A file that is not there is an empty object. Raises ConfigError."""

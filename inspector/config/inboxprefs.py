@@ -48,13 +48,14 @@ class InboxPrefsFile:
 
     def save(self, prefs: InboxPrefs) -> None:
         """Raises ConfigError."""
-        document = self._file.read()
-        section = document.get(_SECTION)
-        kept = dict(section) if isinstance(section, dict) else {}
-        kept.pop(_MEMBER, None)
-        if prefs.answer_within is not None:
-            kept[_MEMBER] = prefs.answer_within
-        self._file.write({**document, _SECTION: kept})
+        with self._file.changing():
+            document = self._file.read()
+            section = document.get(_SECTION)
+            kept = dict(section) if isinstance(section, dict) else {}
+            kept.pop(_MEMBER, None)
+            if prefs.answer_within is not None:
+                kept[_MEMBER] = prefs.answer_within
+            self._file.write({**document, _SECTION: kept})
 
     def _problem(self, place: str, wanted: str) -> str:
         return f"{self._file.path.name}: “{place}” must be {wanted}. Questions wait for ever."

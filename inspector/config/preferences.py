@@ -53,15 +53,16 @@ class Preferences:
 
     def save_captures(self, chosen: KeepCaptures) -> None:
         """Raises ConfigError."""
-        document = self._file.read()
-        section = document.get(_SECTION)
-        document[_SECTION] = {
-            **(section if isinstance(section, dict) else {}),
-            "record": chosen.is_on,
-            "keepDays": chosen.days,
-            "keepMebibytes": chosen.mebibytes,
-        }
-        self._file.write(document)
+        with self._file.changing():
+            document = self._file.read()
+            section = document.get(_SECTION)
+            document[_SECTION] = {
+                **(section if isinstance(section, dict) else {}),
+                "record": chosen.is_on,
+                "keepDays": chosen.days,
+                "keepMebibytes": chosen.mebibytes,
+            }
+            self._file.write(document)
 
     def _read_captures(self, section: JSONObject) -> tuple[KeepCaptures, list[str]]:
         default, problems = KeepCaptures(), []

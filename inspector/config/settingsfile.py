@@ -56,11 +56,22 @@ class SettingsFile:
 
     def load(self) -> tuple[Settings, list[str]]:
         """What was chosen, and a sentence for each thing that is wrong. Never raises."""
-        settings, problems = Settings(), list[str]()
         try:
-            document = self._file.read()
+            return self._settings(self._file.read())
         except ConfigError as exc:
-            return settings, [str(exc)]
+            return Settings(), [str(exc)]
+
+    def set(self, id: str, value: JSON) -> Settings:
+        """Write one that was chosen; as usual means not at all: that follows the app. Gives all as they are
+        then: what was written by hand meanwhile stays, and counts. Raises ConfigError."""
+        with self._file.changing():
+            document = self._file.read()
+            _put(document, setting_of(id), value_of(with_value(Settings(), id, value), id))
+            self._file.write(document)
+        return self._settings(document)[0]
+
+    def _settings(self, document: JSONObject) -> tuple[Settings, list[str]]:
+        settings, problems = Settings(), list[str]()
         for section in dict.fromkeys(setting_of(id).json_section for id in IDS):
             if not isinstance(document.get(section, {}), dict):
                 problems.append(self._problem(f"“{section}” must be an object"))
@@ -73,13 +84,6 @@ class SettingsFile:
                 except ConfigError:
                     problems.append(self._problem(f"“{id}” must be {wanted_of(setting)}"))
         return settings, problems
-
-    def save(self, settings: Settings) -> None:
-        """Only what is not as usual: that follows the app. Raises ConfigError."""
-        document = self._file.read()
-        for id in IDS:
-            _put(document, setting_of(id), value_of(settings, id))
-        self._file.write(document)
 
     def _problem(self, words: str) -> str:
         return f"{self._file.path.name}: {words}. Its default is used."

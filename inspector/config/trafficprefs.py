@@ -65,11 +65,12 @@ class TrafficPrefsFile:
 
     def save(self, prefs: TrafficPrefs) -> None:
         """Raises ConfigError."""
-        document = self._file.read()
-        known = document.get("colourRules")
-        document["filters"] = dict(prefs.filters)
-        document["colourRules"] = [_written(rule, known) for rule in prefs.rules]
-        self._file.write(document)
+        with self._file.changing():
+            document = self._file.read()
+            known = document.get("colourRules")
+            document["filters"] = dict(prefs.filters)
+            document["colourRules"] = [_written(rule, known) for rule in prefs.rules]
+            self._file.write(document)
 
     def _filters(self, section: JSON, problems: list[str]) -> dict[str, str]:
         if not isinstance(section, dict):

@@ -12,6 +12,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,27 +100,29 @@ class TrustStore:
 
     def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
         """Agree to this content, in the place of another of the same server. Raises ConfigError."""
-        document = self._read()
-        salt = _salt(document) or secrets.token_hex(16)
-        approval = Approval(
-            str(content["file"]),
-            str(content["folder"]),
-            str(content["name"]),
-            digest_of(content, salt),
-            self._kept(content, salt),
-            tuple(variables),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-        others = self._others(document, approval.file, approval.folder, approval.name)
-        self._write(document, salt, [*others, approval])
+        with self._changing():
+            document = self._read()
+            salt = _salt(document) or secrets.token_hex(16)
+            approval = Approval(
+                str(content["file"]),
+                str(content["folder"]),
+                str(content["name"]),
+                digest_of(content, salt),
+                self._kept(content, salt),
+                tuple(variables),
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+            others = self._others(document, approval.file, approval.folder, approval.name)
+            self._write(document, salt, [*others, approval])
         return approval
 
     def forget(self, file: str, folder: str, name: str) -> None:
         """Raises ConfigError."""
-        document = self._read()
-        others = self._others(document, file, folder, name)
-        if len(others) < len(_approvals(document)):
-            self._write(document, _salt(document), others)
+        with self._changing():
+            document = self._read()
+            others = self._others(document, file, folder, name)
+            if len(others) < len(_approvals(document)):
+                self._write(document, _salt(document), others)
 
     # --------------------------------------------------------------
 
@@ -132,6 +135,9 @@ class TrustStore:
             return f"{MASK} ({digest_of({'secret': value}, salt)[:_LONGEST_DIGEST_SHOWN]})"
 
         return masked(content, mask)
+
+    def _changing(self) -> AbstractContextManager[None]:
+        return self._file.changing() if self._file is not None else nullcontext()
 
     def _read(self) -> JSONObject:
         return self._memory if self._file is None else self._file.read()

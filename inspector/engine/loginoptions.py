@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,10 @@ class LoginOptions:
         return self._file.read() if self._file is not None else self._in_memory
 
     def _put(self, server: str, options: JSONObject) -> None:
+        with self._file.changing() if self._file is not None else nullcontext():
+            self._put_in_turn(server, options)
+
+    def _put_in_turn(self, server: str, options: JSONObject) -> None:
         document = self._read()
         before = document.get(_SECTION)
         section = dict(before) if isinstance(before, dict) else {}

@@ -91,9 +91,10 @@ class SettingsDesk:
         return {name: path for name, path in found if isinstance(path, Path)}
 
     async def _set_setting(self, id: str, value: JSON) -> None:
-        settings = with_value(self._engine.settings, id, value)
         if self._file is not None:
-            await asyncio.to_thread(self._file.save, settings)
+            settings = await asyncio.to_thread(self._file.set, id, value)
+        else:
+            settings = with_value(self._engine.settings, id, value)
         self._engine.use_settings(settings)
 
 

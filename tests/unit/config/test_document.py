@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +16,17 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject, to_wire
+from inspector.config.callprefs import CallPrefs, CallPrefsFile
 from inspector.config.catalogue import Catalogue
 from inspector.config.document import JsonDocument
 from inspector.config.entries import StdioEntry
+from inspector.config.inboxprefs import InboxPrefs, InboxPrefsFile
+from inspector.config.preferences import KeepCaptures, Preferences
+from inspector.config.settingsfile import SettingsFile
+from inspector.config.trafficprefs import TrafficPrefs, TrafficPrefsFile
+from inspector.config.trust import TrustStore, content_of
+from inspector.engine.loginoptions import LoginOptions
+from inspector.oauth.steps import Overrides
 from tests.unit.config.test_exactfile import json_values
 
 
@@ -66,3 +78,66 @@ def test_what_is_declared_is_kept_in_the_catalogue_digit_by_digit(path: Path) ->
     assert isinstance(entry, StdioEntry)
     catalogue.save(entry)
     assert "1.10" in path.read_text()
+
+
+def test_parts_that_write_the_same_file_on_several_threads_lose_nothing(path: Path, tmp_path: Path) -> None:
+    """One of them reaches the file by a link, as people have it."""
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    files = [JsonDocument(path), JsonDocument(path), JsonDocument(link)]
+    start = Barrier(len(files))
+
+    def write(number: int) -> None:
+        start.wait()
+        for turn in range(20):
+            with files[number].changing():
+                files[number].write({**files[number].read(), f"{number}.{turn}": turn})
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, range(len(files))))
+    assert len(JsonDocument(path).read()) == len(files) * 20
+
+
+def test_no_two_sections_of_the_preferences_are_written_at_once(path: Path) -> None:
+    """Each part reads the whole file and writes it whole."""
+    writers: list[Callable[[int], object]] = [
+        lambda turn: SettingsFile(path).set("connections.connectTimeout", turn + 1),
+        lambda turn: Preferences(path).save_captures(KeepCaptures(days=turn + 1)),
+        lambda turn: CallPrefsFile(path).save(CallPrefs(environment=(f"V{turn}",))),
+        lambda turn: InboxPrefsFile(path).save(InboxPrefs(turn + 1)),
+        lambda turn: TrafficPrefsFile(path).save(TrafficPrefs({f"f{turn}": "dur>1s"})),
+        lambda turn: asyncio.run(LoginOptions(path).keep("s", Overrides(scope=f"s{turn}"))),
+    ]
+    start, last = Barrier(len(writers)), 14
+
+    def write(save: Callable[[int], object]) -> None:
+        start.wait()
+        for turn in range(last + 1):
+            save(turn)
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, writers))
+    assert SettingsFile(path).load()[0].connect_timeout == last + 1
+    assert Preferences(path).captures()[0].days == last + 1
+    assert CallPrefsFile(path).load()[0].environment == (f"V{last}",)
+    assert InboxPrefsFile(path).load()[0].answer_within == last + 1
+    assert list(TrafficPrefsFile(path).load()[0].filters) == [f"f{last}"]
+    assert asyncio.run(LoginOptions(path).of("s")).scope == f"s{last}"
+
+
+def test_approvals_that_are_given_at_once_are_all_kept(path: Path) -> None:
+    store = TrustStore(path)
+    start = Barrier(4)
+
+    def approve(number: int) -> None:
+        start.wait()
+        for turn in range(5):
+            store.approve(content_of(StdioEntry(name=f"{number}.{turn}", command="x"), "/f", "/"))
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(approve, range(4)))
+    assert len(store.approvals()) == 20
+    assert all(
+        store.is_for(each, content_of(StdioEntry(name=each.name, command="x"), "/f", "/"))
+        for each in store.approvals()
+    )

@@ -13,7 +13,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON
 from inspector.config.paths import Files
 from inspector.config.settings import Settings
-from inspector.config.settingsfile import IDS, SettingsFile, value_of, with_value
+from inspector.config.settingsfile import IDS, SettingsFile, value_of
 from inspector.config.settingstable import SETTINGS, Kind, Setting, checked, setting_of, wanted_of
 
 
@@ -93,15 +93,27 @@ def test_without_a_file_everything_is_as_usual(path: Path) -> None:
 def test_what_was_chosen_comes_back_and_only_that_is_written(path: Path) -> None:
     path.write_text(json.dumps({"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}))
     chosen = replace(Settings(), connect_timeout=2.5, line_cap=7 * 1024 * 1024, ask_for_lists=False)
-    SettingsFile(path).save(chosen)
+    SettingsFile(path).set("connections.connectTimeout", 2.5)
+    SettingsFile(path).set("connections.lineCapMebibytes", 7)
+    assert SettingsFile(path).set("lists.askForLists", False) == chosen
     assert json.loads(path.read_text()) == {
         "captures": {"keepDays": 3},
         "connections": {"x-mine": [1], "connectTimeout": 2.5, "lineCapMebibytes": 7},
         "lists": {"askForLists": False},
     }
     assert SettingsFile(path).load() == (chosen, [])
-    SettingsFile(path).save(Settings())
+    for id in IDS:
+        SettingsFile(path).set(id, setting_of(id).default)
     assert json.loads(path.read_text()) == {"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}
+
+
+def test_what_was_written_by_hand_meanwhile_stays_and_counts(path: Path) -> None:
+    file = SettingsFile(path)
+    file.set("connections.mostPages", 5)
+    path.write_text(json.dumps({"connections": {"mostPages": 9, "keepAlive": "often"}}))
+    assert file.set("connections.connectTimeout", 4) == Settings(most_pages=9, connect_timeout=4)
+    written = {"mostPages": 9, "keepAlive": "often", "connectTimeout": 4}
+    assert json.loads(path.read_text()) == {"connections": written}
 
 
 def test_what_cannot_be_used_has_its_default_and_the_rest_counts(path: Path) -> None:
@@ -123,5 +135,5 @@ def test_a_file_that_cannot_be_read_is_told_of_and_not_written_over(path: Path) 
     assert settings == Settings()
     assert "line 1" in problem
     with pytest.raises(ConfigError):
-        SettingsFile(path).save(with_value(Settings(), "connections.mostPages", 2))
+        SettingsFile(path).set("connections.mostPages", 2)
     assert path.read_text() == "{"
