@@ -101,8 +101,8 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await app.bridge.load()
         app.bridge.watch_catalogue()
         app.bridge.connect_at_start()
-    await app.bridge.ask_found(lambda found: found.look())
     await app.bridge.ask_secrets(lambda secrets: secrets.look())
+    await app.bridge.ask_found(lambda found: found.look())
 
 
 async def shut_down(app: App) -> None:

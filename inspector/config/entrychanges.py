@@ -68,26 +68,36 @@ def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> Catalogu
 
 def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange, ...]:
     """Field by field, in the order in which they stand there."""
-    old, new = dict(flattened(before)), dict(flattened(after))
+    old, new = dict(_leaves(before)), dict(_leaves(after))
     shown_old, shown_new = dict(flattened(masked(before))), dict(flattened(masked(after)))
     places = [*old, *(place for place in new if place not in old)]
     return tuple(
         FieldChange(place, shown_old.get(place), shown_new.get(place))
         for place in places
-        if old.get(place) != new.get(place)
+        if not _is_same(old, new, place)
     )
 
 
-def flattened(value: JSON, place: str = "") -> Iterator[tuple[str, str]]:
-    """Each value with its place: `args[1]`, `env.KEY`, `network.verify`."""
+def flattened(value: JSON) -> Iterator[tuple[str, str]]:
+    """Each value as text, with its place: `args[1]`, `env.KEY`, `network.verify`."""
+    for place, leaf in _leaves(value):
+        yield place, leaf if isinstance(leaf, str) else to_wire(leaf).decode()
+
+
+def _leaves(value: JSON, place: str = "") -> Iterator[tuple[str, JSON]]:
     if isinstance(value, dict) and value:
         for name, item in value.items():
-            yield from flattened(item, f"{place}.{name}" if place else name)
+            yield from _leaves(item, f"{place}.{name}" if place else name)
     elif isinstance(value, list) and value:
         for number, item in enumerate(value):
-            yield from flattened(item, f"{place}[{number}]")
+            yield from _leaves(item, f"{place}[{number}]")
     else:
-        yield place, value if isinstance(value, str) else to_wire(value).decode()
+        yield place, value
+
+
+def _is_same(old: dict[str, JSON], new: dict[str, JSON], place: str) -> bool:
+    """The text "1" is not the number, nor is null what is not there."""
+    return place in old and place in new and to_wire(old[place]) == to_wire(new[place])
 
 
 def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK) -> JSONObject:

@@ -145,14 +145,17 @@ class FoundServers:
         strongest = found.by_name()
         hashes: dict[str, str] = {}
         views: list[FoundView] = []
+        ids: set[str] = set()
         for server in found.servers:
             approval = approvals.get(self._place(server))
             view = self._view(server, approval, hashes)
             first, *others = strongest[server.name]
+            id = _id_of(server, ids)
+            ids.add(id)
             views.append(
                 replace(
                     view,
-                    id=_id_of(server, [each.id for each in views]),
+                    id=id,
                     overridden_by=None if server is first else first.source,
                     overrides=tuple(each.source for each in others) if server is first else (),
                 )

@@ -62,6 +62,7 @@ class Server:
     ) -> None:
         self.entry = entry
         self._used: Entry | None = None  # as it was at the latest connecting
+        self._authorized: Entry | None = None  # with the address that logins know
         self._preparing = preparing or Preparing(log.credentials)
         self.authorization, self._authorize = authorization, authorize
         self.is_kept, self.origin = is_kept, origin
@@ -175,6 +176,7 @@ class Server:
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
         """Say who asks as this entry of the server has it, from the next connecting on."""
+        self._authorized = None
         self.authorization = authorization
         self.set_declared(entry)
 
@@ -233,9 +235,17 @@ class Server:
         """The routes, with the names and secrets of this moment. Raises ConfigError for one that is not
         there."""
         entry = await self._preparing.ready(self.entry)
-        if self._authorize is not None and not isinstance(entry, StdioEntry) and entry != self.entry:
-            self.authorization = await self._authorize(entry)
+        await self._authorize_for(entry)
         return self._make_routes(entry)
+
+    async def _authorize_for(self, ready: Entry) -> None:
+        """Logins need the address that the settings only have names for. Secret headers are not theirs."""
+        if self._authorize is None or isinstance(ready, StdioEntry) or isinstance(self.entry, StdioEntry):
+            return
+        entry = replace(self.entry, url=ready.url, network=ready.network)
+        if entry not in (self.entry, self._authorized):
+            self._authorized = entry
+            self.authorization = await self._authorize(entry)
 
     async def prepare(self, entry: Entry) -> Entry:
         """This entry of the server with nothing left to look up, as for connecting. Raises ConfigError."""

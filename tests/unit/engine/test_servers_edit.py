@@ -18,6 +18,7 @@ from inspector.config.settings import Settings
 from inspector.engine import removals
 from inspector.engine.engine import Engine
 from inspector.engine.views import ServerStatus
+from tests.helpers.httpfaults import FaultServer
 from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
 
 
@@ -319,3 +320,29 @@ async def test_those_to_be_connected_at_the_start_are_connected_and_no_others(la
     await lab.until(ServerStatus.CONNECTED, "other")
     await lab.engine.servers.connecting.disconnect_all()
     assert lab.view("slow").status is ServerStatus.IDLE
+
+
+# ------------------------------------------------------------------ addresses with names in them
+
+
+async def test_a_login_is_for_the_address_that_the_names_stand_for_and_is_kept_between_two_connectings(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FaultServer() as server:
+        monkeypatch.setenv("LENS_PORT", str(server.port))
+        entry = HttpEntry(
+            name="srv",
+            url="http://127.0.0.1:${LENS_PORT}/mcp",
+            headers={"X-Key": SecretRef("header/srv/X-Key")},
+        )
+        await lab.engine.save_with_secrets(entry, {"header/srv/X-Key": "s3cr3t"})
+        await lab.engine.connect("srv")
+        assert server.calls[0].headers["x-key"] == "s3cr3t"
+        known = lab.engine.logins._entries["srv"]
+        assert known.url == server.url()
+        assert known.headers == entry.headers  # the secret is for the server, not for whom it names
+        account = lab.engine.logins._account("srv")
+        await lab.engine.connect("srv")
+        assert lab.engine.logins._account("srv") is account
+        assert lab.view().address == "http://127.0.0.1:${LENS_PORT}/mcp"
+        await lab.engine.disconnect("srv")
