@@ -187,6 +187,17 @@ def test_a_passphrase_that_is_too_short_is_refused_with_a_reason(
     assert state(lens).is_chosen is False
 
 
+def test_what_is_being_typed_stays_while_a_secret_comes_or_goes(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, Rung.PASSPHRASE)
+    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
+    put(lens, "a/b", "other")
+    lens.until(lambda: len(rows(dialog)) == 2)
+    assert dialog.place.rung is Rung.PASSPHRASE
+    assert dialog.place.passphrase.text() == PASSPHRASE
+
+
 def test_a_plain_file_needs_a_second_yes(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)

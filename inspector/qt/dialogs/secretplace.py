@@ -56,8 +56,10 @@ class SecretPlace(QWidget):
         self.set_place(Rung.KEYCHAIN, is_chosen=False, is_locked=False)
 
     def set_place(self, rung: Rung, *, is_chosen: bool, is_locked: bool) -> None:
-        """Where they are now. What was typed for another place is forgotten."""
-        if (rung, is_chosen) == (self._now, self._is_chosen) and self.buttons[rung].isChecked():
+        """Where they are now. What was typed for another place is forgotten when they were moved; while
+        they stay where they are, the person goes on choosing."""
+        has_choice = self._group.checkedButton() is not None
+        if has_choice and (rung, is_chosen) == (self._now, self._is_chosen):
             self._is_locked = is_locked
             self._on_changed()
             return
