@@ -45,7 +45,7 @@ class DriftView:
     """How a server's lists stand to its baseline, which is of `taken_ns`.
 
     `is_kept`: the person has seen these changes and keeps the baseline as it is. `problem` says why nothing
-    can be compared.
+    can be compared. `seen` stands for exactly these lists: it is given back with the decision.
     """
 
     server: str
@@ -53,6 +53,7 @@ class DriftView:
     changes: tuple[ItemChange, ...] = ()
     is_kept: bool = False
     problem: str = ""
+    seen: str = ""
 
 
 @dataclass
@@ -108,7 +109,7 @@ class Drift:
         if checked is None:
             return DriftView(server)
         is_kept = bool(checked.changes) and self._kept.get(server) == checked.digest
-        return DriftView(server, checked.taken_ns, checked.changes, is_kept, checked.problem)
+        return DriftView(server, checked.taken_ns, checked.changes, is_kept, checked.problem, checked.digest)
 
     # -------------------------------------------------------------- what the person does
 
@@ -116,21 +117,22 @@ class Drift:
         """`view`, for those on another thread."""
         return self.view(server)
 
-    async def accept(self, server: str) -> None:
-        """What the server offers now is the baseline. Raises UserError."""
+    async def accept(self, server: str, seen: str) -> None:
+        """The lists that the person has `seen` are the baseline. Raises UserError when the server offers
+        something else by now: nobody agrees to what was not shown."""
         watched = self._require(server)
-        checked = await self._run(accept, await self._packed(watched), watched.place)
+        checked = await self._run(accept, await self._packed(watched, seen), watched.place)
         if checked.problem:
             raise ConfigError(checked.problem)
         self._kept.pop(server, None)
         self._tell(server, watched, checked)
 
-    async def keep(self, server: str) -> None:
-        """The baseline stays. These changes are not told of again in this run, others are."""
-        watched = self._require(server)
-        if watched.checked is not None:
-            self._kept[server] = watched.checked.digest
-            self.changed.emit(self.view(server))
+    async def keep(self, server: str, seen: str) -> None:
+        """The baseline stays. The changes that the person has `seen` are not told of again in this run,
+        others are."""
+        self._require(server)
+        self._kept[server] = seen
+        self.changed.emit(self.view(server))
 
     async def diff(self, server: str, change: ItemChange) -> Diff:
         """One change, member by member. Raises UserError."""
@@ -264,10 +266,10 @@ class Drift:
             watched.checked = checked
             self.changed.emit(self.view(server))
 
-    async def _packed(self, watched: _Watched) -> bytes:
+    async def _packed(self, watched: _Watched, seen: str = "") -> bytes:
         """Ten thousand tools are written a few at a time: the engine goes on with the rest in between."""
         pieces: list[bytes] = []
-        for piece in packed(watched.place, self._engine.clock.wall_ns(), dict(watched.offer)):
+        for piece in packed(watched.place, self._engine.clock.wall_ns(), dict(watched.offer), seen):
             pieces.append(piece)
             await asyncio.sleep(0)
         return b"".join(pieces)

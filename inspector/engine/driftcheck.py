@@ -55,10 +55,15 @@ class ItemDiff:
     problem: str = ""
 
 
-def packed(place: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> Iterator[bytes]:
-    """The bytes for `check` and `accept`, in pieces: whoever takes them can let others go on in between."""
+def packed(
+    place: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
+) -> Iterator[bytes]:
+    """The bytes for `check` and `accept`, in pieces: whoever takes them can let others go on in between.
+
+    `seen` is the digest of the lists that the person agrees to.
+    """
     counts: JSONObject = {kind: len(items) for kind, items in offer.items()}
-    yield to_wire({**_head(place), "now": now_ns, "counts": counts})
+    yield to_wire({**_head(place), "now": now_ns, "counts": counts, "seen": seen})
     for items in offer.values():
         for start in range(0, len(items), _SLICE):
             yield b"".join(b"\n" + _line(item) for item in items[start : start + _SLICE])
@@ -82,7 +87,7 @@ def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> by
 def check(data: bytes) -> Checked:
     """Compare with the baseline. Where there is none, or none of some list, these are it from now on."""
     place, now_ns, offer = _unpacked(data)
-    digest = hashlib.sha256(data.partition(b"\n")[2]).hexdigest()
+    digest = _digest_of(data)
     try:
         known = read_baseline(place.path)
         if known is None:
@@ -96,8 +101,12 @@ def check(data: bytes) -> Checked:
 
 
 def accept(data: bytes) -> Checked:
-    """These lists are the baseline from now on; those that were not asked for stay in it."""
+    """These lists are the baseline from now on, if they are those that were seen; those that were not asked
+    for stay in it."""
     place, now_ns, offer = _unpacked(data)
+    digest = _digest_of(data)
+    if _object(data.partition(b"\n")[0])["seen"] != digest:
+        return Checked(0, problem="The server offers something else by now. Look at what changed again.")
     try:
         known = read_baseline(place.path)
     except ConfigError:  # the person wants another one in its place
@@ -106,7 +115,7 @@ def accept(data: bytes) -> Checked:
         _write(place, now_ns, {**(known.offer if known is not None else {}), **offer})
     except ConfigError as exc:
         return Checked(0, problem=str(exc))
-    return Checked(now_ns)
+    return Checked(now_ns, digest=digest)
 
 
 def item_diff(data: bytes) -> ItemDiff:
@@ -125,6 +134,11 @@ def item_diff(data: bytes) -> ItemDiff:
     if not old and not now:
         return ItemDiff(None, "This is not known any more: the lists or the baseline changed again.")
     return ItemDiff(compare_packed(pack(old or b"{}", now or b"{}")))
+
+
+def _digest_of(data: bytes) -> str:
+    """Of the lists, in whatever order they and their items came."""
+    return hashlib.sha256(b"\n".join(sorted(data.split(b"\n")[1:]))).hexdigest()
 
 
 def _write(place: Place, taken_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> None:

@@ -139,10 +139,12 @@ class DriftDialog(QDialog):
         self.detail.open()
 
     def _accept(self) -> None:
-        self._do("accept the lists", lambda drift: drift.accept(self._server))
+        seen = self.view.seen
+        self._do("accept the lists", lambda drift: drift.accept(self._server, seen))
 
     def _keep(self) -> None:
-        self._do("keep the baseline", lambda drift: drift.keep(self._server))
+        seen = self.view.seen
+        self._do("keep the baseline", lambda drift: drift.keep(self._server, seen))
 
     def _do(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
         """The answer is not lost when it does not work: the dialog stays, and says so."""

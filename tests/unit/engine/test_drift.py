@@ -63,6 +63,10 @@ class Desk:
         assert self.engine is not None
         return self.engine.drift
 
+    @property
+    def seen(self) -> str:
+        return self.drift.view("srv").seen
+
     def requests(self) -> list[str]:
         assert self.engine is not None
         return [row.method for row in self.engine.log.find("srv", RecordKind.REQUEST)]
@@ -98,7 +102,7 @@ async def test_a_change_since_the_last_run_is_told_until_it_is_accepted(desk: De
     assert view.taken_ns == first.taken_ns
     again = await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
     assert again.changes == view.changes
-    await desk.drift.accept("srv")
+    await desk.drift.accept("srv", desk.seen)
     accepted = await desk.next()
     assert not accepted.changes
     assert accepted.taken_ns > view.taken_ns
@@ -111,7 +115,7 @@ async def test_a_baseline_that_is_kept_is_not_asked_about_again_until_something_
     await desk.run(tools(ECHO))
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     await desk.run(tools(ECHO, grows))
-    await desk.drift.keep("srv")
+    await desk.drift.keep("srv", desk.seen)
     assert (await desk.next()).is_kept
     assert desk.engine is not None
     await desk.engine.connect("srv")
@@ -132,6 +136,31 @@ async def test_a_change_while_connected_is_told_without_anybody_listing(desk: De
     await desk.engine.call_tool("srv", "grows", {})
     (change,) = (await desk.next()).changes
     assert (change.became, change.kind) == (Became.ADDED, "tools")
+
+
+async def test_nobody_agrees_to_what_came_after_the_look(desk: Desk) -> None:
+    """A server can wait for the dialog, and then say something else."""
+    grows = {"name": "grows", "inputSchema": {"type": "object"}}
+    await desk.run(tools(ECHO))
+    shown = await desk.run(tools(ECHO, grows))
+    assert desk.engine is not None
+    await desk.engine.call_tool("srv", "grows", {})
+    grown = await desk.next()
+    with pytest.raises(UserError, match="something else by now"):
+        await desk.drift.accept("srv", shown.seen)
+    assert desk.drift.view("srv").changes == grown.changes, "and the baseline is what it was"
+    await desk.drift.keep("srv", shown.seen)
+    assert not (await desk.next()).is_kept, "that was about others"
+    await desk.drift.accept("srv", grown.seen)
+    assert not (await desk.next()).changes
+
+
+async def test_lists_in_another_order_are_the_same_to_who_keeps_the_baseline(desk: Desk) -> None:
+    other = {"name": "other", "inputSchema": {"type": "object"}}
+    await desk.run(tools(ECHO))
+    one = await desk.run(tools(ECHO, other))
+    two = await desk.run(tools(other, ECHO))
+    assert one.seen == two.seen != ""
 
 
 async def test_one_change_is_shown_member_by_member(desk: Desk) -> None:
@@ -191,7 +220,7 @@ async def test_a_list_that_is_refused_is_not_taken_for_an_empty_one(desk: Desk) 
     await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
     view = await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
     assert [(change.kind, change.became) for change in view.changes] == [("prompts", Became.REMOVED)]
-    await desk.drift.accept("srv")
+    await desk.drift.accept("srv", desk.seen)
     (file,) = desk.folder.iterdir()
     assert json.loads(file.read_text())["lists"]["resources"], "what was not seen stays in the baseline"
 
@@ -237,7 +266,7 @@ async def test_nothing_is_remembered_where_that_is_not_wanted(desk: Desk) -> Non
     assert desk.views.empty()
     assert not desk.folder.exists()
     with pytest.raises(UserError, match="Nothing is known"):
-        await engine.drift.accept("srv")
+        await engine.drift.accept("srv", "")
 
 
 async def test_a_baseline_that_cannot_be_read_is_told_of_and_stays_until_a_new_one_is_wanted(
@@ -250,7 +279,7 @@ async def test_a_baseline_that_cannot_be_read_is_told_of_and_stays_until_a_new_o
     assert "line 1" in view.problem
     assert not view.changes
     assert file.read_text() == '{"takenAt": '
-    await desk.drift.accept("srv")
+    await desk.drift.accept("srv", desk.seen)
     assert not (await desk.next()).problem
     assert not (await desk.run(tools(ECHO))).problem
 
