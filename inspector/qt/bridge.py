@@ -364,7 +364,7 @@ class Bridge(QObject):
         return await self._call(ask(self._engine.logins))
 
     async def ask_drift(self, ask: Callable[[Drift], Coroutine[Any, Any, T]]) -> T:
-        """What changed: `await bridge.ask_drift(lambda drift: drift.accept(server, view.seen))`. Raises UserError."""
+        """What changed: `await bridge.ask_drift(lambda drift: drift.get(server))`. Raises UserError."""
         return await self._call(ask(self._engine.drift))
 
     async def ask_doctor(self, ask: Callable[[Doctor], Coroutine[Any, Any, T]]) -> T:
