@@ -17,6 +17,8 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject, parse, to_wire
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
+from inspector.config.allowedcalls import FILE_NAME as ALLOWED_NAME
+from inspector.config.allowedcalls import AllowedCalls
 from inspector.config.callhistory import CallHistory, ToolHistory
 from inspector.config.callprefs import CallPrefs, CallPrefsFile
 from inspector.config.expectedresults import read_expected, write_expected
@@ -65,6 +67,7 @@ class Calls:
         self.history.problem_found.connect(self.problem_found.emit)
         self._secrets = secrets
         self._own = saved
+        self._allowed = AllowedCalls(saved / ALLOWED_NAME if saved is not None else None)
         self._preferences = CallPrefsFile(preferences) if preferences is not None else None
         self._prefs = CallPrefs()
 
@@ -129,6 +132,13 @@ class Calls:
         place = self._folder(folder or call.folder)
         return await asyncio.to_thread(lambda: place.save(call, overwrite=overwrite))
 
+    async def set_watched(self, call: SavedCall, watched: bool) -> SavedCall:
+        """Make a call again when the files of its server change, or no longer. Gives it as it is now."""
+        saved = await self.save(replace(call, watch=watched))
+        if watched:
+            await self.allow(saved)
+        return saved
+
     async def rename(self, call: SavedCall, name: str) -> SavedCall:
         return await asyncio.to_thread(self._folder(call.folder).rename, call, name)
 
@@ -149,6 +159,16 @@ class Calls:
         path = self._path_of(call)
         is_private = self._folder(call.folder).path == self._own
         await asyncio.to_thread(lambda: write_expected(path, result, is_private=is_private))
+
+    async def is_allowed(self, call: SavedCall) -> bool:
+        """May a watched call be made by itself? One of somebody else's folder once the person allowed it."""
+        return call.folder == self._own or await asyncio.to_thread(self._allowed.has, call)
+
+    async def allow(self, *calls: SavedCall) -> None:
+        """The person has seen them, and wants them made."""
+        others = [call for call in calls if call.folder != self._own]
+        if others:
+            await asyncio.to_thread(self._allowed.add, *others)
 
     def _path_of(self, call: SavedCall) -> Path:
         self._folder(call.folder)

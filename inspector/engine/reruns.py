@@ -3,6 +3,9 @@
 A call with `watch` is compared with its expected result, which the person accepted (`expectedresults`);
 until there is one, with the first good result of this run of the app. That stays what is compared with until
 the person accepts another one: a mistake does not turn green by being made twice.
+
+Calls of other people's folders are made by themselves only when the person has allowed exactly them: by
+running them by hand, or by marking them here (`allowedcalls`).
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ class RerunState(Enum):
     NEW = "new"  # there is nothing to compare it with yet
     FAILED = "no answer"
     STOPPED = "stopped"
+    ASKING = "waits for you"  # nobody has allowed it yet
 
     @property
     def is_bad(self) -> bool:
@@ -126,12 +130,14 @@ class Reruns:
 
     async def run(self, server: str) -> None:
         """`begin` by the person's wish. Raises ConfigError when there is nothing to run."""
-        if not await self._watched(server):
+        calls = await self._watched(server)
+        if not calls:
             raise ConfigError(
                 "No saved call of this server is watched.", "Save a call, and mark it as watched."
             )
         if self._engine.view(server).status is not ServerStatus.CONNECTED:
             raise ConfigError("The server is not connected.", "Connect first.")
+        await self._engine.calls.allow(*calls)
         self.begin(server)
 
     async def stop(self, server: str) -> None:
@@ -162,7 +168,7 @@ class Reruns:
 
     async def set_watched(self, server: str, call: SavedCall, watched: bool) -> None:
         """Write it into the call's file. Raises ConfigError."""
-        await self._engine.calls.save(replace(call, watch=watched))
+        await self._engine.calls.set_watched(call, watched)
         self.changed.emit(await self.view(server))
 
     async def ignore(self, server: str, call: SavedCall, place: str) -> None:
@@ -208,6 +214,8 @@ class Reruns:
         self._say(replace(view, results=tuple(results), is_running=False))
 
     async def _result(self, server: str, call: SavedCall) -> RerunResult:
+        if not await self._engine.calls.is_allowed(call):
+            return RerunResult(call, RerunState.ASKING)
         outcome = await self._outcome(server, call)
         return await self._compared(RerunResult(call), outcome)
 

@@ -258,3 +258,23 @@ def test_the_verdict_is_red_green_or_neither() -> None:
     assert verdict(results(same, red, RerunState.FAILED)) == ("2 of 3 calls not as expected", "error")
     assert verdict(results(same, new)) == ("1 of 2 calls as expected", "warn")
     assert summary(results(same, red, same)) == "1 different, 2 as expected"
+
+
+def test_a_call_that_came_with_a_folder_is_shown_before_it_is_made(
+    lens: Lens, stage: ProcessStage, tmp_path: Path
+) -> None:
+    project = tmp_path / "checkout"
+    project.mkdir()
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.add_folder(project)))
+    pulled = {"server": SERVER, "tool": "one", "watch": True, "arguments": {"path": "/etc"}}
+    (project / "pulled.json").write_text(json.dumps(pulled))
+    panel = stage.start("*.py", one="first")
+    stage.until_watching()
+    stage.write(one="first again")
+    stage.until_ran(1)
+    assert stage.state("one") == "waits for you"
+    assert "Run now allows it" in words_on(panel.reruns)
+    lens.until(lambda: "/etc" in panel.reruns.answer.shown_text())
+    assert lens.sent("tools/call") == []
+    stage.run()
+    assert stage.state("one") == "new"

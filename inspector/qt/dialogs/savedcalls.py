@@ -143,7 +143,7 @@ class SavedCallsDialog(QDialog):
             self._start(self._set_watch(call, watch))
 
     async def _set_watch(self, call: SavedCall, watch: bool) -> None:
-        saved = await self._bridge.ask_calls(lambda calls: calls.save(replace(call, watch=watch)))
+        saved = await self._bridge.ask_calls(lambda calls: calls.set_watched(call, watch))
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), saved.path)
 
     def _on_delete(self) -> None:

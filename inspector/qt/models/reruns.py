@@ -43,6 +43,7 @@ TONES: dict[RerunState, Tone] = {
     RerunState.NEW: "warn",
     RerunState.FAILED: "error",
     RerunState.STOPPED: "muted",
+    RerunState.ASKING: "warn",
 }
 
 
@@ -152,6 +153,7 @@ def summary(view: RerunView) -> str:
         RerunState.RUNNING,
         RerunState.FAILED,
         RerunState.DIFFERENT,
+        RerunState.ASKING,
         RerunState.NEW,
         RerunState.SAME,
         RerunState.STOPPED,

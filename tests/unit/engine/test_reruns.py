@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,53 @@ async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: B
     await bench.until_running()
     await bench.engine.remove(SERVER)
     assert bench.reruns._view(SERVER) == RerunView(SERVER)
+
+
+async def test_a_call_that_came_with_a_folder_waits_for_the_person(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    project = tmp_path / "checkout"
+    project.mkdir()
+    await bench.engine.calls.add_folder(project)
+    path = project / "pulled.json"
+    path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True}))
+    bench.reruns.begin(SERVER, "server.py changed")
+    view = await bench.until_ran(1)
+    assert state(view, "one") is RerunState.ASKING
+    assert not [
+        row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
+    ]
+    await bench.run(2)  # the person wants it
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+    path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(4), "one") is RerunState.ASKING
+
+
+async def test_what_was_allowed_is_allowed_in_the_next_run_too(tmp_path: Path) -> None:
+    own, project = tmp_path / "calls", tmp_path / "checkout"
+    project.mkdir()
+    calls = Calls(saved=own)
+    await calls.add_folder(project)
+    pulled = SavedCall("x", "one", SERVER, {"n": 1}, path=project / "x.json", watch=True)
+    assert not await calls.is_allowed(pulled)
+    await calls.allow(pulled)
+    later = Calls(saved=own)
+    assert await later.is_allowed(pulled)
+    assert not await later.is_allowed(replace(pulled, arguments={"n": 2}))
+    assert not await later.is_allowed(replace(pulled, server="another"))
+    assert (own / ".allowed.json").stat().st_mode & 0o077 == 0
+    (own / ".allowed.json").write_text("{")
+    assert not await Calls(saved=own).is_allowed(pulled)
+
+
+async def test_a_call_that_is_marked_here_is_allowed_by_that(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    project = tmp_path / "checkout"
+    project.mkdir()
+    await bench.engine.calls.add_folder(project)
+    saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, watch=True), project)
+    assert not await bench.engine.calls.is_allowed(saved)
+    await bench.reruns.set_watched(SERVER, saved, True)
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(1), "one") is RerunState.NEW

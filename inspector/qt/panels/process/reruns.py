@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import shorten
+from inspector.base.jsonvalue import shorten, to_wire
 from inspector.base.plaintext import one_line
 from inspector.base.units import time_of_day
 from inspector.engine.reruns import RerunResult, RerunState, RerunView
@@ -54,6 +54,7 @@ _SHAPES = {
     RerunState.NEW: DotShape.TRIANGLE,
     RerunState.FAILED: DotShape.CROSS,
     RerunState.STOPPED: DotShape.DASH,
+    RerunState.ASKING: DotShape.TRIANGLE,
 }
 _WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
 
@@ -177,6 +178,9 @@ class RerunsView(QWidget):
         elif result.state is RerunState.FAILED and result.outcome is not None:
             self.nothing.show_failed("No answer", result.problem, result.outcome.next_step)
             self._pages.setCurrentWidget(self.nothing)
+        elif result.state is RerunState.ASKING:
+            self.answer.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
+            self._pages.setCurrentWidget(self.answer)
         else:
             words = "It is made when files change, or with Run now." if self.has_files else "Run it now."
             self.nothing.show_empty("play", result.state.value.capitalize(), words)
@@ -321,6 +325,12 @@ class RerunsView(QWidget):
         column.addWidget(self.gate, 1)
 
 
+def _sent(result: RerunResult) -> bytes:
+    """What would be asked of the server: to be seen before it is allowed."""
+    call = result.call
+    return to_wire({"tool": call.tool, "arguments": call.arguments, "meta": call.meta})
+
+
 def _sentence(result: RerunResult) -> str:
     match result.state:
         case RerunState.DIFFERENT:
@@ -330,4 +340,6 @@ def _sentence(result: RerunResult) -> str:
             return "" if result.is_accepted else "The same as the first good result of this run."
         case RerunState.NEW:
             return result.problem or "Accept it, and later results are compared with it."
+        case RerunState.ASKING:
+            return "New or changed in a folder that is not only yours. Run now allows it."
     return result.problem

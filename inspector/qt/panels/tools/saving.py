@@ -102,6 +102,8 @@ class Saving(QObject):
     async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
         try:
             saved = await self._bridge.ask_calls(lambda calls: calls.save(call, folder, overwrite=overwrite))
+            if saved.watch:
+                await self._bridge.ask_calls(lambda calls: calls.allow(saved))
         except ChangedElsewhere as exc:
             again = QAction("Overwrite", self)
             again.triggered.connect(lambda: self._save_soon(call, folder, overwrite=True))
