@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from inspector.config.entrychanges import FieldChange
-from inspector.config.finding import FoundFile, InputSpec, Source
+if TYPE_CHECKING:  # the window shows these values before the configuration is imported
+    from inspector.config.entrychanges import FieldChange
+    from inspector.config.finding import FoundFile, InputSpec, Source
 
 
 class Trust(Enum):
