@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
+from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.base.redact import masked_url
@@ -56,6 +57,10 @@ def diagnose_no_answer(
     what is said on this port before anybody asks."""
     host, error = urlsplit(url).netloc.rpartition("@")[2], heard.error
     summary = error.summary if error is not None else "No answer came."
+    for failure in (error, *heard.failures):
+        if isinstance(failure, ConfigError):  # of what is looked up only when it is needed: a token
+            fix = failure.next_step or "Edit the server."
+            return Diagnosis("settings-unusable", "settings", failure.summary, fix)
     for cause in causes_of(error):
         if (
             isinstance(cause, ssl.SSLError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from inspector.engine.engine import Engine
     from inspector.engine.server import Server
 
+_log = logging.getLogger(__name__)
 _STOPPED = "The examination was stopped."
 
 
@@ -119,6 +121,23 @@ class Doctor:
     # --------------------------------------------------------------
 
     async def _run(self, server: str, its: Server) -> None:
+        try:
+            await self._walk(server, its)
+        except Exception as exc:  # or the examination would look as if it went on for ever
+            _log.exception("examining %s failed", server)
+            view = self._views[server]
+            step = view.results[-1].id if view.results else "settings"
+            bug = Diagnosis(
+                "doctor-failed",
+                step,
+                f"The examination itself failed: {exc!r}.",
+                "This is a mistake of MCP Lens: report it.",
+            )
+            self._show(replace(view, diagnoses=(*view.diagnoses, bug)))
+        if server in self._views:
+            self._show(replace(self._views[server], is_running=False))
+
+    async def _walk(self, server: str, its: Server) -> None:
         from inspector.engine.doctor.examine import examine
 
         tools = replace(self._tools(), fill=lambda entry: its.prepared(), authorization=its.authorization)
@@ -129,7 +148,6 @@ class Doctor:
                     self._show(replace(view, results=view.with_result(item)))
                 else:
                     self._show(replace(view, diagnoses=(*view.diagnoses, item)))
-        self._show(replace(self._views[server], is_running=False))
 
     def _tools(self) -> Tools:
         from inspector.engine.doctor.exam import Tools

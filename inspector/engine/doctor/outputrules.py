@@ -1,175 +1,19 @@
-"""Why a process ended, or says nothing that we understand: its words in, a diagnosis out.
-
-A pattern speaks of what runtimes and installers print; its causes may name the groups that it found.
-"""
+"""Why a process ended, or says nothing that we understand: its words in, a diagnosis out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.engine.doctor.checks import Diagnosis
+from inspector.engine.doctor.outputwords import OF_INSTALLERS, WORDS, Said
 from inspector.engine.doctor.talk import Heard
 
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """`needle` is searched in each line. A group may come as the first of several that matched."""
-
-    id: str
-    needle: re.Pattern[str]
-    cause: str
-    fix: str
-    step: str = "handshake"
-
-
-def _line(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
-
-
-# The first that matches counts: what is special stands before what is general.
-_WORDS = (
-    _Said(
-        "docker-down",
-        _line(r"cannot connect to the docker daemon|docker daemon is not running|podman.sock: connect"),
-        "Docker is installed, but its service does not run, or you may not use it.",
-        "Start Docker (Docker Desktop, or systemctl start docker); on Linux, check that you are in the group "
-        "docker.",
-    ),
-    _Said(
-        "image-missing",
-        _line(
-            r"unable to find image '(?P<what>[^']+)'.*|pull access denied for (?P<what2>\S+?),|"
-            r"manifest unknown"
-        ),
-        "There is no container image {what}, or it may not be pulled.",
-        "Check the image's name and tag, and log in to its registry.",
-    ),
-    _Said(
-        "npm-package-missing",
-        _line(
-            r"npm (?:err!|error) 404.*'(?P<what>[^']+)' is not in (?:this|the npm) registry|npm (?:err!|"
-            r"error) code E404"
-        ),
-        "The npm registry has no package {what}.",
-        "Check the spelling of the package in the arguments, and its scope (@scope/name).",
-    ),
-    _Said(
-        "python-package-missing",
-        _line(
-            r"because (?P<what>\S+) was not found in the package registry|"
-            r"no matching distribution found for (?P<what2>\S+)"
-        ),
-        "The package index has no package {what}.",
-        "Check the spelling of the package in the arguments.",
-    ),
-    _Said(
-        "no-such-executable",
-        _line(
-            r"an executable named [`'\"](?P<what>[^`'\"]+)[`'\"] is not provided|"
-            r"could not determine executable to run"
-        ),
-        "The package is there, but has no program {what} to run.",
-        "Name the program: uvx --from PACKAGE PROGRAM, or npx --package PACKAGE PROGRAM.",
-    ),
-    _Said(
-        "installer-offline",
-        _line(
-            r"(?-i:EAI_AGAIN|ENOTFOUND)|failed to fetch: `?https?://|error sending request for url|"
-            r"ECONNREFUSED.*regist|"
-            r"could not resolve host"
-        ),
-        "The installer could not reach its registry: no network, a proxy, or a wrong registry address.",
-        "Check the network, and give the server the proxy's variables (HTTPS_PROXY) if one is needed.",
-    ),
-    _Said(
-        "python-module-missing",
-        _line(
-            r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<what>[\w.]+)|"
-            r"(?P<interpreter>\S*python\S*): No module named (?P<what2>[\w.]+)"
-        ),
-        "Python finds no module {what}: it is not installed in the environment that the command uses.",
-        "Install it there, or give the full path of the Python of your virtual environment "
-        "(…/.venv/bin/python).",
-    ),
-    _Said(
-        "script-missing",
-        _line(
-            r"can't open file '(?P<what>[^']+)'|Cannot find module '(?P<what2>(?:/|[A-Za-z]:)[^']+)'|"
-            r"error: module not found \"(?P<what3>[^\"]+)\""
-        ),
-        "The script {what} does not exist.",
-        "Check the path in the arguments. A relative one counts from the server's working folder.",
-    ),
-    _Said(
-        "node-module-missing",
-        _line(r"(?:Cannot find (?:module|package) '(?P<what>[^']+)')|ERR_MODULE_NOT_FOUND"),
-        "Node.js finds no package {what}: its dependencies are not installed.",
-        "Run npm install in the server's folder (and npm run build, if it is written in TypeScript).",
-    ),
-    _Said(
-        "script-broken",
-        _line(r"^(?:\s*)(?P<what>(?:SyntaxError|IndentationError|TabError): .*)"),
-        "The server's code cannot be read: {what}.",
-        "Correct it; its log names the file and the line. An old runtime, too, does not know new syntax.",
-    ),
-    _Said(
-        "port-in-use",
-        _line(r"EADDRINUSE.*?(?P<what>:\d+)?$|address already in use|only one usage of each socket address"),
-        "The server wants to listen on a port that another program has already.",
-        "End the other program (an instance of the same server, perhaps), or give the server another port.",
-    ),
-    _Said(
-        "variable-missing",
-        re.compile(
-            r"\b(?P<what>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*?(?i:\bis (?:not set|required|missing|undefined)|"
-            r"\bnot (?:set|found|provided|defined)|\bmust be (?:set|provided))|"
-            r"(?i:missing|required|set)\b[^A-Z]*?(?i:variable):? *[`'\"]?(?P<what2>[A-Z][A-Z0-9_]+)|"
-            r"KeyError: '(?P<what3>[A-Z][A-Z0-9]*_[A-Z0-9_]+)'"
-        ),
-        "The server wants the variable {what}, and does not have it. A server gets only a few of your "
-        "variables, and those that are configured for it.",
-        "Give it under the server's environment variables (as a secret, if it is one).",
-    ),
-    _Said(
-        "file-denied",
-        _line(
-            r"(?:permission denied|EACCES|PermissionError|"
-            r"operation not permitted)(?:[^'\"/]*['\"]?(?P<what>/[^'\"\s]+))?"
-        ),
-        "The server may not use a file or folder that it needs: {what}.",
-        "Check its permissions, and which folder the server is given.",
-    ),
-    _Said(
-        "inner-command-missing",
-        _line(
-            r"(?:^|[:\s])(?P<what>[^\s:‘’']+): (?:command )?not found$|"
-            r"env: .?(?P<what2>[^\s:‘’']+)[’']?: no such file or directory"
-        ),
-        "What was started wants to start {what}, which is not there.",
-        "Install it, or give the server a PATH on which it is.",
-    ),
-    _Said(
-        "arguments-refused",
-        _line(
-            r"unrecognized arguments?:? (?P<what>.*)|unknown (?:option|argument|flag):? (?P<what2>.*)|"
-            r"unexpected argument (?P<what3>.*)|"
-            r"the following arguments are required: (?P<what4>.*)|missing required argument:? (?P<what5>.*)|"
-            r"bad option: (?P<what6>.*)"
-        ),
-        "The server does not take these arguments: {what}.",
-        "Compare the arguments with the server's documentation; each word is an argument of its own.",
-    ),
-    _Said(
-        "out-of-memory",
-        _line(r"JavaScript heap out of memory|MemoryError|Cannot allocate memory"),
-        "The server ran out of memory while it started.",
-        "Give it more (NODE_OPTIONS=--max-old-space-size=…), or less to load.",
-    ),
-)
+# A server may write anything to keep us busy: this is as much as is searched.
+_MOST_LINES = 150
+_LONGEST_LINE = 500
 
 
 def diagnose_exit(heard: Heard) -> Diagnosis:
@@ -177,20 +21,25 @@ def diagnose_exit(heard: Heard) -> Diagnosis:
     return _by_words(heard) or _by_status(heard)
 
 
-def _by_words(heard: Heard, words: tuple[_Said, ...] = _WORDS) -> Diagnosis | None:
-    lines = heard.said.splitlines()
+def _by_words(heard: Heard, words: tuple[Said, ...] = WORDS) -> Diagnosis | None:
+    lines = [line[:_LONGEST_LINE] for line in heard.said.splitlines()[-_MOST_LINES:]]
     for rule in words:
-        for line in lines:
-            if (match := rule.needle.search(line)) is not None:
-                return _worded(rule, match, line)
+        found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
+        if found:  # a line that names what it is about says more than one that does not
+            match, line = next((each for each in found if _named(each[0])), found[0])
+            return _worded(rule, _named(match), line)
     return None
 
 
-def _worded(rule: _Said, match: re.Match[str], line: str) -> Diagnosis:
+def _named(match: re.Match[str]) -> str:
     groups: Mapping[str, str | None] = match.groupdict()
-    what = next((value for name, value in groups.items() if name.startswith("what") and value), "")
-    cause = rule.cause.replace("{what}", shorten(one_line(what.strip().rstrip(".")), 160))
-    cause = re.sub(r": \.$", ".", cause).replace("  ", " ").replace(" ,", ",").replace(" .", ".")
+    return next((value for name, value in groups.items() if name.startswith("what") and value), "")
+
+
+def _worded(rule: Said, what: str, line: str) -> Diagnosis:
+    what = shorten(one_line(what.strip().rstrip(".")), 160)
+    cause = rule.cause if what else rule.cause.replace(": {what}", "")
+    cause = cause.replace("{what}", what or "of that name")
     return Diagnosis(rule.id, rule.step, cause, rule.fix, (shorten(one_line(line), 300),))
 
 
@@ -257,10 +106,13 @@ _ASKS = re.compile(
 )
 _BUSY = re.compile(r"download|install|resolv|pulling|building|fetching|compil|prepar", re.IGNORECASE)
 
+_OF_INSTALLER = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
 
-def diagnose_silence(heard: Heard, limit: float) -> Diagnosis:
-    """The process runs, but nothing that came is an answer."""
-    found = _other_language(heard) or _by_words(heard, _WORDS[:6])
+
+def diagnose_silence(heard: Heard, limit: float, *, is_installer: bool = False) -> Diagnosis:
+    """The process runs, but nothing that came is an answer. `is_installer`: it may first have to fetch the
+    server, as npx and uvx do."""
+    found = _other_language(heard) or _by_words(heard, OF_INSTALLERS)
     if found is not None:
         return found
     said = tuple(shorten(one_line(line), 300) for line in (*heard.stray[-4:], *list(heard.stderr)[-4:]))
@@ -283,11 +135,11 @@ def diagnose_silence(heard: Heard, limit: float) -> Diagnosis:
         )
     if heard.broken or heard.stray:
         return _only_text(heard, said)
-    if any(_BUSY.search(line) for line in lines):
+    if any(_BUSY.search(line) for line in lines) or (is_installer and all(map(_OF_INSTALLER.match, lines))):
         return Diagnosis(
             "still-installing",
             "output",
-            f"After {limit:g} s the program was still busy installing or downloading.",
+            f"After {limit:g} s the server had not started: it was still being downloaded or installed.",
             "Run the command once in a terminal until it is done, or raise the connect timeout of this "
             "server.",
             said,

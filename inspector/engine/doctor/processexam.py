@@ -19,7 +19,7 @@ from inspector.engine.doctor.exam import Exam, words_of
 from inspector.engine.doctor.outputrules import diagnose_exit, diagnose_silence, diagnose_stray
 from inspector.engine.doctor.program import look_at
 from inspector.engine.doctor.programrules import diagnose_program, diagnose_version
-from inspector.engine.doctor.runtimes import runtime_of, version_of
+from inspector.engine.doctor.runtimes import is_installer, runtime_of, version_of
 from inspector.engine.doctor.talk import Heard, Talk
 from inspector.engine.doctor.talkrules import diagnose_messages, diagnose_settings
 from inspector.transport.program import Command
@@ -148,7 +148,9 @@ class ProcessExam(Exam):
                 "It may have become a service in the background: start it in the foreground.",
                 tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-6:]),
             )
-        return diagnose_messages(heard, self.entry) or diagnose_silence(heard, self.settings.connect_timeout)
+        assert isinstance(self.entry, StdioEntry)
+        limit, installs = self.settings.connect_timeout, is_installer(self.entry.command)
+        return diagnose_messages(heard, self.entry) or diagnose_silence(heard, limit, is_installer=installs)
 
     def _failed(self, heard: Heard, diagnosis: Diagnosis) -> list[CheckResult]:
         """The steps up to the one that failed, as far as they were taken."""

@@ -62,6 +62,11 @@ def _stem(program: str) -> str:
     return "python3" if re.fullmatch(r"python3\.\d+", name) else name
 
 
+def is_installer(program: str) -> bool:
+    """May it have to fetch the server before it can start it?"""
+    return _stem(program) in ("npx", "npm", "bunx", "uv", "uvx", "pipx", "docker", "podman")
+
+
 def major_of(version: str) -> int:
     """20 of "v20.11.1"; 0 for what has no number."""
     match = re.search(r"\d+", version)

@@ -35,6 +35,7 @@ from inspector.transport.base import (
     ProcessExited,
     ProcessStarted,
     Report,
+    RequestFailed,
     SseReceived,
     StderrReceived,
     Transport,
@@ -83,6 +84,7 @@ class Heard:
     messages: list[Message] = field(default_factory=list)
     exchanges: list[HttpSeen] = field(default_factory=list)
     events: list[str] = field(default_factory=list)  # of event streams: their names
+    failures: list[UserError] = field(default_factory=list)  # of single requests, on our side of the wire
     closed: str = ""
     agreement: Agreement | None = None
     error: UserError | None = None
@@ -145,6 +147,8 @@ class Ear:
                 seen.body, seen.error = event.body, event.error
             case SseReceived() if len(self.heard.events) < _MOST_FRAMES:
                 self.heard.events.append(event.event)
+            case RequestFailed() if len(self.heard.failures) < _MOST_FRAMES:
+                self.heard.failures.append(event.error)
             case Closed() if not self._is_leaving:
                 self.heard.closed = event.summary
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.config.auth import SecretRef
+from inspector.config.auth import BearerSettings, SecretRef
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
 from inspector.config.settings import Settings
@@ -105,6 +105,31 @@ async def test_secrets_of_the_store_go_to_the_server_and_not_into_the_report(
     assert "swordfish" not in text
     assert "[XX] Handshake" in text
     assert "What to do:" in text
+
+
+async def test_a_bearer_token_that_is_not_in_the_store_is_a_matter_of_the_settings(engine: Engine) -> None:
+    async with Broken(with_tools) as server:
+        auth = BearerSettings(token=SecretRef("bearer/srv"))
+        engine.add(HttpEntry(name="srv", url=server.url(), auth=auth))
+        view = await engine.doctor.examine("srv")
+    assert view.failure is not None
+    assert (view.failure.id, view.failure.step) == ("settings-unusable", "settings")
+    assert all(result.state is not CheckState.RUNNING for result in view.results)
+
+
+async def test_a_mistake_of_ours_ends_the_examination_and_is_said(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr("inspector.engine.doctor.processexam.look_at", broken)
+    lab.engine.add(fault_entry())
+    view = await lab.engine.doctor.examine("srv")
+    assert not view.is_running
+    assert view.failure is not None
+    assert view.failure.id == "doctor-failed"
+    assert "oops" in caplog.text
 
 
 async def test_a_text_of_no_examination_is_refused(lab: Lab) -> None:

@@ -57,6 +57,11 @@ async def test_the_examination_is_in_the_traffic_of_the_server() -> None:
             "mcp-sever-typo",
         ),
         (
+            "npm error 404  The requested resource 'mcp-x@*' could not be found or you do not have",
+            "npm-package-missing",
+            "mcp-x",
+        ),
+        (
             "  ╰─▶ Because mcp-nope was not found in the package registry and you require",
             "python-package-missing",
             "mcp-nope",
@@ -76,6 +81,14 @@ async def test_what_runtimes_and_installers_print_is_understood(said: str, id: s
     assert failure.id == id
     assert named in failure.cause
     assert any(said.strip() in line.strip() for line in failure.evidence)
+
+
+async def test_the_line_that_names_the_package_is_the_evidence() -> None:
+    said = "npm error code E404\nnpm error 404  'mcp-typo@*' is not in this registry.\n"
+    failure = (await examined(python(SAYS.format(said)))).failure
+    assert "mcp-typo" in failure.cause
+    failure = (await examined(python(SAYS.format("npm error code E404\n")))).failure
+    assert failure.cause == "The npm registry has no package of that name."
 
 
 async def test_python_without_a_module_is_told_of_its_environment() -> None:
@@ -197,6 +210,20 @@ async def test_a_process_that_runs_without_an_answer_is_told_by_what_it_writes(
     report = await examined(stays(out=out, err=err), limit=2.0)
     assert report.failure.id == id
     assert report.results["started"].state is CheckState.OK
+
+
+async def test_an_installer_that_has_not_started_the_server_yet_is_recognised(tmp_path: Path) -> None:
+    shell_script(
+        tmp_path,
+        "npx",
+        'if [ "$1" = --version ]; then echo 11.0.0; exit; fi',
+        "echo 'npm warn Unknown user config' >&2",
+        "cat > /dev/null",
+    )
+    entry = StdioEntry(name="srv", command="npx", args=("-y", "big-server"), env=path_with(tmp_path))
+    failure = (await examined(entry, limit=2.0)).failure
+    assert failure.id == "still-installing"
+    assert "connect timeout" in failure.fix
 
 
 async def test_utf16_on_stdout_is_recognised() -> None:

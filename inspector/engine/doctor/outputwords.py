@@ -1,0 +1,173 @@
+"""What runtimes and installers print when they fail, and what it means. Data only: a row for each cause."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`needle` is searched in each line; what its groups `what…` found stands for {what} in the cause."""
+
+    id: str
+    needle: re.Pattern[str]
+    cause: str
+    fix: str
+    step: str = "handshake"
+
+
+def _line(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+# The first that matches counts: what is special stands before what is general.
+WORDS = (
+    Said(
+        "docker-down",
+        _line(r"cannot connect to the docker daemon|docker daemon is not running|podman.sock: connect"),
+        "Docker is installed, but its service does not run, or you may not use it.",
+        "Start Docker (Docker Desktop, or systemctl start docker); on Linux, check that you are in the group "
+        "docker.",
+    ),
+    Said(
+        "image-missing",
+        _line(
+            r"pull access denied for (?P<what>\S+?),|manifest for (?P<what2>\S+) not found|manifest unknown"
+        ),
+        "There is no container image {what}, or it may not be pulled.",
+        "Check the image's name and tag, and log in to its registry.",
+    ),
+    Said(
+        "npm-package-missing",
+        _line(
+            r"npm (?:err!|error) 404.*'(?P<what>[^']+)' (?:is not in|could not be found)|"
+            r"npm (?:err!|error) code E404"
+        ),
+        "The npm registry has no package {what}.",
+        "Check the spelling of the package in the arguments, and its scope (@scope/name).",
+    ),
+    Said(
+        "python-package-missing",
+        _line(
+            r"because (?P<what>\S+) was not found in the package registry|"
+            r"no matching distribution found for (?P<what2>\S+)"
+        ),
+        "The package index has no package {what}.",
+        "Check the spelling of the package in the arguments.",
+    ),
+    Said(
+        "no-such-executable",
+        _line(
+            r"an executable named [`'\"](?P<what>[^`'\"]+)[`'\"] is not provided|"
+            r"could not determine executable to run"
+        ),
+        "The package is there, but has no program {what} to run.",
+        "Name the program: uvx --from PACKAGE PROGRAM, or npx --package PACKAGE PROGRAM.",
+    ),
+    Said(
+        "installer-offline",
+        _line(
+            r"(?-i:EAI_AGAIN|ENOTFOUND)|failed to fetch: `?https?://|error sending request for url|"
+            r"ECONNREFUSED.*regist|"
+            r"could not resolve host"
+        ),
+        "The installer could not reach its registry: no network, a proxy, or a wrong registry address.",
+        "Check the network, and give the server the proxy's variables (HTTPS_PROXY) if one is needed.",
+    ),
+    Said(
+        "python-module-missing",
+        _line(
+            r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<what>[\w.]+)|"
+            r"(?P<interpreter>\S*python\S*): No module named (?P<what2>[\w.]+)"
+        ),
+        "Python finds no module {what}: it is not installed in the environment that the command uses.",
+        "Install it there, or give the full path of the Python of your virtual environment "
+        "(…/.venv/bin/python).",
+    ),
+    Said(
+        "script-missing",
+        _line(
+            r"can't open file '(?P<what>[^']+)'|Cannot find module '(?P<what2>(?:/|[A-Za-z]:)[^']+)'|"
+            r"error: module not found \"(?P<what3>[^\"]+)\""
+        ),
+        "The script {what} does not exist.",
+        "Check the path in the arguments. A relative one counts from the server's working folder.",
+    ),
+    Said(
+        "node-module-missing",
+        _line(r"(?:Cannot find (?:module|package) '(?P<what>[^']+)')|ERR_MODULE_NOT_FOUND"),
+        "Node.js finds no package {what}: its dependencies are not installed.",
+        "Run npm install in the server's folder (and npm run build, if it is written in TypeScript).",
+    ),
+    Said(
+        "script-broken",
+        _line(r"^(?:\s*)(?P<what>(?:SyntaxError|IndentationError|TabError): .*)"),
+        "The server's code cannot be read: {what}.",
+        "Correct it; its log names the file and the line. An old runtime, too, does not know new syntax.",
+    ),
+    Said(
+        "port-in-use",
+        _line(r"EADDRINUSE.*?(?P<what>:\d+)?$|address already in use|only one usage of each socket address"),
+        "The server wants to listen on a port that another program has already.",
+        "End the other program (an instance of the same server, perhaps), or give the server another port.",
+    ),
+    Said(
+        "variable-missing",
+        re.compile(
+            r"\b(?P<what>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b.*?(?i:\bis (?:not set|required|missing|undefined)|"
+            r"\bnot (?:set|found|provided|defined)|\bmust be (?:set|provided))|"
+            r"(?i:missing|required|set)\b[^A-Z]*?(?i:variable):? *[`'\"]?(?P<what2>[A-Z][A-Z0-9_]+)|"
+            r"KeyError: '(?P<what3>[A-Z][A-Z0-9]*_[A-Z0-9_]+)'"
+        ),
+        "The server wants the variable {what}, and does not have it. A server gets only a few of your "
+        "variables, and those that are configured for it.",
+        "Give it under the server's environment variables (as a secret, if it is one).",
+    ),
+    Said(
+        "file-denied",
+        _line(
+            r"(?:permission denied|EACCES|PermissionError|"
+            r"operation not permitted)(?:[^'\"/]*['\"]?(?P<what>/[^'\"\s]+))?"
+        ),
+        "The server may not use a file or folder that it needs: {what}.",
+        "Check its permissions, and which folder the server is given.",
+    ),
+    Said(
+        "inner-command-missing",
+        _line(
+            r"(?:^|[:\s])(?P<what>[^\s:‘’']+): (?:command )?not found$|"
+            r"env: .?(?P<what2>[^\s:‘’']+)[’']?: no such file or directory"
+        ),
+        "What was started wants to start {what}, which is not there.",
+        "Install it, or give the server a PATH on which it is.",
+    ),
+    Said(
+        "arguments-refused",
+        _line(
+            r"unrecognized arguments?:? (?P<what>.*)|unknown (?:option|argument|flag):? (?P<what2>.*)|"
+            r"unexpected argument (?P<what3>.*)|"
+            r"the following arguments are required: (?P<what4>.*)|missing required argument:? (?P<what5>.*)|"
+            r"bad option: (?P<what6>.*)"
+        ),
+        "The server does not take these arguments: {what}.",
+        "Compare the arguments with the server's documentation; each word is an argument of its own.",
+    ),
+    Said(
+        "out-of-memory",
+        _line(r"JavaScript heap out of memory|MemoryError|Cannot allocate memory"),
+        "The server ran out of memory while it started.",
+        "Give it more (NODE_OPTIONS=--max-old-space-size=…), or less to load.",
+    ),
+)
+
+# What an installer may say while it goes on running.
+OF_INSTALLERS = tuple(
+    rule
+    for rule in WORDS
+    if rule.id
+    in (
+        *("docker-down", "image-missing", "npm-package-missing", "python-package-missing"),
+        *("no-such-executable", "installer-offline"),
+    )
+)
