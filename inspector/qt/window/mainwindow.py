@@ -25,7 +25,7 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.source import LiveSource
 from inspector.qt.models.trafficchoices import TrafficChoices
-from inspector.qt.panels.servers import ServersPanel
+from inspector.qt.panels.servers.panel import ServersPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.clipboard import secret_clipboard
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from inspector.engine.cards import Card
     from inspector.qt.panels.found.panel import FoundPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.panels.welcome import WelcomePanel
     from inspector.qt.window.doctornews import DoctorNews
     from inspector.qt.window.driftnews import DriftNews
     from inspector.qt.window.inboxes import Inboxes
@@ -65,9 +66,11 @@ class MainWindow(QMainWindow):
 
     Signals:
         closing: The person closed the window; the app ends what runs behind it.
+        demo_wanted: The demo servers are to be started.
     """
 
     closing = Signal()
+    demo_wanted = Signal()
 
     def __init__(self, bridge: Bridge, theme: Theme, layout: QSettings, help_folder: Path) -> None:
         super().__init__()
@@ -82,7 +85,7 @@ class MainWindow(QMainWindow):
             LiveSource(bridge, self), bridge, self.actions_table, theme, choices=self.choices, memory=layout
         )
         self.workspaces: dict[str, Workspace] = {}
-        self._welcome = EmptyState(theme)
+        self._at_start = EmptyState(theme)
         self._stack = QStackedWidget()
         self.notices = NoticeBar(theme)
         self._capture_count = 0
@@ -193,13 +196,13 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(self._theme.app_icon())
         self.resize(1440, 900)
         self.setAcceptDrops(True)
-        self._welcome.show_empty(
+        self._at_start.show_empty(
             "server",
             "Nothing to look at yet",
             "Add a server: a command to start, or a URL to connect to.",
             [self.actions_table["server.add"]],
         )
-        self._stack.addWidget(self._welcome)
+        self._stack.addWidget(self._at_start)
         self.setCentralWidget(self._with_notices(self._stack))
         self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
@@ -296,6 +299,7 @@ class MainWindow(QMainWindow):
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.found_changed.connect(self._on_found_changed)
         self._bridge.examination_changed.connect(lambda view: self.doctor_news.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
@@ -348,7 +352,7 @@ class MainWindow(QMainWindow):
     def _on_server_chosen(self, name: str) -> None:
         view = self.current_view()
         if not name or view is None:
-            self._stack.setCurrentWidget(self._welcome)
+            self._stack.setCurrentWidget(self.welcome)
         else:
             self._stack.setCurrentWidget(self._workspace_of(view))
         self.setWindowTitle(f"{_short(view.name)} — MCP Lens" if view is not None else "MCP Lens")
@@ -362,6 +366,23 @@ class MainWindow(QMainWindow):
         self._stack.setCurrentWidget(panel)
         self.setWindowTitle("Inbox — MCP Lens")
         self._commands.update(None)
+
+    @cached_property
+    def welcome(self) -> WelcomePanel:
+        """Made when it is known that there is nothing else to show."""
+        from inspector.qt.panels.welcome import WelcomePanel
+
+        actions = self.actions_table
+        panel = WelcomePanel(self._bridge, self._theme, actions["server.open_file"], actions["server.demo"])
+        panel.pasted.connect(self.adding.open)
+        panel.review_wanted.connect(self.servers.choose_found)
+        self._stack.addWidget(panel)
+        return panel
+
+    def _on_found_changed(self) -> None:
+        """The last thing that a start looks for: with no server by now, there is none."""
+        if self._stack.currentWidget() is self._at_start and not self.servers.model.rowCount():
+            self._stack.setCurrentWidget(self.welcome)
 
     @cached_property
     def found(self) -> FoundPanel:

@@ -12,11 +12,11 @@ from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.serverrows import MARKS
 from inspector.qt.models.standing import UP
 from inspector.qt.panels.console import ConsolePanel
 from inspector.qt.panels.overview import OverviewPanel
 from inspector.qt.panels.rawconsole import RawConsole
+from inspector.qt.panels.servers.rows import MARKS
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.serverrows import ServerRows
 from inspector.qt.models.servers import ServersModel
+from inspector.qt.panels.servers.rows import ServerRows
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.emptystate import EmptyState
 from inspector.qt.widgets.inboxentry import InboxEntry
