@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from inspector.engine.cards import Card
     from inspector.engine.reruns import RerunView
     from inspector.engine.taskviews import TaskView
+    from inspector.qt.models.listnews import ListNews
     from inspector.qt.panels.auth.panel import AuthPanel
     from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.doctor.panel import DoctorPanel
@@ -120,6 +121,7 @@ class Workspace(QWidget):
         self.tools.call_view.answer_requested.connect(self.answer_requested)
         bridge.tasks_changed.connect(self._on_tasks_changed)
         bridge.reruns_changed.connect(self._on_reruns_changed)
+        self.tools.news.told.connect(self._on_list_news)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -172,6 +174,7 @@ class Workspace(QWidget):
             panel = ResourcesPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._resources = panel
             panel.readiness_changed.connect(self.readiness_changed)
+            panel.news.told.connect(self._on_list_news)
             self._put("resources", panel)
             panel.set_view(self.view)
         return self._resources
@@ -184,6 +187,7 @@ class Workspace(QWidget):
             panel = PromptsPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._prompts = panel
             panel.view.readiness_changed.connect(self.readiness_changed)
+            panel.news.told.connect(self._on_list_news)
             panel.view.result.uri_requested.connect(self.open_uri)
             self._put("prompts", panel)
             panel.set_view(self.view)
@@ -237,7 +241,6 @@ class Workspace(QWidget):
             self._process = panel
             panel.row_requested.connect(self.row_requested)
             panel.call_requested.connect(self._open_saved)
-            self.tools.news.told.connect(panel.tell_news)
             self._put("process", panel)
             panel.set_view(self.view)
         return self._process
@@ -255,6 +258,11 @@ class Workspace(QWidget):
     def _open_saved(self, call: SavedCall) -> None:
         self.show_tab("tools")
         self.tools.open_saved(call)
+
+    def _on_list_news(self, what: str, news: ListNews) -> None:
+        """After a restart it is said there, too."""
+        if self._process is not None:
+            self._process.tell_news(what, news)
 
     def _on_reruns_changed(self, view: RerunView) -> None:
         """Red or green is to be seen wherever the person is."""

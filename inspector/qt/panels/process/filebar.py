@@ -60,6 +60,11 @@ class FileBar(QWidget):
         self.words.setToolTip(plain_tooltip("\n".join(view.changed[:_MOST_FILES])))
         self._update()
 
+    @property
+    def has_seen_change(self) -> bool:
+        """Was the server restarted because of its files?"""
+        return self._view is not None and bool(self._view.changed)
+
     def refuse(self, summary: str, next_step: str) -> None:
         """They cannot be used."""
         self.alert.say("globs", summary, next_step)

@@ -62,8 +62,8 @@ class ProcessPanel(QWidget):
         self._look()
 
     def tell_news(self, what: str, news: ListNews) -> None:
-        """A list was fetched again, and is another."""
-        if news:
+        """A list was fetched again, and is another: worth saying here when files changed before."""
+        if news and self.files.has_seen_change:
             self.files.tell_news(what, news.sentence())
 
     # -------------------------------------------------------------- looking
