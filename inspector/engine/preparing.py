@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.redact import secrecy
-from inspector.config.entries import Entry
+from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import filled, references_of
 from inspector.config.expansion import Values, expand, input_secret, names_in, needs_expansion
 from inspector.engine.inuse import use_entry
 from inspector.traffic.credentials import Credentials
+from inspector.transport.network import load_library
 
 SecretOf: TypeAlias = Callable[[str], Awaitable[str | None]]
 Permit: TypeAlias = Callable[[], Awaitable[frozenset[str]]]
@@ -44,6 +45,8 @@ class Preparing:
 
     async def ready(self, entry: Entry) -> Entry:
         """The server with nothing left to look up. Raises ConfigError."""
+        if not isinstance(entry, StdioEntry):
+            await load_library()
         if not self.is_needed(entry):
             use_entry(self._credentials, entry)
             return entry

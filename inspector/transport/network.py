@@ -6,10 +6,13 @@ the surroundings (proxies, `.netrc`, certificate variables) unless the configura
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -45,6 +48,13 @@ class Network:
     verify: bool = True
     http2: bool = False
     message_cap: int = DEFAULT_LINE_CAP
+
+
+async def load_library() -> None:
+    """Importing it takes a tenth of a second, or two seconds while fifty programs start: on a thread, so that
+    other servers are heard meanwhile."""
+    if "httpx2" not in sys.modules:
+        await asyncio.to_thread(import_module, "httpx2")
 
 
 def make_client(network: Network, url: str, check: CheckAddresses | None = None) -> httpx2.AsyncClient:
