@@ -6,6 +6,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 # qasync takes whichever Qt binding is imported first; ours is the only one there may be.
 os.environ.setdefault("QT_API", "pyside6")
@@ -44,6 +45,7 @@ class App:
     loop: asyncio.AbstractEventLoop
     thread: EngineThread
     demo_http: DemoHttpServers
+    demo_start: asyncio.Task[Any] | None = None
 
     @property
     def bridge(self) -> Bridge:
@@ -86,7 +88,16 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     if files.preferences is not None:
         front.window.choices.open(files.preferences)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
-    return App(front, loop, thread, DemoHttpServers())
+    app = App(front, loop, thread, DemoHttpServers())
+    front.window.demo_wanted.connect(lambda: _start_demo(app))
+    return app
+
+
+def _start_demo(app: App) -> None:
+    """A second wish while they start is the same one."""
+    if app.demo_start is None or app.demo_start.done():
+        work = add_demo_servers(app.bridge, app.demo_http)
+        app.demo_start = app.bridge.start("demo servers", work)
 
 
 async def open_first_servers(app: App, demo: bool) -> None:

@@ -7,8 +7,9 @@ import contextlib
 import re
 
 from inspector.base.errors import UserError
-from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import SERVERS, command
+from inspector.engine.servers import Servers
 from inspector.qt.bridge import Bridge
 
 _LISTENING = re.compile(rb"listening on (http://127\.0\.0\.1:\d+/\S+)")
@@ -29,6 +30,11 @@ def demo_entries() -> list[StdioEntry]:
     return entries
 
 
+def shown_name(name: str) -> str:
+    """What the one over HTTP is called, beside that over stdio if there is one."""
+    return f"{name} (http)" if SERVERS[name].speaks_stdio else name
+
+
 class DemoHttpServers:
     """Demo servers over HTTP, each in a child of its own that ends with our end of its stdin."""
 
@@ -46,7 +52,7 @@ class DemoHttpServers:
         )
         self._processes.append(process)
         assert process.stderr is not None
-        shown = f"{name} (http)" if SERVERS[name].speaks_stdio else name
+        shown = shown_name(name)
         try:
             async with asyncio.timeout(_START_LIMIT):
                 while line := await process.stderr.readline():
@@ -72,12 +78,22 @@ class DemoHttpServers:
 
 
 async def add_demo_servers(bridge: Bridge, http: DemoHttpServers, *, connect: bool = True) -> None:
-    """Put the demo servers into the list, and connect them: all but the one that wants a login first."""
+    """Put those of the demo servers into the list that are not there, and connect them: all but the one that
+    wants a login first."""
+
+    async def names(servers: Servers) -> set[str]:
+        return {server.entry.name for server in servers.all()}
+
+    there = await bridge.ask_servers(names)
     for entry in demo_entries():
-        view = await bridge.add_server(entry)
-        if connect:
-            bridge.connect_server(view.name)
-    view = await bridge.add_server(await bridge.on_engine(http.start("everything")))
+        if entry.name not in there:
+            await _add(bridge, entry, connect)
+    for name in ("everything", "login"):
+        if shown_name(name) not in there:
+            await _add(bridge, await bridge.on_engine(http.start(name)), connect and name != "login")
+
+
+async def _add(bridge: Bridge, entry: Entry, connect: bool) -> None:
+    view = await bridge.add_server(entry)
     if connect:
         bridge.connect_server(view.name)
-    await bridge.add_server(await bridge.on_engine(http.start("login")))

@@ -31,9 +31,15 @@ class Command:
 
 
 COMMANDS = (
-    Command("server.add", "Server", "Add server…", "plus", "Ctrl+N", "Add a server: a command line or a URL"),
+    Command("server.add", "Server", "Add server…", "plus", "Ctrl+N", "Add servers: whatever is pasted"),
     Command("app.found", "Server", "Found servers", "search",
             hint="Servers in the files of Claude, VS Code, Cursor and others: review, trust, import"),
+    Command("server.open_file", "Server", "Open configuration…", "open",
+            hint="Add servers out of a configuration file of any tool"),
+    Command("server.export", "Server", "Export servers…", "export",
+            hint="Write servers in the form of another tool; names stand for their secrets"),
+    Command("server.demo", "Server", "Start the demo servers", "play",
+            hint="Servers that show all that MCP has; they are gone when MCP Lens is closed"),
     Command("server.connect", "Server", "Connect", "plug", "Ctrl+Shift+C", begins_group=True),
     Command("server.disconnect", "Server", "Disconnect", "unplug", "Ctrl+Shift+D"),
     Command("server.reconnect", "Server", "Reconnect", "refresh", "Ctrl+R",

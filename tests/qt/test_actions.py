@@ -68,10 +68,10 @@ def test_keys_of_text_fields_are_left_to_them(lens: Lens) -> None:
 def test_without_a_server_only_what_makes_sense_can_be_used(lens: Lens) -> None:
     usable = {command.id for command in COMMANDS if lens.actions[command.id].isEnabled()}
     needs_server = {id for id in usable if id.startswith(("server.", "tool."))}
-    assert needs_server == {"server.add", "server.connect_all"}
+    assert needs_server == {"server.add", "server.open_file", "server.demo", "server.connect_all"}
 
 
-_ONCE = ("app.quit", "server.remove", "server.duplicate")
+_ONCE = ("app.quit", "server.remove", "server.duplicate", "server.demo")
 
 
 def test_commands_can_be_used_at_any_time_without_an_error(lens: Lens) -> None:

@@ -129,7 +129,7 @@ def test_removed_server_leaves_the_list_and_its_neighbour_comes_to_the_front(len
     assert lens.window.windowTitle().startswith("one")
     lens.do("server.remove")
     lens.until(lambda: lens.window.workspace() is None)
-    assert "Nothing to look at yet" in words_on(lens.window)
+    assert "Paste anything" in words_on(lens.window)
     assert lens.window.windowTitle() == "MCP Lens"
     assert not lens.actions["server.remove"].isEnabled()
 

@@ -76,6 +76,22 @@ def summary_words(report: FoundReport) -> str:
     return f"{servers} in {plural(len(report.files), 'file')}"
 
 
+def tool_words(report: FoundReport) -> str:
+    """Whose files they are: `Claude Code, Cursor and Zed`."""
+    tools = [one_line(tool) for tool in dict.fromkeys(file.source.tool for file in report.files)]
+    *others, last = tools or ["other tools"]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def nothing_words(folder: Path | None = None) -> str:
+    """Where we looked, when nothing was there."""
+    where = f"in {one_line(short_path(folder))}" if folder is not None else "in this folder"
+    return (
+        f"No .mcp.json {where} or above it, and no servers in the settings of Claude, VS Code, Cursor, "
+        "Windsurf, Cline, Zed, Codex or Gemini."
+    )
+
+
 def news_count(report: FoundReport) -> int:
     """How many there are that nobody decided about: those that count, and changed ones."""
     return sum(

@@ -44,6 +44,13 @@ class Adding(QObject):
     def choose_file(self) -> None:
         self.open().choose_file()
 
+    def open_export(self) -> None:
+        from inspector.qt.dialogs.exportservers import ExportServersDialog
+
+        view = self._window.current_view()
+        chosen = [view.name] if view is not None else self._names()
+        ExportServersDialog(self._bridge, self._theme, self._names(), chosen, self._window).show()
+
     def open_dropped(self, paths: Sequence[Path]) -> None:
         """Files that may be configurations, or captures under the same kind of name."""
         for path in paths:

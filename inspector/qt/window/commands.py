@@ -53,6 +53,7 @@ class Commands(QObject):
             "server.edit": view is not None and not view.origin,
             "server.duplicate": view is not None and not view.origin,
             "server.remove": view is not None and not view.origin,
+            "server.export": self._window.servers.model.rowCount() > 0,
             "server.copy_claude": view is not None,
             "server.copy_fragment": view is not None,
             "tool.refresh": view is not None and view.status is ServerStatus.CONNECTED,
@@ -140,6 +141,9 @@ class Commands(QObject):
         return {
             "server.add": window.open_add_server,
             "app.found": window.servers.choose_found,
+            "server.open_file": window.adding.choose_file,
+            "server.export": window.adding.open_export,
+            "server.demo": window.demo_wanted.emit,
             "server.connect": self._connect,
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting anew ends the old connection first

@@ -15,7 +15,7 @@ from inspector.config.finding import FoundFile
 from inspector.engine.found import FoundServers
 from inspector.engine.foundviews import FoundReport, FoundView
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.foundwords import summary_words
+from inspector.qt.models.foundwords import nothing_words, summary_words
 from inspector.qt.panels.found.review import ReviewPage
 from inspector.qt.panels.found.tree import FoundTree
 from inspector.qt.theme import Theme
@@ -24,10 +24,6 @@ from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.toolbar import PanelHeader
 
 _WIDTHS = [380, 760]
-_NOTHING = (
-    "No .mcp.json in this folder or above it, and no servers in the settings of Claude, VS Code, Cursor, "
-    "Windsurf, Cline, Zed, Codex or Gemini."
-)
 
 
 class FoundPanel(QWidget):
@@ -86,7 +82,7 @@ class FoundPanel(QWidget):
         if report.files:
             self._gate.open()
         else:
-            self._gate.explain("empty", "search", "Nothing found", _NOTHING, action=self.look_action)
+            self._gate.explain("empty", "search", "Nothing found", nothing_words(), action=self.look_action)
 
     # --------------------------------------------------------------
 

@@ -62,7 +62,7 @@ class ServersPanel(QWidget):
         self.list.setItemDelegate(ServerRows(theme, self.list))
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._empty = EmptyState(theme)
-        self._empty.show_empty("server", "No servers yet", "Add a command or a URL.", [actions["server.add"]])
+        self._empty.show_empty("server", "No servers yet", "Paste a command, a URL or a configuration.")
         self._pages = QStackedWidget()
         self._wanted = ""
         self._lay_out()

@@ -1,0 +1,202 @@
+"""What an empty window offers: paste anything, see what was found on this machine, try the demo servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import shiboken6
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QFont, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.engine.found import FoundServers
+from inspector.engine.foundviews import FoundReport
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.pastebox import PasteBox
+from inspector.qt.models.foundwords import nothing_words, summary_words, tool_words
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Theme
+from inspector.qt.widgets.actionbutton import ActionButton
+from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+
+_WIDEST = 720
+_ROOMY = 330  # pixels of height, with which there is room for words too
+_PASTE = (
+    "A command, a URL, a configuration of any tool, an install link. You see what it would do before "
+    "anything is started."
+)
+_DEMO = (
+    "They show all that MCP has; one is faulty on purpose. They run on this machine until MCP Lens is closed."
+)
+
+
+class _Title(PlainLabel):
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
+
+
+class WelcomePanel(QWidget):
+    """Signals:
+    pasted: The person wants to add this; carries the text. Nothing is added by that.
+    review_wanted: They want to see the servers in files of other tools.
+    """
+
+    pasted = Signal(str)
+    review_wanted = Signal()
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, open_file: QAction, demo: QAction, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme = bridge, theme
+        self._folder: Path | None = None
+        self.report: FoundReport | None = None
+        self.box = PasteBox(theme, lines=(3, 6))
+        self.go_action = self._action("Continue…", self._on_entered)
+        self.review_action = self._action("Review…", self.review_wanted.emit)
+        self.look_action = self._action("Look again", self._look)
+        self._title = _Title(theme, "Look into an MCP server")
+        self._title.setContentsMargins(0, 0, 0, SPACE_3)
+        self._gap = QWidget()
+        self._gap.setFixedHeight(SPACE_2)
+        self._about_paste = Muted(theme, _PASTE, wrap=True)
+        self.found_words = PlainLabel(theme, wrap=True, tone="muted")
+        self._review, self._look_again = ActionButton(self.review_action), ActionButton(self.look_action)
+        self._demo = demo
+        self._lay_out(open_file)
+        self.box.textChanged.connect(self._on_text)
+        self.box.entered.connect(self._on_entered)
+        bridge.found_changed.connect(self.show_report)
+        self._on_text()
+        self._show_found()
+        bridge.start_when_attached("load found servers", self._load())
+
+    def show_report(self, report: FoundReport) -> None:
+        self.report = report
+        self._show_found()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low window the three offers are what is seen."""
+        super().resizeEvent(event)
+        for widget in (self._title, self._about_paste, self._gap):
+            widget.setVisible(self.height() >= _ROOMY)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.box.clear()
+
+    # --------------------------------------------------------------
+
+    def _action(self, words: str, act: object) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(act)
+        return action
+
+    def _lay_out(self, open_file: QAction) -> None:
+        inside = QWidget()
+        inside.setMaximumWidth(_WIDEST)
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(SPACE_6, SPACE_2, SPACE_6, SPACE_2)
+        column.setSpacing(SPACE_2)
+        column.addStretch(2)
+        column.addWidget(self._title)
+        column.addWidget(Heading(self._theme, "Paste anything"))
+        column.addWidget(self._about_paste)
+        column.addLayout(self._paste_row(open_file))
+        column.addWidget(self._gap)
+        below = QHBoxLayout()
+        below.setSpacing(SPACE_8)
+        below.addLayout(
+            self._section("Found on this machine", self.found_words, [self._review, self._look_again]), 1
+        )
+        demo = [ActionButton(self._demo)]
+        below.addLayout(self._section("Try the demo servers", Muted(self._theme, _DEMO, wrap=True), demo), 1)
+        column.addLayout(below)
+        column.addStretch(3)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(_centred(inside))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(scroll)
+        self.setFocusProxy(self.box)
+
+    def _paste_row(self, open_file: QAction) -> QHBoxLayout:
+        beside = QVBoxLayout()
+        beside.setSpacing(SPACE_2)
+        beside.addWidget(ActionButton(self.go_action, "primary"))
+        beside.addWidget(ActionButton(open_file))
+        beside.addStretch(1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.box, 1, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(beside)
+        return row
+
+    def _section(self, title: str, words: QWidget, buttons: Sequence[ActionButton]) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_1)
+        column.addWidget(Heading(self._theme, title))
+        column.addWidget(words)
+        column.addSpacing(SPACE_1)
+        column.addLayout(_row(buttons))
+        column.addStretch(1)
+        return column
+
+    def _on_text(self) -> None:
+        self.go_action.setEnabled(bool(self.box.text().strip()))
+
+    def _on_entered(self) -> None:
+        if text := self.box.text().strip():
+            self.pasted.emit(text)
+
+    def _show_found(self) -> None:
+        report = self.report
+        has_files = report is not None and bool(report.files)
+        self._review.setVisible(has_files)
+        self._look_again.setVisible(report is not None and not has_files)
+        if report is None:
+            self.found_words.setText("Looking…")
+        elif has_files:
+            self.found_words.setText(
+                f"{summary_words(report)} of {tool_words(report)}. None is started before you agree to it."
+            )
+        else:
+            self.found_words.setText(nothing_words(self._folder))
+
+    def _look(self) -> None:
+        self._bridge.start_when_attached(
+            "look for servers", self._bridge.ask_found(lambda found: found.look())
+        )
+
+    async def _load(self) -> None:
+        """What was found before this was made, and where."""
+
+        async def last(found: FoundServers) -> tuple[FoundReport, Path]:
+            return found.report, found.folder
+
+        report, folder = await self._bridge.ask_found(last)
+        if shiboken6.isValid(self):
+            self._folder = folder
+            self.show_report(self.report or report)
+
+
+def _row(buttons: Sequence[ActionButton]) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(SPACE_2)
+    for button in buttons:
+        row.addWidget(button)
+    row.addStretch(1)
+    return row
+
+
+def _centred(widget: QWidget) -> QWidget:
+    page = QWidget()
+    row = QHBoxLayout(page)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addStretch(1)
+    row.addWidget(widget, 1000)
+    row.addStretch(1)
+    return page
