@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import NeedsLogin
 from inspector.config.entries import HttpEntry
 from inspector.engine.engine import Engine
@@ -59,8 +60,8 @@ def person() -> Person:
 
 
 @asynccontextmanager
-async def engine_for(url: str, person: Person) -> AsyncIterator[Engine]:
-    engine = Engine()
+async def engine_for(url: str, person: Person, clock: Clock | None = None) -> AsyncIterator[Engine]:
+    engine = Engine(clock=clock)
     try:
         engine.logins.open_url = person.open
         engine.logins.opens_browser = frozenset({Occasion.CONNECT})  # as the window has it
@@ -130,12 +131,25 @@ async def test_renewed_by_hand_the_refresh_token_is_another(peer: Visit) -> None
     assert (await peer.text("whoami")).startswith("MCP Lens user")
 
 
+class Ahead(SystemClock):
+    """A clock that goes `seconds` ahead of the others."""
+
+    seconds = 0
+
+    def wall_ns(self) -> int:
+        return super().wall_ns() + self.seconds * 1_000_000_000
+
+
 async def test_token_is_renewed_before_it_runs_out(sdk: str, person: Person) -> None:
-    with listening([sdk, SERVER], r"listening on (\S+)", {"EXPIRES_IN": "45"}) as url:
-        async with engine_for(url, person) as engine:
+    clock = Ahead()
+    with listening([sdk, SERVER], r"listening on (\S+)", {"EXPIRES_IN": "600"}) as url:
+        async with engine_for(url, person, clock) as engine:
             await engine.connect(NAME)
             peer = Visit(engine, NAME)
             first = await access_token(peer)
+            assert (await peer.text("whoami")).startswith("MCP Lens user")
+            assert await access_token(peer) == first, "it is good for a while"
+            clock.seconds = 600 - 30
             assert (await peer.text("whoami")).startswith("MCP Lens user")
             assert await access_token(peer) != first
             assert len(person.opened) == 1
