@@ -12,8 +12,12 @@ from inspector.engine.doctor.outputwords import OF_INSTALLERS, WORDS, Said
 from inspector.engine.doctor.talk import Heard
 
 # A server may write anything to keep us busy: this is as much as is searched.
-_MOST_LINES = 150
-_LONGEST_LINE = 500
+_MOST_LINES = 80
+_LONGEST_LINE = 300
+
+
+def _lines(heard: Heard) -> list[str]:
+    return [line[:_LONGEST_LINE] for line in heard.said.splitlines()[-_MOST_LINES:]]
 
 
 def diagnose_exit(heard: Heard) -> Diagnosis:
@@ -22,7 +26,7 @@ def diagnose_exit(heard: Heard) -> Diagnosis:
 
 
 def _by_words(heard: Heard, words: tuple[Said, ...] = WORDS) -> Diagnosis | None:
-    lines = [line[:_LONGEST_LINE] for line in heard.said.splitlines()[-_MOST_LINES:]]
+    lines = _lines(heard)
     for rule in words:
         found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
         if found:  # a line that names what it is about says more than one that does not
@@ -116,7 +120,7 @@ def diagnose_silence(heard: Heard, limit: float, *, is_installer: bool = False) 
     if found is not None:
         return found
     said = tuple(shorten(one_line(line), 300) for line in (*heard.stray[-4:], *list(heard.stderr)[-4:]))
-    lines = heard.said.splitlines()
+    lines = _lines(heard)
     if any(_ASKS.search(line) for line in lines):
         return Diagnosis(
             "asks-the-person",

@@ -116,7 +116,7 @@ class ProcessExam(Exam):
     async def _judged(self, talk: Talk, too_old: Diagnosis | None) -> AsyncGenerator[CheckResult, None]:
         heard = talk.ear.heard
         if heard.agreement is None:
-            diagnosis = self._why(heard)
+            diagnosis = await asyncio.to_thread(self._why, heard)  # it searches what a server wrote
             if too_old is not None and diagnosis.id in _BY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]
                 diagnosis = too_old
