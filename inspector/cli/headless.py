@@ -49,6 +49,19 @@ def run_on_server(
     return _run(_on_server(entry, settings, work, show_stderr=options.stderr, connects=connects))
 
 
+def run_engine(work: Callable[[Engine], Awaitable[int]]) -> int:
+    """Do work that needs an engine and no server of it. Raises LensError."""
+
+    async def with_engine() -> int:
+        engine = Engine()
+        try:
+            return await work(engine)
+        finally:
+            await engine.close()
+
+    return _run(with_engine())
+
+
 async def _on_server(
     entry: Entry, settings: Settings, work: Work, *, show_stderr: bool, connects: bool
 ) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 CLI = [sys.executable, "-m", "inspector"]
 FAULTY = ["--", sys.executable, "-m", "inspector.demo", "faulty"]
 
 
-def run(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, stdin: str = "", env: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run one command line to its end."""
     return subprocess.run(
         [*CLI, *words],
@@ -20,6 +23,7 @@ def run(*words: str, stdin: str = "", env: dict[str, str] | None = None) -> subp
         timeout=30,
         check=False,
         env={**os.environ, **(env or {})},
+        cwd=cwd,
     )
 
 

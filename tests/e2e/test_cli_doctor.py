@@ -46,6 +46,17 @@ def test_a_server_of_the_catalogue_is_found_by_its_name(tmp_path: Path) -> None:
     assert "There is no file /no/such/file." in ended.stdout
 
 
+def test_a_server_of_another_tool_is_looked_at_and_not_started(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    servers = {"theirs": {"command": "/bin/sh", "args": ["-c", f"touch {marker}"]}}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    ended = run("doctor", "theirs", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "[ok] Command: /bin/sh" in ended.stdout
+    assert "you have not trusted it" in ended.stdout
+    assert not marker.exists()
+
+
 def test_two_servers_at_once_are_refused() -> None:
     ended = run("doctor", "http://127.0.0.1:1/", "--url", "http://127.0.0.1:2/")
     assert ended.returncode == 64

@@ -6,18 +6,19 @@ import argparse
 import os
 import re
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON
 from inspector.cli import output
 from inspector.cli.exitcodes import ExitCode
-from inspector.cli.headless import run_on_server
+from inspector.cli.headless import run_engine, run_on_server
 from inspector.cli.parser import Parser
 from inspector.cli.target import USAGE, add_server_options
 from inspector.config.catalogue import Catalogue
+from inspector.config.entries import Entry
 from inspector.config.paths import catalogue_path
-from inspector.engine.doctor.checks import CheckState, Examination
+from inspector.engine.doctor.checks import CheckResult, CheckState, Examination
 from inspector.engine.doctor.wording import diagnosis_lines, result_lines, verdict_of
 from inspector.engine.engine import Engine
 from inspector.schema.jsontext import write
@@ -40,37 +41,67 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _take_target(options)
+    found = _take_target(options)
+    teller = _Teller(with_details=options.details)
 
     async def work(engine: Engine, server: str) -> int:
         if options.format == "text":
-            engine.doctor.changed.connect(_Teller(with_details=options.details).tell)
-        examination = await engine.doctor.examine(server)
-        if options.format == "json":
-            output.write_json(write(_as_json(examination)))
-        else:
-            _write_end(examination)
-        return ExitCode.FAILED if examination.failure is not None else ExitCode.RESULT
+            engine.doctor.changed.connect(teller.tell)
+        return _conclude(await engine.doctor.examine(server), options)
 
-    return run_on_server(options, work, connects=False)
+    async def look(engine: Engine) -> int:
+        assert found is not None
+        examination = Examination(found.name, found.address, is_running=True)
+        async for item in engine.doctor.look_at(found):
+            if isinstance(item, CheckResult):
+                examination = replace(examination, results=examination.with_result(item))
+            else:
+                examination = replace(examination, diagnoses=(*examination.diagnoses, item))
+            if options.format == "text":
+                teller.tell(examination)
+        return _conclude(replace(examination, is_running=False), options)
+
+    return run_on_server(options, work, connects=False) if found is None else run_engine(look)
 
 
-def _take_target(options: argparse.Namespace) -> None:
-    """Read the one word as what it is: it takes the place of an option."""
+def _conclude(examination: Examination, options: argparse.Namespace) -> int:
+    if options.format == "json":
+        output.write_json(write(_as_json(examination)))
+    else:
+        _write_end(examination)
+    return ExitCode.FAILED if examination.failure is not None else ExitCode.RESULT
+
+
+def _take_target(options: argparse.Namespace) -> Entry | None:
+    """Read the one word as what it is: it takes the place of an option, or is a server in a file of another
+    tool, which is given back: what the person did not agree to in the window is only looked at."""
     target = options.target
     if target is None:
-        return
+        return None
     if options.url or options.server or options.server_command is not None:
         raise ConfigError("Name one server, not several.", "Leave out the word, or the option.")
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", target):
         options.url = target
     elif _is_in_catalogue(target, options):
         options.server = target
+    elif (found := _found(target)) is not None:
+        return found
     else:
         try:
             options.server_command = shlex.split(target, posix=os.name == "posix")
         except ValueError as exc:
             raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+    return None
+
+
+def _found(name: str) -> Entry | None:
+    if len(name.split()) != 1 or os.sep in name:
+        return None
+    from inspector.config.finding import look
+    from inspector.config.places import places_here
+
+    servers = look(places_here()).by_name().get(name, ())
+    return next((server.entry for server in servers if server.entry is not None), None)
 
 
 def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:

@@ -9,6 +9,7 @@ from inspector.base.clock import Clock
 from inspector.base.errors import UserError
 from inspector.base.units import plural
 from inspector.config.entries import Entry
+from inspector.config.expansion import needs_expansion
 from inspector.config.settings import Settings
 from inspector.engine.doctor.checks import CheckResult, CheckState, Diagnosis
 from inspector.engine.doctor.talk import Heard, Talk
@@ -21,6 +22,7 @@ from inspector.transport.base import Authorization, AuthorizedRequest, Headers
 from inspector.transport.orphanguard import OrphanGuard
 
 _LIST_LIMIT = 15.0
+NAMES_LEFT = "Names such as ${VAR} are put in when you trust it."
 
 
 async def _as_it_is(entry: Entry) -> Entry:
@@ -87,6 +89,10 @@ class Exam:
 
     def walk(self) -> AsyncGenerator[CheckResult, None]:
         raise NotImplementedError
+
+    def has_names_left(self, entry: Entry) -> bool:
+        """Of a server that is not trusted: then what they stand for is nobody's business yet."""
+        return not self.tools.may_contact and needs_expansion(entry)
 
     def is_over(self) -> bool:
         return self.failure is not None

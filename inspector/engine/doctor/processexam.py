@@ -15,7 +15,7 @@ from inspector.base.units import plural
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import plain_of, references_of
 from inspector.engine.doctor.checks import PROCESS_STEPS, CheckResult, Diagnosis
-from inspector.engine.doctor.exam import Exam, words_of
+from inspector.engine.doctor.exam import NAMES_LEFT, Exam, words_of
 from inspector.engine.doctor.outputrules import diagnose_exit, diagnose_silence, diagnose_stray
 from inspector.engine.doctor.program import look_at
 from inspector.engine.doctor.programrules import diagnose_program, diagnose_version
@@ -38,6 +38,9 @@ class ProcessExam(Exam):
         entry = await self._filled()
         yield self._settings(entry)
         if not isinstance(entry, StdioEntry):
+            return
+        if self.has_names_left(entry):
+            yield self.skipped("command", NAMES_LEFT)
             return
         command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
         yield self.running("command")

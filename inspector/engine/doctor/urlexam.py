@@ -21,7 +21,7 @@ from inspector.engine.doctor.answerrules import (
     diagnose_websocket,
 )
 from inspector.engine.doctor.checks import HTTP_STEPS, WEBSOCKET_STEPS, CheckResult, Diagnosis
-from inspector.engine.doctor.exam import Exam, Tools, words_of
+from inspector.engine.doctor.exam import NAMES_LEFT, Exam, Tools, words_of
 from inspector.engine.doctor.loginrules import diagnose_login
 from inspector.engine.doctor.talk import Heard, Talk
 from inspector.engine.doctor.talkrules import diagnose_messages, diagnose_settings
@@ -59,6 +59,9 @@ class UrlExam(Exam):
             return
         assert not isinstance(entry, StdioEntry)
         yield self.told("settings", f"Headers: {', '.join(given_by(entry)) or 'none'}")
+        if self.has_names_left(entry):
+            yield self.skipped("url", NAMES_LEFT)
+            return
         yield self.told("url", masked_url(entry.url), diagnosis=diagnose_url(entry.url))
         if self.is_over() or not self.tools.may_contact:
             return

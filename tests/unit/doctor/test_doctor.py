@@ -14,7 +14,7 @@ from inspector.config.auth import BearerSettings, SecretRef
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
 from inspector.config.settings import Settings
-from inspector.engine.doctor.checks import Action, ActionKind, CheckState, Diagnosis, Examination
+from inspector.engine.doctor.checks import Action, ActionKind, CheckResult, CheckState, Diagnosis, Examination
 from inspector.engine.doctor.remedies import remedied
 from inspector.engine.engine import Engine
 from tests.helpers.certificates import Authority
@@ -207,6 +207,18 @@ def test_remedies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------ without trust
+
+
+async def test_names_in_an_untrusted_server_are_no_mistake_and_are_not_put_in(engine: Engine) -> None:
+    for entry in (
+        HttpEntry(name="found", url="https://${HOME}/mcp"),
+        StdioEntry(name="found", command="${HOME}/run"),
+    ):
+        items = [item async for item in engine.doctor.look_at(entry)]
+        assert isinstance(items[-1], Diagnosis)
+        assert items[-1].id == "not-trusted"
+        assert all(isinstance(item, CheckResult) for item in items[:-1])
+        assert str(Path.home()) not in repr(items)
 
 
 async def test_an_untrusted_server_is_only_looked_at(engine: Engine) -> None:
