@@ -45,6 +45,13 @@ _PARAMETERS = frozenset({"code", "state", "sig"})
 _SECRET_VALUE = re.compile(
     r"(?:sk|pk|rk)-\w|gh[opsu]_\w|github_pat_|glpat-|xox[abps]-|AKIA[A-Z0-9]{12}|eyJ[\w-]{10,}\."
 )
+# A header as programs take it for an argument: `Authorization: Bearer …`, `--header=X-Api-Key:…`.
+_HEADER = re.compile(
+    r"(?:-{1,2}[\w.-]+=)?(?P<name>[A-Za-z][\w-]*):\s*(?:(?:bearer|basic|dpop|token|apikey)\s+)?"
+    r"(?P<value>(?!//)\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEFORE_URL = re.compile(r"(?:-{0,2}[\w.-]+=)?(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
 MASK = "•••"
 
 
@@ -74,6 +81,18 @@ def looks_secret(text: str) -> bool:
     return _SECRET_VALUE.match(text) is not None
 
 
+def header_in(word: str) -> re.Match[str] | None:
+    """A header with a secret that is an argument of a program: its `name`, and the secret as `value`."""
+    match = _HEADER.fullmatch(word)
+    return match if match is not None and secrecy(match["name"]) is Secrecy.SURE else None
+
+
+def url_start(word: str) -> int:
+    """Where the address begins that an argument is: behind `--url=`, or at its first letter; -1 for none."""
+    match = _BEFORE_URL.match(word)
+    return match.end() if match is not None else -1
+
+
 def masked_words(words: Iterable[str]) -> list[str]:
     """A command line for showing: what follows `--token` or `KEY=` is masked, and what looks like a key."""
     shown: list[str] = []
@@ -83,8 +102,11 @@ def masked_words(words: Iterable[str]) -> list[str]:
         is_option = word.startswith("-")
         if (is_next_secret and not is_option) or looks_secret(word):
             shown.append(MASK)
+        elif header := header_in(word):
+            shown.append(word[: header.start("value")] + MASK)
         elif "://" in word:
-            shown.append(masked_url(word))
+            start = max(0, url_start(word))
+            shown.append(word[:start] + masked_url(word[start:]))
         elif equals and is_secret_name(name.lstrip("-")):
             shown.append(f"{name}={MASK}")
         else:

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from inspector.base.plaintext import one_line
-from inspector.base.redact import is_secret_name, is_secret_parameter, looks_secret
+from inspector.base.redact import header_in, is_secret_name, is_secret_parameter, looks_secret, url_start
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import named_secrets_of, plain_of, references_of, with_references
 from inspector.config.expansion import INPUT, input_secret, is_expanded, names_in
 
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
-_USER = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?P<user>[^/?#@:]*):(?P<password>[^/?#]*)@")
+_USER = re.compile(
+    r"[a-zA-Z][a-zA-Z0-9+.-]*://(?P<user>(?:\$\{[^}]*\}|[^/?#@:])*)(?::(?P<password>[^/?#]*))?@"
+)
 _PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
 _URL_PLACE, _PROXY_PLACE = -1, -2
 
@@ -99,8 +100,11 @@ def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
         bare, start = name.lstrip("-"), len(name) + 1
         if option and not word.startswith("-"):
             yield TextSecret(f"argument {option}", _id(option), place, 0, len(word))
-        elif _URL.match(word):
-            yield from _in_url(word, place, f"argument {place + 1}")
+        elif header := header_in(word):
+            name = header["name"]
+            yield TextSecret(f"argument {one_line(name)}", _id(name), place, *header.span("value"))
+        elif (begin := url_start(word)) >= 0:
+            yield from _in_url(word, place, f"argument {place + 1}", begin)
         elif equals and is_secret_name(bare):
             yield TextSecret(f"argument {one_line(name)}", _id(bare), place, start, len(word))
         elif looks_secret(word):
@@ -109,11 +113,14 @@ def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
         option = one_line(word) if is_option else ""
 
 
-def _in_url(url: str, place: int, what: str) -> Iterator[TextSecret]:
-    if match := _USER.match(url):
-        start, end = match.span("password")
-        yield TextSecret(f"{what} password", _id(f"{what}-password"), place, start, end)
-    for match in _PARAMETER.finditer(url):
+def _in_url(url: str, place: int, what: str, begin: int = 0) -> Iterator[TextSecret]:
+    """`begin` is where the address begins in the text."""
+    if match := _USER.match(url, begin):
+        # A user without a password is somebody's name, or a token in its place.
+        kind = "password" if match["password"] is not None else "user" if looks_secret(match["user"]) else ""
+        if kind:
+            yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), place, *match.span(kind))
+    for match in _PARAMETER.finditer(url, begin):
         if is_secret_parameter(match[1]) and "#" not in url[: match.start()]:
             words = f"{what} parameter {one_line(match[1])}"
             yield TextSecret(words, _id(match[1]), place, *match.span(2))

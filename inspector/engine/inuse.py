@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from inspector.base.jsonvalue import JSON, JSONProblem, parse
-from inspector.base.redact import MASK, is_secret_name, is_secret_parameter, masked_words
+from inspector.base.redact import (
+    MASK,
+    header_in,
+    is_secret_name,
+    is_secret_parameter,
+    masked_words,
+    url_start,
+)
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import plain_of
 from inspector.traffic.credentials import Credentials
@@ -87,8 +94,10 @@ def _in_arguments(words: tuple[str, ...]) -> list[tuple[str, str]]:
         name, equals, value = word.partition("=")
         if masked == MASK:
             found.append(("argument", word))
+        elif header := header_in(word):
+            found.append((header["name"], header["value"]))
         elif "://" in word:
-            found += _in_url(word)
+            found += _in_url(word[max(0, url_start(word)) :])
         elif equals and masked != word:
             found.append((name.lstrip("-"), value))
     return found

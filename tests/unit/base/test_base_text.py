@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.errors import ConnectFailed, UserError
-from inspector.base.plaintext import one_line, visible
+from inspector.base.plaintext import one_line, visible, whole_line
 from inspector.base.redact import Redactor, Secrecy, is_secret_name, masked_url, masked_words, secrecy
 from inspector.base.units import duration, full_time, plural, size, time_of_day
 
@@ -30,6 +30,7 @@ SECOND = 1_000_000_000
         ("tag\U000e0041", "tag⟨U+E0041⟩"),
         ("half \ud83d", "half ⟨U+D83D⟩"),
         ("c1 \x9b31m", "c1 ⟨U+009B⟩31m"),
+        ("a\u3164b\u1160\u034f\u206a", "a⟨U+3164⟩b⟨U+1160⟩⟨U+034F⟩⟨U+206A⟩"),
         ("a\u200db", "a⟨U+200D⟩b"),
         ("👩\u200d", "👩⟨U+200D⟩"),
         ("👩\u200d\u200d💻", "👩⟨U+200D⟩⟨U+200D⟩💻"),
@@ -74,6 +75,11 @@ def test_shown_text_can_be_encoded_and_holds_no_terminal_escape(text: str) -> No
     shown = visible(text)
     shown.encode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
+
+
+def test_nothing_in_a_whole_line_looks_like_another_line() -> None:
+    assert whole_line("a\nb\u2028c\u2029d\te\x0bf\x85") == "a␊b⟨U+2028⟩c⟨U+2029⟩d␉e␋f⟨U+0085⟩"
+    assert len(whole_line("--x\u2029--y").splitlines()) == 1
 
 
 @given(st.text())
@@ -133,6 +139,12 @@ def test_one_secret_has_one_placeholder_wherever_it_shows_up() -> None:
         (["server", "sk-abc123"], ["server", "•••"]),
         (["server", "--token", "--verbose"], ["server", "--token", "--verbose"]),
         (["curl", "https://h/x?accessToken=s3cr3t&page=2"], ["curl", "https://h/x?accessToken=•••&page=2"]),
+        (["-H", "Authorization: Bearer s3cr3t"], ["-H", "Authorization: Bearer •••"]),
+        (["--header", "X-Api-Key:s3cr3t"], ["--header", "X-Api-Key:•••"]),
+        (["--header=Authorization: Basic s3=="], ["--header=Authorization: Basic •••"]),
+        (["--dsn=postgres://ann:s3cr3t@db/x"], ["--dsn=postgres://•••@db/x"]),
+        (["DSN=postgres://ann:s3cr3t@db/x"], ["DSN=postgres://•••@db/x"]),
+        (["Accept: text/html", "auth:1.2", "token://x"], ["Accept: text/html", "auth:1.2", "token://x"]),
     ],
 )
 def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: list[str]) -> None:

@@ -209,6 +209,21 @@ async def argument_of_a_program(app: App, secret: str) -> None:
         await app.engine.connect("arguments")
 
 
+async def header_among_arguments(app: App, secret: str) -> None:
+    """As programs that speak HTTP for others are told theirs."""
+    from urllib.parse import quote
+
+    args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))")
+    words = (
+        "--header",
+        f"Authorization: Bearer {secret}",
+        f"--dsn=postgres://ann:{quote(secret, safe='')}@db/x",
+    )
+    app.engine.add(StdioEntry(name="bridge", command=sys.executable, args=(*args, *words)))
+    with pytest.raises(UserError):
+        await app.engine.connect("bridge")
+
+
 async def argument_of_a_call(app: App, secret: str) -> None:
     """The message is what was sent, and a capture has it as it is; what is kept of the call has not."""
     await app.engine.calls.set_variable("api_token", secret)
@@ -375,6 +390,7 @@ PATHS: list[Path_] = [
     key_in_the_address,
     variable_of_a_program,
     argument_of_a_program,
+    header_among_arguments,
     argument_of_a_call,
     key_of_an_endpoint,
     login,
