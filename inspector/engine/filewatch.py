@@ -98,7 +98,10 @@ class FileWatch:
         server, is_watching = view.name, view.name in self._watching
         if is_watching and self._views[server].is_restarting:
             return  # it goes through every state by our own doing
-        globs = self._globs(server)
+        try:
+            globs = self._globs(server)
+        except ConfigError:
+            return  # the last words of one that was removed
         is_wanted = bool(globs) and view.status in _WANTED
         if is_watching and (not is_wanted or globs != self._views[server].globs):
             self._end(server)
@@ -135,6 +138,11 @@ class FileWatch:
                 changed, seen = now.changed(seen), now
                 if changed and not await self._restart(server, changed):
                     return
+                if (chosen := self._globs(server)) != globs:  # by the person, during the restart
+                    self._say(server, globs=chosen, is_on=bool(chosen))
+                    if not chosen:
+                        return
+                    globs, seen = chosen, await self._look(server, chosen)
         except ConfigError as exc:  # of a catalogue that was written by hand
             self._say(server, is_on=False, problem=str(exc))
         finally:
@@ -185,13 +193,16 @@ class FileWatch:
         cause = self._views[server].cause()
         self._engine.remark(server, f"{cause}: restarting.")
         began, failure = clock.monotonic_ns(), ""
+        took: int | None = None
         try:
             await self._engine.connect(server)
+            took = clock.monotonic_ns() - began
         except UserError as exc:
             failure = exc.summary
         status = self._engine.view(server).status
         is_wanted = status in _WANTED
-        took = None if failure else clock.monotonic_ns() - began
+        if status is not ServerStatus.FAILED:
+            failure = ""  # somebody else connects it, or ended it
         self._say(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
         if status is ServerStatus.CONNECTED:
             self.restarted.emit(server, cause)

@@ -178,6 +178,34 @@ async def test_globs_are_changed_while_it_runs_and_kept(watched: Watched) -> Non
     assert watched.view.globs == ()
 
 
+async def test_globs_that_are_changed_during_a_restart_count_after_it(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    (watched.folder / "other.txt").write_text("x")
+    (watched.folder / "more.txt").write_text("x")
+    await watched.start("*.py")
+    await watched.until_looked()
+    write_server(watched.folder, say="two")
+    await watched.until(lambda: watched.view.is_restarting)
+    await watched.engine.filewatch.set_globs("edited", ("*.txt",))
+    await watched.until_restarts(1)
+    await watched.until(lambda: watched.view.globs == ("*.txt",) and watched.view.files == 2)
+    (watched.folder / "other.txt").write_text("xyz")
+    await watched.until_restarts(2)
+    assert watched.restarts[1] == ("edited", "other.txt changed")
+
+
+async def test_who_disconnects_during_a_restart_is_left_alone(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    write_server(watched.folder, say="two")
+    await watched.until(lambda: watched.view.is_restarting)
+    await watched.engine.disconnect("edited")
+    await watched.until(lambda: not watched.view.is_restarting)
+    assert (watched.view.is_on, watched.view.failure) == (False, "")
+    assert watched.status is ServerStatus.IDLE
+
+
 async def test_globs_that_fit_nothing_are_said(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.rs")
@@ -209,6 +237,16 @@ async def test_a_removed_server_is_watched_no_longer(watched: Watched) -> None:
     await watched.engine.remove("edited")
     with pytest.raises(ConfigError):
         await watched.engine.filewatch.view("edited")
+
+
+async def test_the_last_words_of_a_removed_server_are_let_pass(watched: Watched) -> None:
+    write_server(watched.folder, say="one")
+    await watched.start("*.py")
+    await watched.until_looked()
+    view = watched.engine.view("edited")
+    await watched.engine.remove("edited")
+    watched.engine.server_changed.emit(view)
+    assert "edited" not in watched.engine.filewatch._views
 
 
 async def test_a_server_that_we_do_not_start_has_no_files(watched: Watched) -> None:
