@@ -60,7 +60,8 @@ class DoctorNews(QObject):
         if workspace is None:
             return
         failure = examination.failure
-        if examination.is_running or failure is None or workspace.is_at("doctor"):
+        is_up = workspace.view.status is ServerStatus.CONNECTED  # meanwhile, or all along
+        if examination.is_running or failure is None or is_up or workspace.is_at("doctor"):
             workspace.strips.take_back(_ABOUT)
             return
         if workspace not in self._watched:
