@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -69,3 +70,44 @@ def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
 
 def _starts(lens: Lens) -> int:
     return sum(b"started" in row.raw for row in lens.records() if row.kind.name == "PROCESS")
+
+
+def test_what_is_configured_is_shown_before_and_after_connecting(lens: Lens) -> None:
+    entry = replace(
+        scripted("one"), notes="For tests.\nSecond line.", auto_connect=True, env={"WHERE": "${HOME}/x"}
+    )
+    lens.keep(entry)
+    lens.choose("one")
+    overview = lens.workspace.overview
+    for status in (ServerStatus.IDLE, ServerStatus.CONNECTED):
+        if status is ServerStatus.CONNECTED:
+            lens.do("server.connect")
+        lens.wait_for("one", status)
+        words = words_on(overview)
+        assert words.count("Second line.") == 1
+        assert "${HOME}" in words
+        assert "connected when MCP Lens starts" in words
+
+
+def test_server_that_was_configured_anew_says_so_until_it_is_connected_again(lens: Lens) -> None:
+    entry = scripted("one")
+    lens.keep(entry)
+    lens.choose("one")
+    lens.do("server.connect")
+    lens.wait_for("one", ServerStatus.CONNECTED)
+    overview = lens.workspace.overview
+    assert overview.alert.text("outdated") == ""
+    changed = replace(entry, env={"NEW": "1"})
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update("one", changed)))
+    lens.until(lambda: overview.alert.text("outdated"))
+    pid = lens.view("one").pid
+    lens.do("view.overview")
+    press(lens, lens.actions["server.reconnect"].text())
+    lens.until(lambda: lens.view("one").pid not in (None, pid))
+    lens.wait_for("one", ServerStatus.CONNECTED)
+    assert overview.alert.text("outdated") == ""
+
+
+def test_server_of_this_run_says_that_it_is_not_kept(lens: Lens) -> None:
+    lens.add(scripted("one"))
+    assert "for this run only" in words_on(lens.workspace.overview)

@@ -21,6 +21,7 @@ from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
 _WIDEST = 900
+_LONGEST_NOTES = 600  # the rest is in the edit dialog: notes must not push the server out of view
 _CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
 
 
@@ -37,6 +38,10 @@ class OverviewPanel(QWidget):
         self.move_action.triggered.connect(actions["server.secrets"].trigger)
         self.keep_action = QAction("Keep as it is", self)
         self.keep_action.triggered.connect(self._keep_plain)
+        self._configured = KeyValueList(theme)
+        self._configured_heading = Heading(theme, "Configuration")
+        self._before = KeyValueList(theme)  # the same, while there is no connection
+        self._before.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, 0)
         self._server = KeyValueList(theme)
         self._connection = KeyValueList(theme)
         self._capabilities = KeyValueList(theme)
@@ -50,10 +55,13 @@ class OverviewPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.alert)
+        column.addWidget(self._before)
         column.addWidget(self._gate, 1)
 
     def set_view(self, view: ServerView) -> None:
         self._say_secrets(view.plain_secrets)
+        self._say_outdated(view)
+        self._show_configured(view)
         standing = standing_of(view)
         if standing is None and view.agreement is not None:
             self._show(view, view.agreement)
@@ -73,6 +81,23 @@ class OverviewPanel(QWidget):
         shown = shorten(one_line(", ".join(names)), 200)
         words = f"The list of servers holds {plural(len(names), 'secret')} as plain text: {shown}."
         self.alert.say("secrets", words, actions=(self.move_action, self.keep_action))
+
+    def _say_outdated(self, view: ServerView) -> None:
+        if not view.is_outdated:
+            self.alert.close_about("outdated")
+            return
+        action = self._actions["server.reconnect"]
+        words = "It was configured anew since it was connected."
+        self.alert.say("outdated", words, f"{action.text()} to use that.", (action,), tone="wait")
+
+    def _show_configured(self, view: ServerView) -> None:
+        facts = _configured_facts(view)
+        has_connection = standing_of(view) is None
+        self._configured.set_facts(facts)
+        self._before.set_facts(facts)
+        for widget in (self._configured, self._configured_heading):
+            widget.setVisible(bool(facts))
+        self._before.setVisible(bool(facts) and not has_connection)
 
     def _keep_plain(self) -> None:
         """Until the app ends, or there are others."""
@@ -97,6 +122,7 @@ class OverviewPanel(QWidget):
         column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
         column.setSpacing(SPACE_2)
         sections = [
+            (self._configured_heading, self._configured),
             (Heading(self._theme, "Server"), self._server),
             (Heading(self._theme, "Connection"), self._connection),
             (Heading(self._theme, "Capabilities"), self._capabilities),
@@ -114,6 +140,21 @@ class OverviewPanel(QWidget):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(page)
         return scroll
+
+
+def _configured_facts(view: ServerView) -> list[Fact]:
+    """What the person, or a file, says about it; nothing of it comes from the server."""
+    names = ", ".join(f"${{{name}}}" for name in view.expands)
+    facts = [
+        Fact("Notes", shorten(view.notes, _LONGEST_NOTES)) if view.notes.strip() else None,
+        Fact("Stands in", f"{one_line(view.origin)} — read only, trusted by you") if view.origin else None,
+        Fact("Looked up", shorten(one_line(names), 500), mono=True) if names else None,
+        Fact("At start", "connected when MCP Lens starts") if view.auto_connect else None,
+        None
+        if view.is_kept or view.origin
+        else Fact("Kept", "for this run only: not in the list of servers"),
+    ]
+    return [fact for fact in facts if fact is not None]
 
 
 def _server_facts(agreement: Agreement) -> list[Fact]:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from inspector.qt.panels.found.panel import FoundPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.welcome import WelcomePanel
+    from inspector.qt.window.cataloguenews import CatalogueNews
     from inspector.qt.window.doctornews import DoctorNews
     from inspector.qt.window.driftnews import DriftNews
     from inspector.qt.window.inboxes import Inboxes
@@ -136,6 +137,13 @@ class MainWindow(QMainWindow):
         from inspector.qt.window.doctornews import DoctorNews
 
         return DoctorNews(self, self._bridge)
+
+    @cached_property
+    def catalogue_news(self) -> CatalogueNews:
+        """Made for the first change by somebody else."""
+        from inspector.qt.window.cataloguenews import CatalogueNews
+
+        return CatalogueNews(self, self._bridge, self._theme)
 
     @cached_property
     def drift_news(self) -> DriftNews:
@@ -300,6 +308,7 @@ class MainWindow(QMainWindow):
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
         self._bridge.found_changed.connect(self._on_found_changed)
+        self._bridge.catalogue_changed.connect(lambda diff: self.catalogue_news.put(diff))
         self._bridge.examination_changed.connect(lambda view: self.doctor_news.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
