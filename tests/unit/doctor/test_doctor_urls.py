@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from inspector.config.entries import HttpEntry, NetworkSettings, WebSocketEntry
 from inspector.engine.doctor.checks import ActionKind, CheckState
@@ -154,6 +156,16 @@ async def test_a_name_that_nobody_knows_is_said() -> None:
     assert "no-such-host.invalid" in failure.cause
 
 
+async def test_a_dns_that_does_not_answer_is_told_apart_from_a_name_that_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def silent(*args: Any, **members: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", silent)
+    assert (await visit("http://example.invalid/mcp", limit=0.2)).failure.id == "dns-silent"
+
+
 async def test_a_port_without_a_listener_is_said() -> None:
     report = await visit(f"http://127.0.0.1:{closed_port()}/mcp")
     assert report.failure.id == "nothing-listens"
@@ -247,9 +259,6 @@ async def test_an_authority_that_the_server_sends_along_is_what_is_trusted(
 
 
 async def test_a_chain_without_its_middle_is_incomplete(authority: Authority, tmp_path: Path) -> None:
-    from cryptography import x509
-    from cryptography.x509.oid import AuthorityInformationAccessOID
-
     place = x509.UniformResourceIdentifier("http://ca.invalid/ca.crt")
     access = x509.AuthorityInformationAccess(
         [x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, place)]
@@ -364,6 +373,42 @@ async def test_old_tls_is_recognised(authority: Authority) -> None:
         assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-too-old"
 
 
+async def test_ciphers_without_an_overlap_are_told_as_no_agreement(authority: Authority) -> None:
+    context = authority.server("127.0.0.1")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers("AES256-SHA256")  # for RSA keys only, and this certificate has none
+    with strict_server(context) as port:
+        assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-no-agreement"
+
+
+async def test_a_name_that_the_server_does_not_serve_is_said(authority: Authority) -> None:
+    context = authority.server("localhost")
+    context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+    with strict_server(context) as port:
+        assert (await visit(f"https://localhost:{port}/mcp")).failure.id == "tls-name-unknown"
+
+
+async def test_a_port_that_hangs_up_on_tls_is_said() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+
+    async with raw_server(hang_up) as port:
+        assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-broken"
+
+
+async def test_a_certificate_that_is_not_for_servers_is_refused_with_the_reason(authority: Authority) -> None:
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+    begin = authority._begin
+    authority._begin = (  # type: ignore[method-assign]
+        lambda *args: begin(*args).add_extension(usage, critical=True)
+    )
+    async with Broken(with_tools, tls=authority.server("127.0.0.1")) as server:
+        failure = (await visit(server.url(), network=NetworkSettings(ca_file=authority.ca_file))).failure
+    assert failure.id == "certificate-refused"
+    assert "purpose" in failure.cause
+    assert failure.action is None
+
+
 async def test_https_on_a_plain_port_offers_the_plain_url() -> None:
     async def nginx(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(65536)
@@ -406,6 +451,14 @@ async def test_something_that_is_no_http_is_recognised() -> None:
 
     async with raw_server(ssh) as port:
         assert (await visit(f"http://127.0.0.1:{port}/mcp")).failure.id == "not-http"
+
+
+async def test_a_request_that_cannot_be_sent_is_told_without_its_secret() -> None:
+    async with Broken(with_tools) as server:
+        report = await visit(server.url(), headers={"X-Key": "first-half\nsecond-half"})
+    assert report.failure.id == "http-failed"
+    assert "header" in report.failure.cause
+    assert "second-half" not in report.words
 
 
 async def test_a_server_that_hangs_up_is_told_apart_from_one_that_is_silent() -> None:
