@@ -13,7 +13,8 @@ import re
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, except tab and line feed
-    "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufeff\uffa0\U0001d173-\U0001d17a"
     "\ufe00-\ufe0f\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 # Compiled by the first that needs them, which few texts do: the window would wait 3 ms for that.
@@ -27,7 +28,8 @@ _IDEOGRAPH = "[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _KEY, _KEYCAP = "[#*0-9]", "\u20e3"
 _JOINER = "\u200d"
 _STYLES = "\ufe0e\ufe0f"
-_LINE_BREAKS = re.compile("[\n\u2028\u2029\t]+")
+_LINE_BREAK = re.compile("[\n\u2028\u2029\t]")
+_LINE_BREAKS = re.compile(f"{_LINE_BREAK.pattern}+")
 
 
 def visible(text: str) -> str:
@@ -38,6 +40,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """`visible`, and every run of line breaks and tabs as one space: for a table cell or a title."""
     return _LINE_BREAKS.sub(" ", visible(text))
+
+
+def whole_line(text: str) -> str:
+    """`visible`, and every line break and tab as a token: nothing of it looks like another line."""
+    return _LINE_BREAK.sub(_break_token, visible(text))
 
 
 def hidden_tokens(text: str) -> list[str]:
@@ -57,6 +64,11 @@ def _token(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # Unicode's own pictures for control characters
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def _break_token(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
 def _belongs(hidden: str, text: str, place: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,8 @@ from inspector.base.jsonvalue import JSON, JSONObject, to_wire
 from inspector.base.redact import MASK, is_secret_name, masked_url, masked_words
 from inspector.config.catalogue import write_entry
 from inspector.config.entries import Entry
+
+_ONLY_NAMES = re.compile(r"(?:(?i:bearer|basic|token) +)?\$\{(?:(?:env|input):)?[A-Za-z_][\w-]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK)
 
 
 def _masked_given(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
+    if isinstance(value, str) and _ONLY_NAMES.fullmatch(value):
+        return value  # what stands for a secret is none, and says which one is meant
     is_plain = isinstance(value, str) and value and masked_words([value]) == [value]
     is_secret = isinstance(value, str) and value and (is_secret_name(name) or not is_plain)
     return mask(value) if is_secret and isinstance(value, str) else value

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 from inspector.base.errors import ConfigError
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
+from inspector.config.cautions import cautions_of
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrychanges import FieldChange, flattened, masked
 from inspector.config.expansion import Values, expand_known, input_secret, names_in
@@ -203,6 +204,7 @@ class FoundServers:
             other_names=names.known,
             inputs=_inputs(found, names.inputs),
             facts=tuple(flattened(masked(examined.content))),
+            cautions=cautions_of(entry),
             changes=changes,
             is_enabled=entry.enabled,
         )

@@ -26,8 +26,8 @@ class FoundView:
     Nothing in it is shortened or expanded: `command`, `args`, `cwd` and `url` are as the file has them, and
     untrusted text. `program` is the file that would be started, "" when that is not there or depends on
     names; `scripts` are files among the arguments that it would run. `facts` are all settings, place by
-    place, values of secrets masked. `seen` stands for exactly this content: it is given back with the
-    decision.
+    place, values of secrets masked; `cautions` say what they can do that one does not see at a glance. `seen`
+    stands for exactly this content: it is given back with the decision.
     """
 
     id: str
@@ -54,6 +54,7 @@ class FoundView:
     other_names: tuple[str, ...] = ()  # workspaceFolder and its like
     inputs: tuple[InputSpec, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    cautions: tuple[str, ...] = ()
     changes: tuple[FieldChange, ...] = ()  # since it was trusted
     is_enabled: bool = True
     server: str = ""  # what it is called among our servers, once it is trusted

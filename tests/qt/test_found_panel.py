@@ -49,6 +49,12 @@ def names(lens: Lens) -> list[str]:
     return [each.name for each in lens.window.servers.model.views()]
 
 
+def all_words(panel: FoundPanel) -> str:
+    """Also those in texts that are scrolled."""
+    boxes = panel.review.findChildren(QPlainTextEdit)
+    return "\n".join([words_on(panel.review), *(box.toPlainText() for box in boxes)])
+
+
 def test_found_server_is_shown_whole_and_nothing_of_it_runs(project: Path, lens: Lens) -> None:
     marker = project / "touched"
     long = "x" * 4_000
@@ -197,3 +203,61 @@ def test_nothing_found_says_where_we_looked(project: Path, lens: Lens) -> None:
     panel = lens.window.found
     lens.until(lambda: "Nothing found" in words_on(panel))
     assert ".mcp.json" in words_on(panel)
+
+
+def test_last_of_many_variables_is_shown_like_the_first(project: Path, lens: Lens) -> None:
+    """Behind three hundred harmless ones is where one would be hidden."""
+    harmless: JSONObject = {f"HARMLESS_{number}": "1" for number in range(300)}
+    write(project, mine=local(env={**harmless, "LD_PRELOAD": "/tmp/evil.so"}))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert "LD_PRELOAD = /tmp/evil.so" in all_words(panel).splitlines()
+    assert "It sets LD_PRELOAD, by which programs can be made to run other code." in all_words(panel)
+
+
+def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens) -> None:
+    before: JSONObject = {f"V_{number}": "1" for number in range(150)}
+    write(project, mine=local(env=before))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    write(project, mine=local(env=dict.fromkeys(before, "2") | {"NODE_OPTIONS": "-r /tmp/x"}))
+    lens.window.servers.choose_found()
+    panel.look_action.trigger()
+    lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
+    choose(panel, "mine")
+    lines = all_words(panel).splitlines()
+    assert "env.V_149: 1 → 2" in lines
+    assert "env.NODE_OPTIONS: not there → -r /tmp/x" in lines
+
+
+def test_an_argument_looks_like_one_whatever_is_in_it(project: Path, lens: Lens) -> None:
+    write(project, spoof={"command": "node", "args": ["a\u2029--inspect\u2028b\n--c"]})
+    panel = open_panel(lens)
+    choose(panel, "spoof")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["node", "a⟨U+2029⟩--inspect⟨U+2028⟩b␊--c"]
+
+
+def test_a_long_argument_is_not_hidden_in_a_box_of_one_line(project: Path, lens: Lens) -> None:
+    write(project, long={"command": "node", "args": ["x " * 1000 + "--evil"]}, short={"command": "node"})
+    panel = open_panel(lens)
+    heights: dict[str, int] = {}
+    for name in ("short", "long"):
+        choose(panel, name)
+        box = panel.review.findChildren(QPlainTextEdit)[-1]
+        assert box.isVisible()
+        heights[name] = box.height()
+        assert name == "long" or box.verticalScrollBar().maximum() == 0
+    assert heights["long"] > 5 * heights["short"]
+
+
+def test_which_variable_goes_into_a_header_is_shown(project: Path, lens: Lens) -> None:
+    write(
+        project, far={"url": "https://h.example/mcp", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}}
+    )
+    panel = open_panel(lens)
+    choose(panel, "far")
+    assert "Authorization = Bearer ${GITHUB_TOKEN}" in all_words(panel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from inspector.base.plaintext import one_line, visible
+from inspector.base.plaintext import one_line, whole_line
 from inspector.base.units import plural
 from inspector.config.finding import FoundFile, Source
 from inspector.engine.foundviews import FoundReport, FoundView, Trust
@@ -54,7 +54,7 @@ def command_text(view: FoundView) -> str:
 
 def words_text(words: Sequence[str]) -> str:
     """One a line: where a word ends is seen, and what is hidden in it."""
-    return "\n".join(visible(word).replace("\n", "␊").replace("\t", "␉") for word in words)
+    return "\n".join(map(whole_line, words))
 
 
 def what_words(view: FoundView) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inspector.base.plaintext import visible
-from inspector.qt.theme import SPACE_4, Theme
+from inspector.qt.theme import Theme
 
 _MOST_LINES = 14
 
 
 class WholeText(QPlainTextEdit):
     """Read only, in the fixed font, as high as its lines up to a bound and then scrolled: nothing is cut off.
+    A line that is too long for the width goes on in the next one, and counts as two.
 
     Hidden characters are shown as tokens.
     """
@@ -26,10 +29,22 @@ class WholeText(QPlainTextEdit):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(visible(text), parent)
+        self._most_lines = most_lines
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setProperty("kind", "input")
         self.setFont(theme.mono_font())
         self.setAccessibleName(name)
-        lines = min(self.blockCount(), _MOST_LINES)
-        self.setFixedHeight(self.fontMetrics().lineSpacing() * lines + SPACE_4)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        lines = min(int(self.document().size().height()), self._most_lines)  # a plain text counts in lines
+        around = 2 * int(self.document().documentMargin()) + self.height() - self.viewport().height()
+        height = self.fontMetrics().lineSpacing() * max(1, lines) + around + 2  # or Qt scrolls by one line
+        if height != self.height():
+            self.setFixedHeight(height)

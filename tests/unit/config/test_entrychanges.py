@@ -104,3 +104,14 @@ def test_secrets_are_masked_wherever_they_stand_and_the_rest_is_not() -> None:
         assert secret not in repr(shown)
     for plain in ("--port", "80", "fast", "X-Trace", "page=2"):
         assert plain in repr(shown)
+
+
+def test_a_name_that_stands_for_a_secret_is_shown() -> None:
+    """One is to see which variable goes where."""
+    headers: JSONObject = {
+        "Authorization": "Bearer ${GITHUB_TOKEN}",
+        "X-Api-Key": "${input:key}",
+        "X-Token": "${KEY:-s3cret}",
+        "X-Secret": "s3cret${KEY}",
+    }
+    assert masked({"headers": headers})["headers"] == {**headers, "X-Token": "•••", "X-Secret": "•••"}

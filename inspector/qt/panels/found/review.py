@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -18,7 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line, visible
+from inspector.base.plaintext import one_line, visible, whole_line
+from inspector.config.entrychanges import FieldChange
 from inspector.config.finding import FoundFile
 from inspector.engine.foundviews import FoundView, Trust
 from inspector.qt.forms.inputfields import InputFields
@@ -39,17 +41,8 @@ from inspector.qt.widgets.wholetext import WholeText
 _WIDEST = 900
 _LONGEST = 20_000
 _ABSENT = "not there"
-_SHOWN_ELSEWHERE = (
-    "file",
-    "folder",
-    "name",
-    "command",
-    "args",
-    "url",
-    "cwd",
-    "program.path",
-    "program.scripts",
-)
+_MOST_ROWS = 40  # more of a kind are lines of a text: all of them are shown, and quickly
+_SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
 
 
 class ReviewPage(QWidget):
@@ -131,9 +124,12 @@ class ReviewPage(QWidget):
             column.addWidget(
                 PlainLabel(self._theme, visible(view.problem), tone="error", wrap=True, selectable=True)
             )
+        for caution in view.cautions:
+            column.addWidget(PlainLabel(self._theme, caution, tone="warn", wrap=True, selectable=True))
         self._add_changes(column, view)
         self._add_what(column, view)
         self._add_settings(column, view)
+        self._add_given(column, view)
         self._add_variables(column, view)
         self._add_inputs(column, view)
         for remark in view.remarks:
@@ -170,7 +166,11 @@ class ReviewPage(QWidget):
     def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.changes:
             return
-        column.addWidget(Heading(self._theme, "What changed since you trusted it"))
+        words = "What changed since you trusted it"
+        if len(view.changes) > _MOST_ROWS:
+            self._add_lines(column, words, [_change_line(change) for change in view.changes])
+            return
+        column.addWidget(Heading(self._theme, words))
         facts: list[Fact] = []
         for change in view.changes:
             before, after = (
@@ -189,18 +189,32 @@ class ReviewPage(QWidget):
         column.addWidget(WholeText(self._theme, text, what_words(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
+        digest = dict(view.facts).get("program.sha256", "")
+        others = [(place, text) for place, text in view.facts if not _SHOWN_ELSEWHERE.match(place)]
         facts = [
             Fact("Program", visible(view.program), mono=True) if view.program else None,
-            *(Fact("Runs", visible(script), mono=True) for script in view.scripts),
+            Fact("Its SHA-256", digest, mono=True) if digest else None,
             Fact("Working folder", visible(view.folder or view.cwd), mono=True) if view.command else None,
-            *(
-                Fact(shorten(one_line(place), 200), visible(text), mono=True)
-                for place, text in view.facts
-                if not place.startswith(_SHOWN_ELSEWHERE)
-            ),
             Fact("Expands", one_line(", ".join(view.other_names)), mono=True) if view.other_names else None,
+            *(Fact(one_line(place), visible(text), mono=True) for place, text in others[:_MOST_ROWS]),
         ]
         column.addWidget(KeyValueList(self._theme, [fact for fact in facts if fact is not None]))
+        if len(others) > _MOST_ROWS:
+            self._add_lines(column, "All its settings", [f"{place} = {text}" for place, text in others])
+        if view.scripts:
+            self._add_lines(column, "Files among its arguments that it would run", view.scripts)
+
+    def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
+        """In a text: of three hundred variables, the last one counts as much as the first."""
+        for member, words in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
+            given = [(place, text) for place, text in view.facts if place.startswith(member)]
+            if lines := [f"{place.removeprefix(member)} = {text}" for place, text in given]:
+                self._add_lines(column, words, lines)
+
+    def _add_lines(self, column: QVBoxLayout, words: str, lines: Sequence[str]) -> None:
+        count = f" ({len(lines)})" if len(lines) > 1 else ""
+        column.addWidget(Heading(self._theme, f"{words}{count}"))
+        column.addWidget(WholeText(self._theme, "\n".join(map(whole_line, lines)), words))
 
     def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.variables:
@@ -254,3 +268,8 @@ class ReviewPage(QWidget):
 
         action.triggered.connect(run)
         return action
+
+
+def _change_line(change: FieldChange) -> str:
+    before, after = (_ABSENT if text is None else text for text in (change.before, change.after))
+    return f"{change.field}: {before} → {after}"
