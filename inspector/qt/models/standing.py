@@ -43,8 +43,6 @@ def standing_of(view: ServerView) -> Standing | None:
         case ServerStatus.NEEDS_LOGIN:
             return Standing("failed", "A login is needed", view.reason, view.next_step, "server.connect")
         case ServerStatus.FAILED:
-            return Standing(
-                "failed", "The connection failed", view.reason, view.next_step, "server.connect"
-            )
+            return Standing("failed", "The connection failed", view.reason, view.next_step, "server.connect")
     sentence = "Connect to see what this server offers."
     return Standing("empty", "Not connected", sentence, command="server.connect")

@@ -129,9 +129,7 @@ async def test_without_an_id_that_is_one_there_is_nothing_to_wait_for(connected:
 
 async def test_not_connected_is_said_as_always(stage: Stage) -> None:
     for _ in range(2):
-        with pytest.raises(
-            ConnectionLost, match=r"The server is not connected \(idle\)\. Connect first\."
-        ):
+        with pytest.raises(ConnectionLost, match=r"The server is not connected \(idle\)\. Connect first\."):
             await stage.session.send_raw(b"{}")
         with pytest.raises(ConnectionLost, match="not connected"):
             stage.session.next_id()
