@@ -31,9 +31,6 @@ from inspector.protocol.auth.servermeta import (
 )
 from inspector.protocol.members import some
 
-# Of what can be wrong with a token reply, that which is about the message. What the access token in it holds
-# is not our business: it is the provider's own, and nobody uses it.
-_ABOUT_MESSAGE = ("TOK-001", "TOK-002", "TOK-003", "TOK-005", "TOK-006", "TOK-014", "TOK-015", "TOK-018")
 _SETTINGS = "Enter it in the server's settings, under its login."
 
 # ------------------------------------------------------------------ where it is

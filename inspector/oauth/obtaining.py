@@ -22,6 +22,7 @@ from inspector.protocol.auth.grants import (
     code_form,
     exchange_form,
 )
+from inspector.protocol.auth.idjag import judge_id_jag
 from inspector.protocol.auth.scopes import compare_scopes
 from inspector.protocol.auth.servermeta import MetadataSource
 from inspector.protocol.auth.tokens import TokenAsked, TokenReply, TokenSet, read_token_reply
@@ -47,6 +48,7 @@ async def exchange(stage: Stage) -> None:
     """An ID token for an ID-JAG, which the server's own authorization server takes for a token."""
     facts, request = stage.facts, _exchange(stage)
     assert facts.provider is not None
+    assert facts.server is not None
     for name, value in request.form:
         stage.use(name, value, is_secret=name == "subject_token")
     reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
@@ -66,6 +68,8 @@ async def exchange(stage: Stage) -> None:
     facts.assertion = read.tokens.access_token
     stage.use("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
     stage.show_claims("ID-JAG", facts.assertion)
+    client = facts.client.client_id if facts.client is not None else ""
+    stage.find(judge_id_jag(facts.assertion, facts.server.issuer, client, stage.revision))
 
 
 async def _forget_id_token(stage: Stage, issuer: str) -> None:

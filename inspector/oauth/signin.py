@@ -14,6 +14,7 @@ from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.store import SignedIn
 from inspector.oauth.tokenrequest import request_token
 from inspector.protocol.auth.clientauth import AuthMethod
+from inspector.protocol.auth.findings import finding
 from inspector.protocol.auth.grants import Form, Grant, code_form, refresh_form
 from inspector.protocol.auth.idtoken import (
     IdTokenExpectation,
@@ -151,10 +152,8 @@ async def take_id_token(stage: Stage) -> None:
     if read.tokens is None:
         raise Stop(read.problem, "The code is used up. Go back to “Open browser”.")
     if not read.tokens.id_token:
-        raise Stop(
-            "The identity provider gave no ID token.",
-            "It must do OpenID Connect, and let this client ask for the scope openid.",
-        )
+        stage.find([found := finding("IDT-001", stage.revision)])
+        raise Stop(f"{found.seen} {found.rule}", found.fix)
     verdict = _check(stage, read.tokens.id_token, nonce=facts.nonce)
     revocation = found.revocation_endpoint
     signed_in = SignedIn(
@@ -186,7 +185,8 @@ def _check(stage: Stage, id_token: str, *, nonce: str = "", subject: str = "") -
     client = stage.facts.provider_client
     assert client is not None
     expected = IdTokenExpectation(client.issuer, client.client_id, nonce, subject)
-    verdict = check_id_token(id_token, expected, stage.tools.now())
+    verdict = check_id_token(id_token, expected, stage.tools.now(), stage.revision)
+    stage.find(verdict.findings)
     stage.show(
         "Checks of the ID token",
         ("What", "Result", ""),

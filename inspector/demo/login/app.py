@@ -23,7 +23,7 @@ from inspector.demo.login.metadata import OAUTH, OPENID, RESOURCE_PATH, Keys, Re
 from inspector.demo.login.pages import Pages
 from inspector.demo.login.realm import COMPANY_SCOPES, NOTES_SCOPES, Realm
 from inspector.demo.login.register import Register
-from inspector.demo.login.switches import Bench
+from inspector.demo.login.switches import Bench, ProviderBench
 from inspector.demo.login.tokenendpoint import TokenEndpoint
 
 MCP_PATH = "/mcp"
@@ -41,7 +41,14 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
         resource=f"{origin}{MCP_PATH}",
         bench=Bench(faults),
     )
-    company = Realm(origin, "/idp", "Company sign-in", COMPANY_SCOPES, Clients(company_clients()))
+    company = Realm(
+        origin,
+        "/idp",
+        "Company sign-in",
+        COMPANY_SCOPES,
+        Clients(company_clients()),
+        bench=ProviderBench(own.bench),
+    )
     verifier = notes.Verifier(own)
     app = notes.build().streamable_http_app(
         streamable_http_path=MCP_PATH,

@@ -20,6 +20,7 @@ from inspector.demo.login.clients import (
     REFRESH,
     Client,
 )
+from inspector.demo.login.identity import id_token_reply, signed_id_jag
 from inspector.demo.login.keys import Key, header
 from inspector.demo.login.realm import READ, Agreed, Realm
 from inspector.demo.login.refusal import Refusal
@@ -29,7 +30,7 @@ ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105, a name
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 ID_JAG_TYPE = "oauth-id-jag+jwt"
 ASSERTION_LIFE = 300
-ID_TOKEN_LIFE = 3600
+ID_TOKEN_LIFE, SHORT_LIFE = 3600, 20
 
 Form = Mapping[str, str]
 Reply = dict[str, Any]
@@ -90,7 +91,7 @@ class Grants:
             grant = replace(grant, scopes=(READ,))
         reply = realm.tokens.issue(grant, refreshable=REFRESH in client.grants)
         if "openid" in grant.scopes:
-            reply["id_token"] = self._id_token(client.id, agreed.subject, agreed.asked.nonce)
+            reply |= self._identity(client.id, agreed.subject, agreed.asked.nonce)
         return reply
 
     def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
@@ -124,21 +125,23 @@ class Grants:
         if realm.bench.on("refresh_unusable"):
             del reply["access_token"]
         if "openid" in wanted:
-            reply["id_token"] = self._id_token(client.id, grant.subject)
+            other = realm.bench.on("idp_other_person")
+            reply |= self._identity(client.id, "somebody-else" if other else grant.subject)
         return reply
 
-    def _id_token(self, client_id: str, person: str, nonce: str = "") -> str:
-        """Says who signed in. A renewed one has no nonce (OpenID Connect Core, section 12.2)."""
-        now = int(time.time())
+    def _identity(self, client_id: str, person: str, nonce: str = "") -> Reply:
+        """Says who signed in. A renewed ID token has no nonce (OpenID Connect Core, section 12.2)."""
+        realm, now = self._realm, int(time.time())
+        life = SHORT_LIFE if realm.bench.on("idp_short_tokens") else ID_TOKEN_LIFE
         claims = {
-            "iss": self._realm.issuer,
+            "iss": realm.issuer,
             "sub": person,
             "aud": client_id,
             "iat": now,
-            "exp": now + ID_TOKEN_LIFE,
+            "exp": now + life,
             "email": f"{person}@company.example",
         }
-        return self._realm.key.sign({**claims, "nonce": nonce} if nonce else claims)
+        return id_token_reply({**claims, "nonce": nonce} if nonce else claims, realm)
 
     # ------------------------------------------------------------------ a machine
 
@@ -185,7 +188,7 @@ class Grants:
             **{name: form[name] for name in ("resource", "scope") if form.get(name)},
         }
         return {
-            "access_token": realm.key.sign(claims, ID_JAG_TYPE),
+            "access_token": signed_id_jag(claims, realm, ID_JAG_TYPE),
             "issued_token_type": ID_JAG,
             "token_type": "N_A",
             "expires_in": ASSERTION_LIFE,

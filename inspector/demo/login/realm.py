@@ -1,7 +1,7 @@
 """One authorization server: the demo has two, the one that the notes trust and the company's own.
 
-A realm is what both have in common: an issuer, a key, clients, scopes, and what was issued. Only the notes'
-realm has switches that are ever on.
+A realm is what both have in common: an issuer, a key, clients, scopes, and what was issued. Each has switches
+of its own.
 """
 
 from __future__ import annotations

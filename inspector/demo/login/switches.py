@@ -53,6 +53,20 @@ class Bench:
         self._on = chosen._on
 
 
+class ProviderBench(Bench):
+    """The switches of the company: those of the whole bench whose names begin with `idp_`."""
+
+    def __init__(self, whole: Bench) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def on(self, name: str) -> bool:
+        """`wrong_issuer` here is `idp_wrong_issuer` there; what only others can get wrong is never on."""
+        name = name if name.startswith(_COMPANY) else f"{_COMPANY}{name}"
+        return name in SWITCHES and self._whole.on(name)
+
+
+_COMPANY = "idp_"
 VARIANTS = "Lawful variants"
 CHALLENGE = "The server's challenge"
 RESOURCE = "Protected resource metadata"
@@ -62,6 +76,7 @@ REDIRECT = "The way back from the browser"
 TOKEN = "The token reply"  # noqa: S105, a heading
 LIFETIME = "Tokens and how long they live"
 CALLS = "Calls with a token"
+PROVIDER = "The company's identity provider"
 
 _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     VARIANTS: {
@@ -201,6 +216,28 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "get_is_open": ("GET and DELETE work without a token.", "RS-009"),
         "query_token": ("A token in the query is accepted.", "RS-010"),
         "session_crash": ("An unknown session crashes the server: 500.", "RS-011"),
+    },
+    PROVIDER: {
+        "idp_wrong_issuer": ("Its metadata belongs to another issuer.", "ASM-002"),
+        "idp_endpoint_elsewhere": ("Its token endpoint is on another host (localhost).", "ASM-013"),
+        "idp_iss_wrong": ("`iss` in the answer of the sign-in names another issuer.", "AZ-004"),
+        "idp_no_id_token": ("The code gives no ID token.", "IDT-001"),
+        "idp_opaque_id_token": ("The ID token is random text instead of a JWT.", "IDT-002"),
+        "idp_other_issuer": ("The ID token names another issuer.", "IDT-003"),
+        "idp_other_audience": ("The ID token is made out to another client.", "IDT-004"),
+        "idp_other_party": ("The ID token was given to another client (azp).", "IDT-005"),
+        "idp_expired": ("The ID token has run out when it is issued.", "IDT-006"),
+        "idp_clock_ahead": ("The ID token is dated an hour ahead.", "IDT-007"),
+        "idp_other_nonce": ("The ID token has the nonce of another sign-in.", "IDT-008"),
+        "idp_no_nonce": ("The ID token has no nonce.", "IDT-008"),
+        "idp_no_subject": ("The ID token does not say who signed in.", "IDT-009"),
+        "idp_alg_none": ("The ID token's algorithm is none.", "IDT-010"),
+        "idp_no_signature": ("The signature of the ID token is cut off.", "IDT-010"),
+        "idp_jag_elsewhere": ("The ID-JAG is for another authorization server.", "IDT-011"),
+        "idp_jag_untyped": ("The ID-JAG is a JWT of no special type.", "IDT-012"),
+        "idp_jag_other_client": ("The ID-JAG is for another client.", "IDT-013"),
+        "idp_short_tokens": ("ID tokens live 20 seconds, so that a renewal can be watched.",),
+        "idp_other_person": ("A renewed ID token is about somebody else.", "IDT-009"),
     },
 }
 

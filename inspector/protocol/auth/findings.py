@@ -2,7 +2,7 @@
 
 Each kind has an id that stays, so that reports can be compared. A finding says what we saw, which rule that
 touches, and who must change what; the quote that proves it is the server's own text, made harmless.
-The words are in `discoverywords.py` and `grantwords.py`.
+The words are in `discoverywords.py`, `grantwords.py` and `providerwords.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeAlias
 from inspector.base.plaintext import one_line, visible
 from inspector.protocol.auth.discoverywords import DISCOVERY
 from inspector.protocol.auth.grantwords import GRANTS
+from inspector.protocol.auth.providerwords import PROVIDER
 from inspector.protocol.auth.wording import Severity, Wording
 from inspector.protocol.revisions import Revision
 
@@ -25,7 +26,7 @@ _MOST_VALUES = 8
 
 Value: TypeAlias = str | int | Iterable[str]
 
-WORDINGS: dict[str, Wording] = DISCOVERY | GRANTS
+WORDINGS: dict[str, Wording] = DISCOVERY | GRANTS | PROVIDER
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """ID tokens (OpenID Connect Core 1.0): who signed in with the company's identity provider, and for whom.
 
-Here something is decided by what a token says, unlike with access tokens. The signature is not checked: the
-token came straight from the provider's token endpoint, which section 3.1.3.7 takes in its place. One that a
-person entered, or that came any other way, is only shown: the provider itself will judge it.
+Here something is decided by what a token says, unlike with access tokens. There must be a signature, which is
+not checked: the token came straight from the provider's token endpoint, which section 3.1.3.7 takes in its
+place. One that a person entered, or that came any other way, is only shown: its provider will judge it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from inspector.protocol.auth.callback import Check, Result
+from inspector.protocol.auth.findings import Finding, finding
 from inspector.protocol.auth.jwtview import JwtView, read_jwt
 from inspector.protocol.auth.pkce import is_same
 from inspector.protocol.auth.scopes import OFFLINE
 from inspector.protocol.auth.tokenclaims import SKEW
 from inspector.protocol.auth.tokens import MARGIN, margin_of
 from inspector.protocol.members import shown, some, text_of
+from inspector.protocol.revisions import Revision
 
 OPENID = "openid"
 
@@ -33,10 +35,11 @@ class IdTokenExpectation:
 
 @dataclass(frozen=True, slots=True)
 class IdTokenVerdict:
-    """What was checked, in order; `problem` says what is wrong, as a sentence."""
+    """What was checked, in order; `problem` says in a sentence what is wrong, `findings` say it in full."""
 
     checks: tuple[Check, ...]
     problem: str = ""
+    findings: tuple[Finding, ...] = ()
     subject: str = ""
     expires_at: float | None = None
 
@@ -65,54 +68,95 @@ def has_run_out(id_token: str, now: float, *, soon: bool = False) -> bool:
     return end - (margin if soon else 0) <= now
 
 
-def check_id_token(id_token: str, expected: IdTokenExpectation, now: float) -> IdTokenVerdict:
-    """Check what a provider gave (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises."""
+def check_id_token(
+    id_token: str, expected: IdTokenExpectation, now: float, revision: Revision
+) -> IdTokenVerdict:
+    """Check what a provider gave (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises.
+
+    The first thing that is wrong ends it: what comes after is not looked at.
+    """
     view = read_jwt(id_token)
     if view is None:
-        words = "The ID token is no JWT that can be read."
-        return IdTokenVerdict((Check("form", Result.FAILED, words),), words)
+        found = finding("IDT-002", revision)
+        return IdTokenVerdict((Check("form", Result.FAILED, found.seen),), found.seen, (found,))
     checks: list[Check] = []
-    for check in _checks(view, expected, now):
+    for check, about in _checks(view, expected, now):
         checks.append(check)
         if check.result is Result.FAILED:
-            return IdTokenVerdict(tuple(checks), f"The ID token does not hold. {check.name}: {check.words}")
-    return IdTokenVerdict(tuple(checks), "", text_of(view.claims, "sub"), view.time_of("exp"))
+            id, seen = about
+            problem = f"The ID token does not hold. {check.name}: {check.words}"
+            return IdTokenVerdict(tuple(checks), problem, (finding(id, revision, **seen),))
+    subject, end = text_of(view.claims, "sub"), view.time_of("exp")
+    return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
 
 
-def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[Check]:
-    yield _check(
-        "iss",
-        view.issuer == expected.issuer,
-        "It is the identity provider's.",
-        f"It is {shown(view.issuer)}, and not {expected.issuer}.",
+# A check, and for when it failed the id of its finding with what that needs to know.
+_Judged = tuple[Check, tuple[str, dict[str, str]]]
+
+
+def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_Judged]:
+    algorithm = shown(text_of(view.header, "alg"))
+    problem = "it has no signature" if algorithm != "none" else "its algorithm is none"
+    yield (
+        _check("alg", view.is_signed, "It is signed.", _sentence(problem)),
+        ("IDT-010", {"problem": problem}),
     )
-    yield _check(
-        "aud",
-        expected.client_id in view.audiences,
-        "It is made out to us.",
-        f"It is made out to {some(view.audiences) or 'nobody'}, and not to {expected.client_id}.",
+    yield (
+        _check(
+            "iss",
+            view.issuer == expected.issuer,
+            "It is the identity provider's.",
+            f"It is {shown(view.issuer)}, and not {expected.issuer}.",
+        ),
+        ("IDT-003", {"actual": view.issuer or "nobody", "expected": expected.issuer}),
+    )
+    audience = some(view.audiences) or "nobody"
+    yield (
+        _check(
+            "aud",
+            expected.client_id in view.audiences,
+            "It is made out to us.",
+            f"It is made out to {audience}, and not to {expected.client_id}.",
+        ),
+        ("IDT-004", {"actual": audience, "expected": expected.client_id}),
     )
     party = text_of(view.claims, "azp")
     if party or len(view.audiences) > 1:
         words = f"It was given to {shown(party)}, and not to us." if party else "Of several, none is named."
-        yield _check("azp", party == expected.client_id, "It was given to us.", words)
-    end, begin = view.time_of("exp"), view.time_of("iat")
-    late = "It has no end." if end is None else f"It ran out {now - end:,.0f} seconds ago."
-    yield _check("exp", end is not None and end + SKEW > now, "It has not run out.", late)
-    early = "It does not say when it was made." if begin is None else "It was made in the future."
-    yield _check("iat", begin is not None and begin - SKEW <= now, "It was made before now.", early)
+        about = {"actual": party or "nobody in particular", "expected": expected.client_id}
+        yield _check("azp", party == expected.client_id, "It was given to us.", words), ("IDT-005", about)
+    yield from _about_times(view, now)
     yield _about_nonce(text_of(view.claims, "nonce"), expected)
     subject = text_of(view.claims, "sub")
     is_same_person = bool(subject) and subject == (expected.subject or subject)
-    other = "It is about somebody else than before." if subject else "It does not say who signed in."
-    yield _check("sub", is_same_person, "It says who signed in.", other)
+    other = "is about somebody else than before" if subject else "does not say who signed in"
+    about = {"problem": other}
+    yield _check("sub", is_same_person, "It says who signed in.", f"It {other}."), ("IDT-009", about)
 
 
-def _about_nonce(came: str, expected: IdTokenExpectation) -> Check:
-    if not expected.nonce or (not came and expected.subject):
-        return Check("nonce", Result.SKIPPED, "A renewed token needs none.")
-    words = "It is not that of this sign-in." if came else "It is missing."
-    return _check("nonce", is_same(came, expected.nonce), "It is that of this sign-in.", words)
+def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
+    end, begin = view.time_of("exp"), view.time_of("iat")
+    late = "it has no end" if end is None else f"it ran out {now - end:,.0f} seconds ago"
+    is_good = end is not None and end + SKEW > now
+    yield _check("exp", is_good, "It has not run out.", _sentence(late)), ("IDT-006", {"problem": late})
+    early = "it does not say when it was made" if begin is None else "it was made in the future"
+    is_good = begin is not None and begin - SKEW <= now
+    yield _check("iat", is_good, "It was made before now.", _sentence(early)), ("IDT-007", {"problem": early})
+
+
+def _about_nonce(came: str, expected: IdTokenExpectation) -> _Judged:
+    """A renewed one may leave it out, and then of what it says nothing is known. Any other must have it."""
+    is_renewed = bool(expected.subject)
+    problem = "is not that of this sign-in" if came else "is missing"
+    about = ("IDT-008", {"problem": problem})
+    if is_renewed and (not came or not expected.nonce):
+        return Check("nonce", Result.SKIPPED, "A renewed token needs none."), about
+    is_good = bool(expected.nonce) and is_same(came, expected.nonce)
+    return _check("nonce", is_good, "It is that of this sign-in.", f"It {problem}."), about
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _check(name: str, is_good: bool, good: str, bad: str) -> Check:

@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+import jwt
 import pytest
 
 from inspector.demo.login.switches import SWITCHES, Bench
 from inspector.protocol.auth.findings import WORDINGS
-from tests.unit.demo.login_client import REDIRECT, STATE, Login, LoginDemo, payload
+from tests.unit.demo.login_client import REDIRECT, STATE, VERIFIER, Login, LoginDemo, payload
 
 Check = Callable[[LoginDemo], bool]
 
@@ -63,6 +64,52 @@ def claims(demo: LoginDemo) -> dict[str, Any]:
 
 def write(demo: LoginDemo, scope: str = "notes:read") -> httpx2.Response:
     return demo.call(logged_in(demo, scope).token, "write_note", text="x")
+
+
+def company(demo: LoginDemo) -> dict[str, Any]:
+    document: dict[str, Any] = demo.http.get("/idp/.well-known/openid-configuration").json()
+    return document
+
+
+def signed_in(demo: LoginDemo) -> tuple[dict[str, str], dict[str, Any]]:
+    """How the browser comes back from the company, and what it gives for the code."""
+    came = demo.come_back(
+        "demo-sso", realm="/idp", scope="openid offline_access", resource=None, nonce="of-this-sign-in"
+    )
+    code = demo.token(
+        realm="/idp",
+        grant_type="authorization_code",
+        code=came["code"],
+        redirect_uri=REDIRECT,
+        code_verifier=VERIFIER,
+        client_id="demo-sso",
+    )
+    reply: dict[str, Any] = code.json()
+    return came, reply
+
+
+def who(demo: LoginDemo) -> dict[str, Any]:
+    return payload(signed_in(demo)[1]["id_token"])
+
+
+def id_jag(demo: LoginDemo) -> str:
+    kind = "urn:ietf:params:oauth:token-type:"
+    reply = demo.token(
+        realm="/idp",
+        grant_type="urn:ietf:params:oauth:grant-type:token-exchange",
+        requested_token_type=f"{kind}id-jag",
+        subject_token_type=f"{kind}id_token",
+        subject_token=signed_in(demo)[1]["id_token"],
+        audience=demo.origin,
+        client_id="demo-sso",
+    )
+    return str(reply.json()["access_token"])
+
+
+def renewed_id_token(demo: LoginDemo) -> str:
+    token = signed_in(demo)[1]["refresh_token"]
+    form = {"grant_type": "refresh_token", "refresh_token": token, "client_id": "demo-sso"}
+    return str(demo.token(realm="/idp", **form).json()["id_token"])
 
 
 def whoami_status(demo: LoginDemo) -> int:
@@ -298,6 +345,27 @@ CHECKS: dict[str, Check] = {
         d.http.post(f"/mcp?access_token={logged_in(d).token}", json={}).status_code != 401
     ),
     "session_crash": lambda d: stale_session(d) == 500,
+    # the company
+    "idp_wrong_issuer": lambda d: company(d)["issuer"] == "https://attacker.example",
+    "idp_endpoint_elsewhere": lambda d: urlsplit(company(d)["token_endpoint"]).hostname == "localhost",
+    "idp_iss_wrong": lambda d: signed_in(d)[0]["iss"] == "https://attacker.example",
+    "idp_no_id_token": lambda d: "id_token" not in signed_in(d)[1],
+    "idp_opaque_id_token": lambda d: "." not in signed_in(d)[1]["id_token"],
+    "idp_other_issuer": lambda d: who(d)["iss"] == "https://elsewhere.example",
+    "idp_other_audience": lambda d: who(d)["aud"] == "another-client",
+    "idp_other_party": lambda d: who(d)["azp"] == "another-client",
+    "idp_expired": lambda d: who(d)["exp"] < time.time(),
+    "idp_clock_ahead": lambda d: who(d)["iat"] > time.time() + 3000,
+    "idp_other_nonce": lambda d: who(d)["nonce"] != "of-this-sign-in",
+    "idp_no_nonce": lambda d: "nonce" not in who(d),
+    "idp_no_subject": lambda d: "sub" not in who(d),
+    "idp_alg_none": lambda d: jwt.get_unverified_header(signed_in(d)[1]["id_token"])["alg"] == "none",
+    "idp_no_signature": lambda d: signed_in(d)[1]["id_token"].endswith("."),
+    "idp_jag_elsewhere": lambda d: payload(id_jag(d))["aud"] == "https://elsewhere.example",
+    "idp_jag_untyped": lambda d: jwt.get_unverified_header(id_jag(d))["typ"] == "JWT",
+    "idp_jag_other_client": lambda d: payload(id_jag(d))["client_id"] == "another-client",
+    "idp_short_tokens": lambda d: who(d)["exp"] - who(d)["iat"] == 20,
+    "idp_other_person": lambda d: payload(renewed_id_token(d))["sub"] != "ada",
 }
 
 

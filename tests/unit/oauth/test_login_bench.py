@@ -15,7 +15,7 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.entries import HttpEntry
-from inspector.demo.login.switches import SWITCHES
+from inspector.demo.login.switches import PROVIDER, SWITCHES
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
@@ -57,7 +57,18 @@ _ELSEWHERE = {
     "query_token": "a negative probe",
     "session_crash": "a session that has ended",
 }
-_SHOWN = [name for name, switch in SWITCHES.items() if switch.shows and name not in _ELSEWHERE]
+_SHOWN = [
+    name
+    for name, switch in SWITCHES.items()
+    if switch.shows and switch.group != PROVIDER and name not in _ELSEWHERE
+]
+# Of the company. Who is somebody else shows when the ID token is renewed: see below.
+_AT_SIGN_IN = [
+    name
+    for name, switch in SWITCHES.items()
+    if switch.shows and switch.group == PROVIDER and name != "idp_other_person"
+]
+_GOES_ON = ("idp_endpoint_elsewhere",)  # for the person says that it may
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +114,8 @@ async def test_the_demo_without_faults_is_logged_in_to_without_an_error(engine: 
     assert view.is_over
 
 
-async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDemo, engine: Engine) -> None:
+async def use_company(demo: LoginDemo, engine: Engine) -> None:
+    """Log in by the company from now on."""
     await engine.secrets.put("desk", "demo-desk-secret")
     provider = IdentityProvider(issuer=f"{demo.origin}/idp", client_id="demo-sso")
     auth = OAuthSettings(
@@ -115,6 +127,10 @@ async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDe
     )
     await engine.remove(NAME)
     engine.add(HttpEntry(name=NAME, url=demo.url, type="http", auth=auth))
+
+
+async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDemo, engine: Engine) -> None:
+    await use_company(demo, engine)
     first = await walk(engine, Overrides(is_strict=True))
     assert (first.failure, first.is_over) == ("", True)
     await engine.connect(NAME)
@@ -132,6 +148,30 @@ async def test_a_mistake_is_found_by_the_login(engine: Engine, demo: LoginDemo, 
     demo.only(name)
     view = await walk(engine, Overrides(compares_copies=True, scope="notes:read notes:write"))
     assert {found.id for found in view.findings} >= set(SWITCHES[name].shows)
+
+
+@pytest.mark.parametrize("name", _AT_SIGN_IN)
+async def test_a_mistake_of_the_identity_provider_is_found_and_its_token_is_not_used(
+    engine: Engine, demo: LoginDemo, name: str
+) -> None:
+    await use_company(demo, engine)
+    demo.only(name)
+    view = await walk(engine)
+    assert {found.id for found in view.findings} >= set(SWITCHES[name].shows)
+    assert (view.result is not None) == (name in _GOES_ON), view.failure
+    kept = [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]
+    assert bool(kept) == (name in _GOES_ON or name.startswith("idp_jag")), "what does not hold is not kept"
+
+
+async def test_a_renewed_id_token_about_somebody_else_is_found(
+    engine: Engine, demo: LoginDemo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await use_company(demo, engine)
+    demo.only("idp_other_person")
+    assert (await walk(engine)).failure == ""
+    monkeypatch.setattr("inspector.oauth.signin.has_run_out", lambda *_, **__: True)
+    view = await walk(engine)
+    assert "IDT-009" in {found.id for found in view.findings}
 
 
 @pytest.mark.parametrize("name", ["issuer_path", "opaque_tokens", "dpop", "dpop_nonce"])

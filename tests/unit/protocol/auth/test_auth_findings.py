@@ -10,8 +10,8 @@ import pytest
 from inspector.protocol.auth.findings import LONGEST_QUOTE, WORDINGS, Severity, finding
 from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
 
-# How many the handbook names per family, and PRM-015 and PRM-016, which are ours.
-FAMILIES = {"AUTH": 13, "PRM": 16, "ASM": 25, "REG": 12, "AZ": 10, "TOK": 19, "RS": 12}
+# How many the handbook names per family, and PRM-015, PRM-016 and all of IDT, which are ours.
+FAMILIES = {"AUTH": 13, "PRM": 16, "ASM": 25, "REG": 12, "AZ": 10, "TOK": 19, "RS": 12, "IDT": 13}
 
 
 def places(text: str) -> set[str]:
@@ -36,7 +36,9 @@ def test_a_wording_has_three_sentences_and_the_last_says_who(id: str) -> None:
     wording = WORDINGS[id]
 
     assert all(text.endswith(".") and "  " not in text for text in (wording.seen, wording.rule, wording.fix))
-    assert re.match("(MCP server|Authorization server|You)( or MCP server|, or you)?: ", wording.fix)
+    assert re.match(
+        "(MCP server|Authorization server|Identity provider|You)( or MCP server|, or you)?: ", wording.fix
+    )
 
 
 @pytest.mark.parametrize("id", WORDINGS)

@@ -9,6 +9,7 @@ import pytest
 from inspector.base.jsonvalue import to_wire
 from inspector.protocol.auth.authorize import AuthorizeRequest, authorize_url
 from inspector.protocol.auth.callback import Result
+from inspector.protocol.auth.idjag import judge_id_jag
 from inspector.protocol.auth.idtoken import (
     IdTokenExpectation,
     check_id_token,
@@ -17,6 +18,7 @@ from inspector.protocol.auth.idtoken import (
 )
 from inspector.protocol.auth.pkce import b64url
 from inspector.protocol.auth.servermeta import provider_places
+from inspector.protocol.revisions import R5
 
 NOW = 1_800_000_000.0
 EXPECTED = IdTokenExpectation("https://idp.example", "desk", "the-nonce")
@@ -36,9 +38,9 @@ def token(**changes: Any) -> str:
 
 
 def test_one_that_holds_says_who_signed_in_and_until_when() -> None:
-    verdict = check_id_token(token(), EXPECTED, NOW)
+    verdict = check_id_token(token(), EXPECTED, NOW, R5)
     assert (verdict.problem, verdict.subject, verdict.expires_at) == ("", "ada", NOW + 300)
-    assert [check.name for check in verdict.checks] == ["iss", "aud", "exp", "iat", "nonce", "sub"]
+    assert [check.name for check in verdict.checks] == ["alg", "iss", "aud", "exp", "iat", "nonce", "sub"]
 
 
 @pytest.mark.parametrize(
@@ -63,29 +65,74 @@ def test_one_that_holds_says_who_signed_in_and_until_when() -> None:
     ],
 )
 def test_one_that_does_not_hold_says_which_claim_is_wrong(changes: dict[str, Any], name: str) -> None:
-    verdict = check_id_token(token(**changes), EXPECTED, NOW)
+    verdict = check_id_token(token(**changes), EXPECTED, NOW, R5)
     assert verdict.checks[-1].name == name
     assert verdict.checks[-1].result is Result.FAILED
     assert f"{name}: " in verdict.problem
     assert "the-nonce" not in verdict.problem
+    [found] = verdict.findings
+    assert found.stops
+    assert "the-nonce" not in found.text
 
 
 @pytest.mark.parametrize(
     "changes", [{"aud": ["desk", "x"], "azp": "desk"}, {"exp": NOW - 30}, {"azp": "desk"}]
 )
 def test_several_audiences_and_clocks_that_differ_a_little_are_fine(changes: dict[str, Any]) -> None:
-    assert check_id_token(token(**changes), EXPECTED, NOW).problem == ""
+    assert check_id_token(token(**changes), EXPECTED, NOW, R5).problem == ""
 
 
 def test_a_renewed_one_needs_no_nonce_but_is_about_the_same_person() -> None:
     renewed = IdTokenExpectation("https://idp.example", "desk", subject="ada")
-    assert check_id_token(token(nonce=None), renewed, NOW).problem == ""
-    assert "sub: " in check_id_token(token(nonce=None, sub="grace"), renewed, NOW).problem
+    assert check_id_token(token(nonce=None), renewed, NOW, R5).problem == ""
+    assert "sub: " in check_id_token(token(nonce=None, sub="grace"), renewed, NOW, R5).problem
+
+
+@pytest.mark.parametrize("algorithm", ["none", "ES256"])
+def test_one_without_a_signature_is_refused_before_anything_is_read_of_it(algorithm: str) -> None:
+    unsigned = f"{b64url(to_wire({'alg': algorithm}))}.{token().split('.')[1]}."
+    verdict = check_id_token(unsigned, EXPECTED, NOW, R5)
+    assert [check.name for check in verdict.checks] == ["alg"]
+    assert [found.id for found in verdict.findings] == ["IDT-010"]
+    signed_with_none = f"{b64url(to_wire({'alg': 'none'}))}.{token().split('.')[1]}.c2ln"
+    assert check_id_token(signed_with_none, EXPECTED, NOW, R5).problem
+
+
+def test_where_no_nonce_was_sent_only_a_renewed_one_is_taken() -> None:
+    nothing_known = IdTokenExpectation("https://idp.example", "desk")
+    assert "nonce: " in check_id_token(token(), nothing_known, NOW, R5).problem
+    assert "nonce: " in check_id_token(token(nonce=None), nothing_known, NOW, R5).problem
+
+
+AUTHORITY = "https://as.example"
+ID_JAG: dict[str, Any] = {"iss": "https://idp.example", "aud": AUTHORITY, "client_id": "robot"}
+
+
+@pytest.mark.parametrize(
+    ("header", "changes", "ids"),
+    [
+        ({}, {}, []),
+        ({"typ": "application/oauth-id-jag+jwt"}, {"aud": [f"{AUTHORITY}/", "x"]}, []),
+        ({}, {"aud": "https://another.example"}, ["IDT-011"]),
+        ({}, {"aud": None}, ["IDT-011"]),
+        ({"typ": "JWT"}, {}, ["IDT-012"]),
+        ({"typ": None}, {}, ["IDT-012"]),
+        ({}, {"client_id": "another"}, ["IDT-013"]),
+        ({}, {"client_id": None}, []),
+    ],
+)
+def test_an_id_jag_is_for_the_authorization_server_that_gets_it(
+    header: dict[str, Any], changes: dict[str, Any], ids: list[str]
+) -> None:
+    head = {"alg": "ES256", "typ": "oauth-id-jag+jwt", **header}
+    text = f"{b64url(to_wire(head))}.{b64url(to_wire({**ID_JAG, **changes}))}.c2ln"
+    assert [found.id for found in judge_id_jag(text, AUTHORITY, "robot", R5)] == ids
+    assert [found.id for found in judge_id_jag("opaque", AUTHORITY, "robot", R5)] == ["IDT-012"]
 
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "e30.e30.", "é.é.é"])
 def test_what_is_no_token_is_refused_in_words(text: str) -> None:
-    assert check_id_token(text, EXPECTED, NOW).problem == "The ID token is no JWT that can be read."
+    assert check_id_token(text, EXPECTED, NOW, R5).problem == "The ID token is no JWT that can be read."
 
 
 def test_it_has_run_out_a_margin_before_its_end_and_what_cannot_be_read_has_not() -> None:
