@@ -103,12 +103,16 @@ def expand(entry: Entry, values: Values) -> Entry:
     return expanded
 
 
-def expand_known(entry: Entry, values: Values) -> Entry:
-    """The server with those names put in that have a value; the others stay as they are."""
+def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) -> Entry:
+    """The server with those names put in that have a value; the others stay as they are. What a variable is
+    to be otherwise counts as a value, unless that is for a later time to say."""
 
     def value(match: re.Match[str], place: str) -> str:
+        is_later = match["default"] is not None and not values.environment.get(match["variable"])
         try:
-            return match[0] if match.lastgroup is None else _value(match, place, values)
+            if match.lastgroup is None or (is_later and not uses_defaults):
+                return match[0]
+            return _value(match, place, values)
         except ConfigError:
             return match[0]
 

@@ -154,12 +154,16 @@ class TrustStore:
 def check_command(command: str, is_absolute: bool) -> None:
     """A file of somebody else names a program by where it lies beside that file, or anywhere: only one on the
     PATH, or with its full path, is what the person saw. Raises ConfigError."""
-    has_folders = "/" in command or "\\" in command
-    if has_folders and not is_absolute:
+    if is_relative(command, is_absolute):
         raise ConfigError(
             f"It starts a program by a relative path, {command!r}. From a file of another tool, none is.",
-            "Import it, and give the full path there.",
+            "Import a copy: that has the full path.",
         )
+
+
+def is_relative(command: str, is_absolute: bool) -> bool:
+    """Does where we are decide which file it is? `C:x.exe` is such, too: the folder that drive C is in."""
+    return not is_absolute and any(character in command for character in "/\\:")
 
 
 def check_batch(program: str, args: Iterable[str]) -> None:

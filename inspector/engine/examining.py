@@ -6,10 +6,8 @@ only to find the program, and only those that the person agreed to.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,20 +20,23 @@ from inspector.config.expansion import Values, expand_known, is_expanded
 from inspector.config.finding import FoundServer
 from inspector.config.trust import Program, check_batch, check_command, content_of, digest_of
 from inspector.engine.preparing import known_values
+from inspector.engine.programfiles import Hashes, scripts_of
 from inspector.transport.program import Command, child_environment, find_program
-
-_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".pl", ".php", ".jar", ".lua", ".ps1")
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """`entry` is as it would be used: with the folder that it would run in. `content` is what to agree to."""
+    """`entry` is as it would be used: with the folder that it would run in. `content` is what to agree to.
+
+    With a `problem` it cannot be trusted; `is_importable` says whether a copy could do without that.
+    """
 
     entry: Entry
     folder: str
     program: Program | None
     content: JSONObject
     problem: str = ""
+    is_importable: bool = True
 
     @property
     def seen(self) -> str:
@@ -46,28 +47,24 @@ def examine(
     found: FoundServer,
     working_folder: Path,
     allowed: frozenset[str] = frozenset(),
-    hashes: dict[str, str] | None = None,
+    hashes: Hashes | None = None,
 ) -> Examined:
-    """`allowed` are the variables of the environment that may be put in. Never raises for what it finds.
-
-    `hashes` are those of files that were read just now: twenty servers may start the same program.
-    """
+    """`allowed` are the variables of the environment that may be put in. Never raises for what it finds."""
     assert found.entry is not None
     folder = folder_of(found, working_folder)
     entry = replace(found.entry, name=found.name)
     file = str(found.source.path or "")
     problem = _problem_of_references(entry)
     if not isinstance(entry, StdioEntry):
-        return Examined(entry, "", None, content_of(entry, file, str(folder)), problem)
+        return Examined(entry, "", None, content_of(entry, file, str(folder)), problem, not problem)
     if not entry.cwd:
         entry = replace(entry, cwd=str(folder))
     environment = {name: os.environ[name] for name in allowed if name in os.environ}
     expanded = expand_known(entry, Values(environment, known=known_values(folder)))
     assert isinstance(expanded, StdioEntry)
-    program, why_not = _program(expanded, hashes if hashes is not None else {})
-    return Examined(
-        entry, expanded.cwd, program, content_of(entry, file, str(folder), program), problem or why_not
-    )
+    program, why_not = _program(expanded, hashes or Hashes())
+    content = content_of(entry, file, str(folder), program)
+    return Examined(entry, expanded.cwd, program, content, problem or why_not, not problem)
 
 
 def place_of(found: FoundServer, working_folder: Path) -> tuple[str, str, str]:
@@ -94,11 +91,11 @@ def _problem_of_references(entry: Entry) -> str:
         if auth.assertion_file or auth.assertion_variable:
             return "Its login would send a file or a variable of this machine. Set up the login yourself."
     if has_secrets:
-        return "It refers to secrets that are stored on this machine. Import it without them."
+        return "It refers to secrets that are stored on this machine. Add it by hand, with its secrets."
     return ""
 
 
-def _program(entry: StdioEntry, hashes: dict[str, str]) -> tuple[Program, str]:
+def _program(entry: StdioEntry, hashes: Hashes) -> tuple[Program, str]:
     """What would be started, and why it would not be."""
     command = os.path.expanduser(entry.command)
     try:
@@ -116,44 +113,11 @@ def _program(entry: StdioEntry, hashes: dict[str, str]) -> tuple[Program, str]:
     try:
         if os.name == "nt":
             check_batch(path, entry.args)
+        scripts = scripts_of(entry.args, entry.cwd)
     except ConfigError as exc:
         return Program(path), str(exc)
-    scripts = tuple(_scripts(entry))
-    for each in (path, *scripts):
-        if each not in hashes:
-            hashes[each] = hash_of(each)
-    return Program(path, hashes[path], tuple((script, hashes[script]) for script in scripts)), ""
-
-
-def _scripts(entry: StdioEntry) -> Iterator[str]:
-    """Files that the program would run: the first argument that is no option, and whatever is called like a
-    script."""
-    is_first = True
-    for argument in entry.args:
-        word = argument.partition("=")[2] if argument.startswith("-") else argument
-        is_candidate = word.lower().endswith(_SCRIPTS) or (is_first and not argument.startswith("-"))
-        is_first = is_first and argument.startswith("-")
-        path = os.path.join(entry.cwd, os.path.expanduser(word))
-        if word and is_candidate and _is_plain(path):
-            yield os.path.abspath(path)
-
-
-def hash_of(path: str) -> str:
-    """Of what is in the file; "" for what is no plain file, or may not be read."""
-    try:
-        if not _is_plain(path):
-            return ""
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
-
-
-def _is_plain(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # opening a pipe would wait for somebody
-    except (OSError, ValueError):
-        return False
+    digest, *others = hashes.of_all((path, *scripts))
+    return Program(path, digest, tuple(zip(scripts, others, strict=True))), ""
 
 
 def given_names(entry: Entry) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +21,14 @@ from inspector.base.signals import Signal
 from inspector.config.cautions import cautions_of
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrychanges import FieldChange, flattened, masked
-from inspector.config.expansion import Values, expand_known, input_secret, names_in
+from inspector.config.expansion import Values, expand_known, input_secret, is_expanded, names_in
 from inspector.config.finding import Found, FoundFile, FoundServer, InputSpec, look
 from inspector.config.places import Place
-from inspector.config.trust import Approval, TrustStore
+from inspector.config.trust import Approval, TrustStore, is_relative
 from inspector.engine.examining import Examined, examine, folder_of, given_names, place_of
 from inspector.engine.foundviews import FoundReport, FoundView, Trust
 from inspector.engine.preparing import Permit
+from inspector.engine.programfiles import Hashes
 from inspector.engine.server import Server
 from inspector.engine.servers import Servers
 from inspector.engine.views import ServerStatus, ServerView
@@ -123,12 +125,24 @@ class FoundServers:
         await self.look()
 
     async def import_(
-        self, id: str, seen: str, name: str = "", inputs: Mapping[str, str] | None = None
+        self,
+        id: str,
+        seen: str,
+        name: str = "",
+        inputs: Mapping[str, str] | None = None,
+        variables: Collection[str] = (),
     ) -> ServerView:
-        """Copy what the person has `seen` into the catalogue: it is one of their own then. Raises
-        UserError."""
+        """Copy what the person has `seen` into the catalogue: it is one of their own then, which may have
+        every variable that it names, so each is to be agreed to. Raises UserError."""
         found, examined = await self._as_seen(id, seen)
-        entry = _for_keeping(found, examined.entry, folder_of(found, self.folder))
+        if not examined.is_importable:
+            raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {examined.problem}")
+        if missing := [each for each in names_in(examined.entry).variables if each not in variables]:
+            raise ConfigError(
+                f"The copy would be given {', '.join(missing)} of your environment.",
+                "Tick what it may have, all of it; or trust the server where it is, without.",
+            )
+        entry = _for_keeping(found, examined, folder_of(found, self.folder))
         entry = replace(entry, name=name or self._servers.unique_name(found.name))
         used = names_in(entry).inputs
         values = {
@@ -144,7 +158,7 @@ class FoundServers:
         found = look(self._places(self.folder))
         approvals, problem = self._approvals()
         strongest = found.by_name()
-        hashes: dict[str, str] = {}
+        hashes = Hashes()
         views: list[FoundView] = []
         ids: set[str] = set()
         for server in found.servers:
@@ -171,10 +185,18 @@ class FoundServers:
             return {}, str(exc)
         return {(each.file, each.folder, each.name): each for each in approvals}, ""
 
-    def _view(self, found: FoundServer, approval: Approval | None, hashes: dict[str, str]) -> FoundView:
+    def _view(self, found: FoundServer, approval: Approval | None, hashes: Hashes) -> FoundView:
         if found.entry is None:
             return FoundView(
-                "", found.name, found.source, found.line, Trust.NONE, "", found.problem, found.remarks
+                "",
+                found.name,
+                found.source,
+                found.line,
+                Trust.NONE,
+                "",
+                found.problem,
+                found.remarks,
+                is_importable=False,
             )
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
         examined = examine(found, self.folder, allowed, hashes)
@@ -207,6 +229,7 @@ class FoundServers:
             cautions=cautions_of(entry),
             changes=changes,
             is_enabled=entry.enabled,
+            is_importable=examined.is_importable,
         )
 
     def _standing(
@@ -334,9 +357,17 @@ def _with_defaults(found: FoundServer, inputs: Mapping[str, str]) -> dict[str, s
     return {**defaults, **inputs}
 
 
-def _for_keeping(found: FoundServer, entry: Entry, folder: Path) -> Entry:
-    """The server as it can stand in a file of the person's own: what was its folder is written out."""
-    if found.source.scope != "folder":
-        return found.entry if found.entry is not None else entry
-    known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name}
-    return expand_known(entry, Values(known=known))
+def _for_keeping(found: FoundServer, examined: Examined, folder: Path) -> Entry:
+    """The server as it can stand in a file of the person's own: what was its folder is written out, and where
+    a program lies that stands beside the file."""
+    entry = examined.entry
+    if found.source.scope == "folder":
+        known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name}
+        entry = expand_known(entry, Values(known=known), uses_defaults=False)
+    elif found.entry is not None:
+        entry = found.entry
+    if isinstance(entry, StdioEntry) and not is_expanded(entry.command):
+        command = os.path.expanduser(entry.command)
+        if is_relative(command, os.path.isabs(command)):
+            entry = replace(entry, command=os.path.normpath(os.path.join(examined.folder, command)))
+    return entry

@@ -57,6 +57,7 @@ class FoundView:
     cautions: tuple[str, ...] = ()
     changes: tuple[FieldChange, ...] = ()  # since it was trusted
     is_enabled: bool = True
+    is_importable: bool = True
     server: str = ""  # what it is called among our servers, once it is trusted
 
 

@@ -261,3 +261,25 @@ def test_which_variable_goes_into_a_header_is_shown(project: Path, lens: Lens) -
     panel = open_panel(lens)
     choose(panel, "far")
     assert "Authorization = Bearer ${GITHUB_TOKEN}" in all_words(panel)
+
+
+def test_copy_is_made_once_all_its_variables_are_ticked(project: Path, lens: Lens) -> None:
+    write(project, mine=local("${LENS_SECRET:-x}"))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.import_action.trigger()
+    lens.until(lambda: "LENS_SECRET" in panel.alert.text("failed"))
+    assert names(lens) == []
+    panel.review.variables["LENS_SECRET"].setChecked(True)
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+
+
+def test_program_beside_the_file_is_not_trusted_but_can_be_imported(project: Path, lens: Lens) -> None:
+    write(project, mine={"command": "./run.sh"})
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert not panel.review.trust_action.isEnabled()
+    assert "Import a copy" in all_words(panel)
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])

@@ -133,7 +133,7 @@ def test_an_approval_that_was_tampered_with_is_none(store: TrustStore) -> None:
     assert not store.is_for(left, content_of(STDIO, FILE, FOLDER, PROGRAM))
 
 
-@pytest.mark.parametrize("command", ["./run.sh", "bin/x", "..\\x.exe", "sub/../../x"])
+@pytest.mark.parametrize("command", ["./run.sh", "bin/x", "..\\x.exe", "sub/../../x", "C:x.exe"])
 def test_a_relative_command_of_somebody_elses_file_is_refused(command: str) -> None:
     with pytest.raises(ConfigError, match="relative path"):
         check_command(command, is_absolute=False)

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject
+from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import StdioEntry
 from inspector.config.places import Place, places_for
 from inspector.config.trust import TrustStore
+from inspector.engine import programfiles
 from inspector.engine.engine import Engine
 from inspector.engine.found import FoundServers
 from inspector.engine.foundviews import FoundView, Trust
@@ -303,6 +304,60 @@ async def test_a_program_that_was_replaced_is_asked_about_again(desk: Desk) -> N
         await desk.lab.engine.connect("srv")
 
 
+@pytest.mark.parametrize(
+    ("args", "file"),
+    [
+        (["-m", "tool"], "tool.py"),
+        (["-u", "-m", "tool.sub"], "tool/sub.py"),
+        (["-m", "tool"], "tool/__main__.py"),
+        (["--directory", "{folder}/src", "run", "server.py"], "src/server.py"),
+        (["--directory={folder}/src", "run", "server.py"], "src/server.py"),
+        (["--require", "./hook.cjs"], "hook.cjs"),
+        (["--import=./hook.mjs"], "hook.mjs"),
+        (["."], "index.js"),
+        (["./dist"], "dist/index.js"),
+    ],
+)
+async def test_a_file_that_the_arguments_stand_for_is_asked_about_again(
+    desk: Desk, args: list[str], file: str
+) -> None:
+    script = desk.folder / file
+    script.parent.mkdir(exist_ok=True)
+    script.write_text("1")
+    words: list[JSON] = [word.format(folder=desk.folder) for word in args]
+    desk.write(srv={"command": sys.executable, "args": words})
+    assert (await desk.trust()).scripts == (str(script),)
+    script.write_text("2")
+    assert (await desk.look()).trust is Trust.CHANGED
+
+
+async def test_big_files_among_the_arguments_do_not_hold_up_the_look(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository can name any file of the machine, and have a thousand links to it."""
+    read: list[str] = []
+
+    def hash_of(path: str, is_whole: bool) -> str:
+        read.append(path)
+        return real(path, is_whole)
+
+    real = programfiles.hash_of
+    monkeypatch.setattr(programfiles, "hash_of", hash_of)
+    big = desk.folder / "big.js"
+    with big.open("wb") as file:
+        file.truncate(1 << 40)
+    links = [desk.folder / f"link{number}.js" for number in range(500)]
+    for link in links:
+        link.symlink_to(big)
+    desk.write(srv={"command": sys.executable, "args": [str(link) for link in links]})
+    view = await desk.look()
+    assert sum(path.endswith(".js") for path in read) == 1
+    assert len(view.scripts) == 500
+    with big.open("r+b") as file:
+        file.truncate((1 << 40) + 1)
+    assert (await desk.look()).seen != view.seen
+
+
 async def test_a_connection_that_there_is_stays_and_is_not_made_again_by_itself(desk: Desk) -> None:
     desk.write(srv=fault())
     await desk.trust()
@@ -371,8 +426,28 @@ async def test_a_file_cannot_ask_for_stored_secrets(desk: Desk) -> None:
     desk.write(srv={"url": "https://evil.example", "headers": {"K": {"ref": "header/other/K"}}})
     view = await desk.look()
     assert view.problem
+    assert not view.is_importable
     with pytest.raises(ConfigError):
         await desk.found.trust(view.id, view.seen)
+    with pytest.raises(ConfigError):
+        await desk.found.import_(view.id, view.seen)
+
+
+async def test_a_copy_gets_no_variable_that_was_not_agreed_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One's own servers may have the whole environment: so it is asked before it is one."""
+    monkeypatch.setenv("LENS_ONE", "1")
+    desk.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
+    view = await desk.look()
+    for agreed in ((), ("LENS_ONE",)):
+        with pytest.raises(ConfigError, match=r"The copy would be given .*LENS_TWO"):
+            await desk.found.import_(view.id, view.seen, variables=agreed)
+    assert not desk.catalogue.path.exists()
+    await desk.found.import_(view.id, view.seen, variables=("LENS_ONE", "LENS_TWO"))
+    entry = desk.catalogue.find("srv")
+    assert isinstance(entry, StdioEntry)
+    assert entry.args[-2:] == ("${LENS_ONE}", "${LENS_TWO:-x}")
 
 
 # ------------------------------------------------------------------ T4, T5: how it is started
@@ -396,6 +471,11 @@ async def test_a_relative_command_is_shown_and_refused(desk: Desk, command: str)
     assert "relative path" in view.problem
     with pytest.raises(ConfigError, match="cannot be trusted: It starts a program by a relative path"):
         await desk.found.trust(view.id, view.seen)
+    assert view.is_importable
+    await desk.found.import_(view.id, view.seen)
+    entry = desk.catalogue.find("srv")
+    assert isinstance(entry, StdioEntry)
+    assert entry.command == str((desk.folder / command).resolve()), "the copy says where the program is"
 
 
 async def test_a_program_of_the_folder_is_not_taken_for_one_on_the_path(

@@ -127,8 +127,10 @@ class FoundPanel(QWidget):
             self.server_wanted.emit(server.name)
 
     async def _import(self, view: FoundView) -> None:
-        given = self.review.given()
-        server = await self._bridge.ask_found(lambda found: found.import_(view.id, view.seen, inputs=given))
+        allowed, given = self.review.allowed(), self.review.given()
+        server = await self._bridge.ask_found(
+            lambda found: found.import_(view.id, view.seen, inputs=given, variables=allowed)
+        )
         if shiboken6.isValid(self):
             self.server_wanted.emit(server.name)
 

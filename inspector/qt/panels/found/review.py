@@ -220,7 +220,10 @@ class ReviewPage(QWidget):
         if not view.variables:
             return
         column.addWidget(Heading(self._theme, "Variables of your environment that it wants"))
-        words = "Only those that you tick are put in. The server, and whoever wrote the file, can read them."
+        words = (
+            "Only those that you tick are put in; a copy needs all. The server, and whoever wrote the file, "
+            "can read them."
+        )
         column.addWidget(Muted(self._theme, words, wrap=True))
         for name in view.variables:
             box = QCheckBox(one_line(name).replace("&", "&&"))
@@ -240,7 +243,7 @@ class ReviewPage(QWidget):
         self._show_button.setVisible(is_trusted and bool(view.server))
         self._distrust_button.setVisible(is_trusted)
         self.trust_action.setEnabled(not view.problem)
-        self.import_action.setEnabled(not view.problem)
+        self.import_action.setEnabled(view.is_importable)
         self._buttons.show()
 
     def _lay_out(self) -> None:
