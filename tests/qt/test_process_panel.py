@@ -140,6 +140,14 @@ def test_a_crash_is_in_the_history_with_its_last_words(lens: Lens) -> None:
     assert copied.endswith("    about to crash")
 
 
+def test_a_server_is_removed_while_somebody_looks(lens: Lens) -> None:
+    panel = opened(lens)
+    panel._look()
+    lens.do("server.remove")
+    lens.until(lambda: lens.window.servers.model.row_of("work") is None)
+    lens.settle()
+
+
 def test_a_new_process_begins_new_figures(lens: Lens) -> None:
     panel = opened(lens)
     first = lens.view("work").pid
@@ -149,7 +157,7 @@ def test_a_new_process_begins_new_figures(lens: Lens) -> None:
     assert len(panel.running.figures.lines["Memory"].values) == 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
-    assert "(ended by us)" in item.text(1)
+    assert "(by us)" in item.text(1)
     assert not item.isExpanded()
 
 

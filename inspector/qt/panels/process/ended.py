@@ -15,7 +15,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.labels import plain_tooltip
 
-_WIDTHS = {0: 96, 2: 84, 3: 64}
+_WIDTHS = {0: 88, 2: 76, 3: 60}
 
 
 class EndedList(QTreeWidget):
@@ -75,7 +75,7 @@ class EndedList(QTreeWidget):
 
 def how(ended: EndedProcess) -> str:
     """`exited with code 1`; with a note where it was our own doing."""
-    return f"{ended.status} (ended by us)" if ended.was_asked else ended.status
+    return f"{ended.status} (by us)" if ended.was_asked else ended.status
 
 
 def _text(ended: EndedProcess) -> str:

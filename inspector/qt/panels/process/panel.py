@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
@@ -41,6 +44,7 @@ class ProcessPanel(QWidget):
         self._server = server
         self._is_ours = True
         self._is_looking = False
+        self._looks_again = False
         self.running = RunningView(actions, theme)
         self.files = FileBar(theme)
         self.reruns = RerunsView(bridge, server, actions, theme)
@@ -72,7 +76,7 @@ class ProcessPanel(QWidget):
         super().showEvent(event)
         self._timer.start()
         self._look()
-        self._bridge.start_when_attached(f"watched calls of {self._server}", self._load())
+        self._start(f"watched calls of {self._server}", self._load())
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -86,9 +90,10 @@ class ProcessPanel(QWidget):
             return  # the server is gone, and this panel with it
 
     def _look(self) -> None:
+        self._looks_again = self._is_looking
         if self._is_ours and self.isVisible() and not self._is_looking:
             self._is_looking = True
-            self._bridge.start_when_attached(f"look at processes of {self._server}", self._look_once())
+            self._start(f"look at processes of {self._server}", self._look_once())
 
     async def _look_once(self) -> None:
         try:
@@ -96,6 +101,15 @@ class ProcessPanel(QWidget):
             self.running.show_processes(view)
         finally:
             self._is_looking = False
+        if self._looks_again:  # something happened meanwhile
+            self._look()
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """The server, and this panel with it, may be removed while somebody looks."""
+        if self._bridge.is_attached:
+            self._bridge.start(name, work, self)
+        else:
+            self._bridge.start_when_attached(name, work)
 
     # -------------------------------------------------------------- what happens
 
@@ -147,7 +161,7 @@ class ProcessPanel(QWidget):
         split.setChildrenCollapsible(False)
         split.addWidget(self._left)
         split.addWidget(right)
-        split.setSizes([520, 600])
+        split.setSizes([490, 630])
         split.setStretchFactor(1, 1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

@@ -40,7 +40,7 @@ from inspector.qt.widgets.gate import Gate
 from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.itemviews import dress_table
 from inspector.qt.widgets.jsonview import JsonView
-from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
 from inspector.qt.widgets.toolbar import PanelHeader
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class RerunsView(QWidget):
             "Accept all", "What these calls gave is expected from now on", self._on_accept_all
         )
         self.badge = Badge(theme)
-        self.sentence = PlainLabel(theme, wrap=True, selectable=True)
+        self.sentence = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
         self.accept = self._action(
             "Accept as expected", "What this call gave is expected from now on", self._on_accept
         )
@@ -134,10 +134,9 @@ class RerunsView(QWidget):
 
     def _update(self) -> None:
         view = self._view
-        words = summary(view)
-        if view.number:
-            words = f"{words} · {time_of_day(view.at_ns)[:8]}, {one_line(view.cause)}"
-        self.header.set_detail(words)
+        self.header.set_detail(summary(view))
+        latest = f"Latest run: {time_of_day(view.at_ns)[:8]}, {view.cause}" if view.number else ""
+        self.header.setToolTip(plain_tooltip(latest))
         self.run.setEnabled(self.is_connected and bool(view.results) and not view.is_running)
         self._run_button.setVisible(not view.is_running)
         self._stop_button.setVisible(view.is_running)
@@ -294,7 +293,6 @@ class RerunsView(QWidget):
         head.addWidget(self.badge)
         head.addWidget(self.sentence, 1)
         head.addWidget(ActionButton(self.accept))
-        head.addWidget(ActionButton(self.open_call))
         head.addWidget(self._make_more())
         page = QWidget()
         column = QVBoxLayout(page)
@@ -308,7 +306,7 @@ class RerunsView(QWidget):
         more = QAction("More about this call", self)
         self._theme.dress(more, "more")
         menu = QMenu(self)
-        menu.addActions([self.show_row, self.unwatch])
+        menu.addActions([self.open_call, self.show_row, self.unwatch])
         more.setMenu(menu)
         button = icon_button(more)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -341,5 +339,5 @@ def _sentence(result: RerunResult) -> str:
         case RerunState.NEW:
             return result.problem or "Accept it, and later results are compared with it."
         case RerunState.ASKING:
-            return "New or changed in a folder that is not only yours. Run now allows it."
+            return "New or changed in a shared folder: Run now allows it."
     return result.problem

@@ -33,12 +33,12 @@ from inspector.qt.widgets.itemviews import dress_table, dress_tree
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel, plain_tooltip
 
 _WIDTHS = {
-    Column.PID: 64,
-    Column.CPU: 56,
-    Column.MEMORY: 72,
+    Column.PID: 58,
+    Column.CPU: 52,
+    Column.MEMORY: 68,
     Column.THREADS: 58,
-    Column.HANDLES: 48,
-    Column.AGE: 84,
+    Column.HANDLES: 44,
+    Column.AGE: 74,
 }
 _LEAST_ROWS, _MOST_ROWS = 1, 8
 _LEAST_ENDED = 5
