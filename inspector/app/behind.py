@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,13 +22,14 @@ from inspector.app.front import Front
 from inspector.config.catalogue import Catalogue
 from inspector.config.inboxprefs import InboxPrefsFile
 from inspector.config.paths import Files
-from inspector.config.places import places_here
+from inspector.config.places import places_for, places_here
 from inspector.config.preferences import Preferences
 from inspector.config.trust import TrustStore
 from inspector.engine.answerrules import AnswerRules
 from inspector.engine.calls import Calls
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
+from inspector.engine.found import Places
 from inspector.engine.inbox import Inbox
 from inspector.engine.loginoptions import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
@@ -78,7 +80,7 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
         inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
         answers=answers,
         trust=TrustStore(files.trust),
-        places=places_here if files.trust is not None else None,
+        places=_places(files),
         baselines=files.baselines,
     )
     engine.logins.options = LoginOptions(files.preferences)
@@ -91,6 +93,13 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
     app = App(front, loop, thread, DemoHttpServers())
     front.window.demo_wanted.connect(lambda: _start_demo(app))
     return app
+
+
+def _places(files: Files) -> Places | None:
+    """Where files of other tools are. Without a list of what is trusted, nobody could agree to them."""
+    if files.trust is None:
+        return None
+    return places_here if files.home is None else partial(places_for, sys.platform, files.home, {})
 
 
 def _start_demo(app: App) -> None:

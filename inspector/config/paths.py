@@ -21,6 +21,7 @@ class Files:
     answers: Path | None = None
     trust: Path | None = None  # what the person agreed to; without it, no files of other tools are read
     baselines: Path | None = None  # a folder: what servers offered when that was last agreed to
+    home: Path | None = None  # where files of other tools are looked for; None is the person's own home
 
 
 def catalogue_path() -> Path:

@@ -6,18 +6,13 @@ import asyncio
 
 from PySide6.QtTest import QTest
 
-from inspector.app.demo import add_demo_servers
 from inspector.app.tour.guide import PATIENCE, Guide, StopFailed
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 
 
-async def welcome(guide: Guide) -> None:
-    await guide.picture("welcome")
-
-
 async def connect(guide: Guide) -> None:
-    await add_demo_servers(guide.app.bridge, guide.app.demo_http)
+    await guide.press("Start the demo servers", guide.window.welcome)
     for name in ("everything", "library", "faulty", "everything (http)"):
         await guide.until(f"{name} to be connected", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
     guide.server("everything")

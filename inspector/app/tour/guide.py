@@ -22,10 +22,11 @@ class StopFailed(Exception):
 
 
 class Guide:
-    """What a person can do with the window, and what they would look for."""
+    """What a person can do with the window, and what they would look for. They work in the `project`."""
 
-    def __init__(self, app: App, out: Path) -> None:
+    def __init__(self, app: App, out: Path, project: Path) -> None:
         self.app = app
+        self.project = project
         self.window = app.window
         self._out = out
         self._number = 0

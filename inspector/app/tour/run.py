@@ -12,14 +12,18 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import asking, basics, login, offered, traffic
+from inspector.app.tour import asking, basics, login, offered, servers, traffic
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
 
 STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
-    basics.welcome,
+    servers.welcome,
+    servers.found_servers,
+    servers.add_by_pasting,
     basics.connect,
+    servers.edit_server,
+    servers.export_servers,
     basics.call_a_tool,
     basics.fill_a_form,
     basics.watch_progress,
@@ -72,11 +76,18 @@ def run_tour(out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     qInstallMessageHandler(_print_qt_message)
     with tempfile.TemporaryDirectory() as scratch:
-        files = Files(preferences=Path(scratch, "preferences.json"), captures=Path(scratch, "captures"))
+        home = Path(scratch, "home")
+        files = Files(
+            preferences=Path(scratch, "preferences.json"),
+            captures=Path(scratch, "captures"),
+            trust=Path(scratch, "trust.json"),
+            home=home,
+        )
+        project = servers.furnish(home)
         app = build(files, Path(scratch) / "window.ini", Scheme.LIGHT)
         app.window.show()
         QApplication.setActiveWindow(app.window)
-        failure = app.loop.run_until_complete(_walk_and_leave(app, out))
+        failure = app.loop.run_until_complete(_walk_and_leave(app, out, project))
         app.loop.close()
     if failure:
         sys.stderr.write(f"{failure}\n")
@@ -85,10 +96,10 @@ def run_tour(out: Path) -> int:
     return 0
 
 
-async def _walk_and_leave(app: App, out: Path) -> str:
+async def _walk_and_leave(app: App, out: Path, project: Path) -> str:
     try:
         await app.bridge.ask_captures(lambda captures: captures.begin())
-        return await _walk(Guide(app, out))
+        return await _walk(Guide(app, out, project))
     finally:
         app.window.close()
         await shut_down(app)
