@@ -164,6 +164,7 @@ def test_link_shows_its_whole_command_and_no_return_adds_it(lens: Lens, tmp_path
     assert box is not None
     assert box.toPlainText().split("\n") == ["/bin/sh", *words]
     assert "Look at all of it before you add it" in dialog.alert.text("from")
+    assert "shell" in words_on(dialog.list)
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     QTest.keyClick(dialog.name, Qt.Key.Key_Return)
     lens.settle()

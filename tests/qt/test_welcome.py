@@ -7,11 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 from inspector.qt.panels.welcome import WelcomePanel
 from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.test_window import CONTROLS, is_part, spoken
 
 
 def look(lens: Lens) -> WelcomePanel:
@@ -63,6 +65,29 @@ def test_demo_servers_are_started_in_this_run_and_written_nowhere(project: Path,
     names = [view.name for view in model.views()]
     assert len(names) == len(set(names)) == 5
     assert lens.window.notices.isHidden()
+
+
+def test_offers_are_reached_by_tab_in_the_order_in_which_they_are_read(
+    project: Path, style_sheet: None, lens: Lens
+) -> None:
+    panel = look(lens)
+    lens.until(lambda: ".mcp.json" in panel.found_words.text())
+    panel.box.setFocus()
+    QTest.keyClicks(panel.box, "x")
+    reached: list[str] = []
+    while len(reached) < 4:
+        QTest.keyClick(lens.window.windowHandle(), Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert isinstance(focused, QAbstractButton)
+        reached.append(focused.text())
+    assert reached == ["Continue…", "Open configuration…", "Look again", "Start the demo servers"]
+
+
+def test_every_control_of_the_offers_has_a_name(project: Path, lens: Lens) -> None:
+    panel = look(lens)
+    controls = [each for each in panel.findChildren(QWidget) if isinstance(each, CONTROLS)]
+    assert len(controls) > 4
+    assert [each for each in controls if not is_part(each) and not spoken(each)] == []
 
 
 def test_last_server_gone_brings_the_offers_back(lens: Lens) -> None:

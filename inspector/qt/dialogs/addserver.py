@@ -167,10 +167,12 @@ class AddServerDialog(QDialog):
 
     def _show(self, found: tuple[FoundServer, ...], problem: ConfigError | None) -> None:
         self._found, self._problem = found, problem
-        is_being_typed = problem is not None and "\n" not in self.address.text().strip()
+        is_line = "\n" not in self.address.text().strip()
+        is_being_typed = problem is not None and is_line
         self.list.setVisible(bool(found))
         if not is_being_typed:  # else what was typed elsewhere is wanted again in a moment
-            self.list.show_servers(found, self._taken())
+            is_typed = is_line and not self._is_foreign
+            self.list.show_servers(found, self._taken(), is_typed=is_typed)
         self._say_where_from()
         self._update()
         if problem is not None and not is_being_typed:
@@ -243,7 +245,8 @@ class AddServerDialog(QDialog):
         layout.activate()
         least = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height())
         best = least - self.list.minimumHeight() + wanted
-        self.resize(self.width(), max(self.height(), least, min(best, _HIGHEST)))
+        highest = min(_HIGHEST, self.screen().availableGeometry().height() - _LEAST_LIST)
+        self.resize(self.width(), max(self.height(), least, min(best, highest)))
 
     # -------------------------------------------------------------- files
 

@@ -31,6 +31,7 @@ class PastedList(QScrollArea):
         self._theme = theme
         self._found: tuple[FoundServer, ...] = ()
         self._taken: Collection[str] = ()
+        self._is_typed = True
         self.servers: list[PastedServer] = []
         self._inside = QWidget()
         self._column = QVBoxLayout(self._inside)
@@ -52,9 +53,9 @@ class PastedList(QScrollArea):
     def chosen(self) -> list[PastedServer]:
         return [server for server in self.servers if server.is_chosen]
 
-    def show_servers(self, found: tuple[FoundServer, ...], taken: Collection[str]) -> None:
+    def show_servers(self, found: tuple[FoundServer, ...], taken: Collection[str], *, is_typed: bool) -> None:
         """Instead of those before; names that are `taken` are not suggested."""
-        self._found, self._taken = found, taken
+        self._found, self._taken, self._is_typed = found, taken, is_typed
         for surplus in self.servers[len(found) :]:
             self._column.removeWidget(surplus)
             surplus.hide()
@@ -106,7 +107,12 @@ class PastedList(QScrollArea):
                 self._add_server()
             suggested = _free(self._found[place].name, names)
             names.add(suggested)
-            self.servers[place].show_server(self._found[place], suggested, is_alone=len(self._found) == 1)
+            self.servers[place].show_server(
+                self._found[place],
+                suggested,
+                is_alone=len(self._found) == 1,
+                is_typed=self._is_typed,
+            )
         if end < len(self._found):
             self._more.start()
         else:

@@ -11,6 +11,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.plaintext import one_line, visible
 from inspector.base.units import plural
 from inspector.config.catalogue import write_entry
+from inspector.config.cautions import cautions_of
 from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrychanges import flattened, masked
 from inspector.config.expansion import input_secret, names_in
@@ -41,6 +42,7 @@ class PastedServer(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.found: FoundServer | None = None
+        self._is_typed = True
         self.suggested = ""
         self.tick = QCheckBox()
         self.tick.setChecked(True)
@@ -74,16 +76,17 @@ class PastedServer(QWidget):
     def shown_name(self) -> str:
         return self.name.text().strip() or self.suggested
 
-    def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool) -> None:
-        """`suggested` is what it is called when nobody says otherwise."""
+    def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool, is_typed: bool) -> None:
+        """`suggested` is what it is called when nobody says otherwise. Whoever typed a command knows what it
+        does; about others, it is said what one does not see at a glance."""
         self.suggested = suggested
         self.name.setPlaceholderText(one_line(suggested))
         self.tick.setVisible(not is_alone)
         self._label.setVisible(is_alone)
         self.tick.setAccessibleName(f"Add {one_line(suggested)}")
-        if found == self.found:
+        if (found, is_typed) == (self.found, self._is_typed):
             return
-        self.found = found
+        self.found, self._is_typed = found, is_typed
         self.tick.setEnabled(found.entry is not None)
         self.tick.setChecked(found.entry is not None)
         self.name.setEnabled(found.entry is not None)
@@ -134,6 +137,8 @@ class PastedServer(QWidget):
             words = f"{place}{visible(found.problem)}"
             column.addWidget(PlainLabel(self._theme, words, tone="error", wrap=True, selectable=True))
         if found.entry is not None:
+            for caution in () if self._is_typed else cautions_of(found.entry):
+                column.addWidget(PlainLabel(self._theme, visible(caution), tone="warn", wrap=True))
             self._add_entry(column, found.entry)
         for remark in found.remarks:
             column.addWidget(Muted(self._theme, visible(remark), wrap=True))
