@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from inspector.oauth.http import LoginRequest
     from inspector.oauth.provider import Authorizer, LoginNeed
     from inspector.oauth.stage import Opener, Refused
-    from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
+    from inspector.oauth.steps import LoginView, Overrides, Question, StepId, TokenInfo
     from inspector.oauth.store import Held
     from inspector.protocol.auth.findings import Finding
     from inspector.protocol.auth.scopes import ScopeChoice
@@ -167,11 +167,13 @@ class Logins:
     def edit(self, server: str, request: LoginRequest | None) -> None:
         self._login(server).edit(request)
 
-    async def allow_hosts(self, server: str, is_allowed: bool) -> LoginView:
-        return await self._drive(server, lambda login: login.allow_hosts(is_allowed))
+    async def allow_hosts(self, server: str, is_allowed: bool, asked: Question | None = None) -> LoginView:
+        return await self._drive(server, lambda login: login.allow_hosts(is_allowed, asked))
 
-    async def give_client(self, server: str, client_id: str, secret: str = "") -> LoginView:
-        return await self._drive(server, lambda login: login.give_client(client_id, secret))
+    async def give_client(
+        self, server: str, client_id: str, secret: str = "", asked: Question | None = None
+    ) -> LoginView:
+        return await self._drive(server, lambda login: login.give_client(client_id, secret, asked))
 
     def paste(self, server: str, text: str) -> None:
         """The address that the browser ended at. Raises UserError when it is not the answer."""

@@ -11,6 +11,7 @@ from inspector.protocol.auth.servermeta import legacy_issuer
 
 async def choose_server(stage: Stage) -> None:
     wanted = stage.overrides.issuer or stage.settings.issuer
+    _require_owner(stage)
     if stage.facts.is_legacy:
         issuer = legacy_issuer(stage.target.url)
         _require_trusted(stage, wanted, (issuer,))
@@ -43,6 +44,20 @@ async def choose_server(stage: Stage) -> None:
     stage.use("issuer", choice.issuer, "from the protected resource metadata")
     stage.decide(choice.reason)
     await _ask_for_trust(stage, wanted, choice.issuer)
+
+
+def _require_owner(stage: Stage) -> None:
+    """Raises Stop when another server was picked for this login than the credentials are set for.
+
+    With a browser it shows at the client's identity. Who typed a client for this login typed it for that.
+    """
+    picked, owner = stage.overrides.issuer, stage.settings.issuer
+    is_typed = stage.grant is LoginGrant.CLIENT and bool(stage.overrides.client_id)
+    if picked and owner and picked != owner and not stage.needs_browser and not is_typed:
+        raise Stop(
+            f"Our credentials are for {owner}, and {picked} was picked for this login.",
+            "Nothing was sent. Take it out of the options, or change the issuer in the server's settings.",
+        )
 
 
 def _require_trusted(stage: Stage, wanted: str, listed: tuple[str, ...]) -> None:

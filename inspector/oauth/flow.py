@@ -181,12 +181,13 @@ class Login:
 
     # -------------------------------------------------------------- what only the person can say
 
-    async def allow_hosts(self, is_allowed: bool) -> None:
+    async def allow_hosts(self, is_allowed: bool, asked: Question | None = None) -> None:
         """May these hosts be contacted, or this issuer be trusted (ISSUER)? It is remembered: for the issuer,
-        or for the server (PRIVATE)."""
+        or for the server (PRIVATE). `asked` is the question that the person saw."""
         question = self._stage.question
         if question is None or question.kind is QuestionKind.CLIENT:
             raise UserError("Nothing of the kind was asked.")
+        _require_same(question, asked)
         if not is_allowed:
             self._stage.question = None
             if (
@@ -208,11 +209,12 @@ class Login:
         self._stage.question = None
         await self._alone(self._make_ready())
 
-    async def give_client(self, client_id: str, secret: str = "") -> None:
-        """The client that is registered for us; it is kept for this issuer."""
+    async def give_client(self, client_id: str, secret: str = "", asked: Question | None = None) -> None:
+        """The client that is registered for us; it is kept for this issuer. `asked` as in `allow_hosts`."""
         question = self._stage.question
         if question is None or question.kind is not QuestionKind.CLIENT:
             raise UserError("No client ID was asked for.")
+        _require_same(question, asked)
         if not client_id.strip():
             raise UserError("The client ID is empty.", "Enter the one that you were given.")
         client = Client(client_id.strip(), question.issuer, ClientSource.BY_HAND, secret=secret)
@@ -391,3 +393,9 @@ class Login:
         if step.state is StepState.READY and self._stage.edited is not None:
             return replace(step, preview=self._stage.edited)
         return step
+
+
+def _require_same(question: Question, asked: Question | None) -> None:
+    """Raises UserError when the person answered another one: a server may name somebody else meanwhile."""
+    if asked is not None and asked != question:
+        raise UserError("There is another question now.", "Read it, and answer once more.")

@@ -96,10 +96,12 @@ async def _known_clients(stage: Stage) -> list[Client]:
     id = _typed_id(stage)
     if not id:
         return [*by_hand, *known]
-    secret = stage.overrides.client_secret or await stage.tools.store.secret(
-        stage.settings.client_secret, "client secret"
-    )
-    issuer = stage.overrides.issuer or stage.settings.issuer
+    is_ours = id == stage.settings.client_id  # as it was set: its secret is its issuer's, and nobody else's
+    set_for, picked = stage.settings.issuer if is_ours else "", stage.overrides.issuer
+    secret = stage.overrides.client_secret
+    if not secret and is_ours:
+        secret = await stage.tools.store.secret(stage.settings.client_secret, "client secret")
+    issuer = set_for or picked or stage.settings.issuer
     bound = next((client.issuer for client in by_hand if client.client_id == id), "")
     return [Client(id, issuer or bound, ClientSource.BY_HAND, secret=secret), *known]
 

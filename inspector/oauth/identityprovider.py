@@ -19,6 +19,7 @@ from inspector.oauth.tokenrequest import TokenRequest
 from inspector.protocol.auth.clientauth import choose_method
 from inspector.protocol.auth.documents import Outcome, Reply, read_document
 from inspector.protocol.auth.grants import Form
+from inspector.protocol.auth.guard import BlockReason, GuardedUrl, UrlBlocked
 from inspector.protocol.auth.identity import Client, ClientSource
 from inspector.protocol.auth.servermeta import (
     CONTACTED,
@@ -51,7 +52,10 @@ def _is_complete(provider: IdentityProvider) -> bool:
 
 async def prepare_lookup(stage: Stage) -> LoginRequest | None:
     provider = configured(stage)
-    return None if _is_complete(provider) else get_document(provider_places(provider.issuer)[0].url)
+    if _is_complete(provider):
+        return None
+    _require_address(stage, provider.issuer, "issuer")
+    return get_document(provider_places(provider.issuer)[0].url)
 
 
 async def look_for_provider(stage: Stage) -> None:
@@ -60,7 +64,7 @@ async def look_for_provider(stage: Stage) -> None:
     if _is_complete(provider):
         stage.notes.is_skipped = True
         stage.decide("You entered an ID token, and where it is exchanged.")
-        endpoint = stage.http.check(provider.token_endpoint)
+        endpoint = _require_address(stage, provider.token_endpoint, "token endpoint")
         stage.facts.provider = ServerMetadata(
             {}, provider.issuer, None, MetadataSource.DEFAULTS, {"token_endpoint": endpoint}
         )
@@ -101,8 +105,21 @@ async def _found(stage: Stage, provider: IdentityProvider) -> ServerMetadata:
     return found
 
 
+def _require_address(stage: Stage, url: str, what: str) -> GuardedUrl:
+    """What the person typed, when it may be contacted. Raises UserError."""
+    try:
+        return stage.http.check(url)
+    except UrlBlocked as exc:
+        if exc.reason is BlockReason.PRIVATE:
+            stage.block(url)
+        raise Stop(
+            f"The {what} of the identity provider cannot be used. {exc.summary}",
+            exc.next_step or f"Correct the {what} in the server's settings.",
+        ) from exc
+
+
 async def _document(stage: Stage, issuer: str) -> JSONObject:
-    stage.http.check(issuer)
+    _require_address(stage, issuer, "issuer")
     candidates, replies = provider_places(issuer), list[Reply]()
     for candidate in candidates:
         replies.append(await stage.look(get_document(candidate.url)))
@@ -112,6 +129,11 @@ async def _document(stage: Stage, issuer: str) -> JSONObject:
             stage.decide(f"The document at {replies[-1].url} is used.")
             return document.content
     show_candidates(stage, candidates, replies)
+    if all(reply.failure for reply in replies):
+        raise Stop(
+            f"The identity provider {issuer} cannot be reached. {replies[0].failure}",
+            "Check the network, and its issuer in the server's settings; then try again.",
+        )
     raise Stop(
         f"The identity provider {issuer} shows no metadata.",
         "Check its issuer in the server's settings, and whether it does OpenID Connect.",
@@ -128,7 +150,7 @@ def _ask_about_hosts(stage: Stage, reading: ServerReading) -> None:
 def _with_typed_endpoint(stage: Stage, found: ServerMetadata, provider: IdentityProvider) -> ServerMetadata:
     if not provider.token_endpoint:
         return found
-    typed = stage.http.check(provider.token_endpoint)
+    typed = _require_address(stage, provider.token_endpoint, "token endpoint")
     stage.decide("Its token endpoint is the one that you set.")
     return replace(found, endpoints={**found.endpoints, "token_endpoint": typed})
 

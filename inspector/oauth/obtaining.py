@@ -8,6 +8,7 @@ from pathlib import Path
 
 from inspector.oauth.http import LoginReply, LoginRequest
 from inspector.oauth.identityprovider import provider_request
+from inspector.oauth.signin import sign_in_again
 from inspector.oauth.signing import SigningKey, read_key
 from inspector.oauth.stage import Stage, Stop
 from inspector.oauth.steps import LoginGrant
@@ -63,8 +64,10 @@ async def exchange(stage: Stage) -> None:
     read = _read(stage, reply, asked)
     if read.tokens is None:
         if read.error is not None and read.error.code in _ID_TOKEN_REFUSED:
-            await _forget_id_token(stage, facts.provider.issuer)
-        raise Stop(read.problem, "The ID token may have run out: sign in with the identity provider again.")
+            if await _forget_id_token(stage, facts.provider.issuer):
+                raise sign_in_again(stage, read.problem)
+            raise Stop(read.problem, "The ID token may have run out: enter another one, or sign in.")
+        raise Stop(read.problem, "Look at what was sent, and at what the company allows.")
     facts.assertion = read.tokens.access_token
     stage.use("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
     stage.show_claims("ID-JAG", facts.assertion)
@@ -72,13 +75,15 @@ async def exchange(stage: Stage) -> None:
     stage.find(judge_id_jag(facts.assertion, facts.server.issuer, client, stage.revision))
 
 
-async def _forget_id_token(stage: Stage, issuer: str) -> None:
-    """It would be tried each time. Not one that another MCP Lens got meanwhile."""
+async def _forget_id_token(stage: Stage, issuer: str) -> bool:
+    """It would be tried each time. Not one that another MCP Lens got meanwhile. Whether it was kept."""
     store = stage.tools.store
     async with store.signing_in(issuer):
         kept = await store.signed_in(issuer)
         if kept is not None and kept.id_token == stage.facts.id_token:
             await store.drop_sign_in(issuer)
+            return True
+    return False
 
 
 def _exchange(stage: Stage) -> TokenRequest:

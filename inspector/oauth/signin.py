@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from inspector.oauth.http import LoginReply, LoginRequest
 from inspector.oauth.identityprovider import configured, provider_request
-from inspector.oauth.stage import Stage, Stop
+from inspector.oauth.stage import PersonNeeded, Stage, Stop
 from inspector.oauth.store import SignedIn
 from inspector.oauth.tokenrequest import request_token
 from inspector.protocol.auth.clientauth import AuthMethod
@@ -85,7 +85,11 @@ async def _renew(stage: Stage, kept: SignedIn) -> None:
     tokens = read.tokens
     kept = replace(kept, refresh_token=tokens.refresh_token or kept.refresh_token)
     if tokens.id_token:
-        verdict = _check(stage, tokens.id_token, subject=kept.subject)
+        try:
+            verdict = _check(stage, tokens.id_token, subject=kept.subject)
+        except Stop as exc:  # it would be tried each time
+            await stage.tools.store.drop_sign_in(kept.issuer)
+            raise sign_in_again(stage, exc.summary) from exc
         kept = replace(kept, id_token=tokens.id_token, expires_at=verdict.expires_at)
     await stage.tools.store.keep_sign_in(kept)  # the old refresh token may be worth nothing now
     if tokens.id_token:
@@ -93,6 +97,12 @@ async def _renew(stage: Stage, kept: SignedIn) -> None:
         _use(stage, tokens.id_token, "renewed")
     else:
         stage.decide("The identity provider renews no ID tokens.")
+
+
+def sign_in_again(stage: Stage, problem: str) -> Stop:
+    """What to raise when the earlier sign-in was no good, and is forgotten."""
+    kind = Stop if stage.opens_browser else PersonNeeded
+    return kind(problem, "The earlier sign-in is over: log in again, and sign in.")
 
 
 async def _kept(stage: Stage) -> SignedIn | None:
@@ -152,8 +162,8 @@ async def take_id_token(stage: Stage) -> None:
     if read.tokens is None:
         raise Stop(read.problem, "The code is used up. Go back to “Open browser”.")
     if not read.tokens.id_token:
-        stage.find([found := finding("IDT-001", stage.revision)])
-        raise Stop(f"{found.seen} {found.rule}", found.fix)
+        stage.find([missing := finding("IDT-001", stage.revision)])
+        raise Stop(f"{missing.seen} {missing.rule}", missing.fix)
     verdict = _check(stage, read.tokens.id_token, nonce=facts.nonce)
     revocation = found.revocation_endpoint
     signed_in = SignedIn(

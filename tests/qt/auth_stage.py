@@ -23,6 +23,7 @@ from inspector.oauth.steps import (
     LoginGrant,
     LoginView,
     Overrides,
+    Question,
     Step,
     StepId,
     StepState,
@@ -104,11 +105,11 @@ class Desk:
     async def paste(self, address: str) -> None:
         self._note("paste", address)
 
-    async def allow_hosts(self, is_allowed: bool) -> None:
-        self._note("allow_hosts", is_allowed)
+    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
+        self._note("allow_hosts", is_allowed, asked)
 
-    async def give_client(self, client_id: str, secret: str) -> None:
-        self._note("give_client", client_id, secret)
+    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None:
+        self._note("give_client", client_id, secret, asked)
 
     async def refresh(self) -> None:
         self._note("refresh")

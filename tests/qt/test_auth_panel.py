@@ -382,7 +382,7 @@ def test_foreign_hosts_are_contacted_only_when_the_person_says_so(stage: AuthSta
     assert not stage.panel.controls.next.isEnabled()
     stage.panel.question.refuse_action.trigger()
     stage.panel.question.allow_action.trigger()
-    assert stage.desk.asked == [("allow_hosts", False), ("allow_hosts", True)]
+    assert stage.desk.asked == [("allow_hosts", False, question), ("allow_hosts", True, question)]
 
 
 def test_a_client_is_asked_for_and_its_secret_does_not_stay_in_the_field(stage: AuthStage) -> None:
@@ -393,7 +393,7 @@ def test_a_client_is_asked_for_and_its_secret_does_not_stay_in_the_field(stage: 
     box.client_id.setText("abc")
     box.secret.setText("s3cret")
     box.give_action.trigger()
-    assert stage.desk.asked == [("give_client", "abc", "s3cret")]
+    assert stage.desk.asked == [("give_client", "abc", "s3cret", question)]
     assert box.secret.text() == ""
 
 
@@ -573,7 +573,7 @@ def test_a_question_of_trust_has_buttons_of_its_own(stage: AuthStage) -> None:
     stage.panel.show_login(login(5, question=question))
     assert stage.panel.question.allow_action.text() == "Trust it"
     stage.panel.question.refuse_action.trigger()
-    assert stage.desk.asked == [("allow_hosts", False)]
+    assert stage.desk.asked == [("allow_hosts", False, question)]
     hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
     stage.panel.show_login(login(5, question=hosts))
     assert stage.panel.question.allow_action.text() == "Contact them"

@@ -22,7 +22,7 @@ _MEANINGS = {
     "temporarily_unavailable": "The authorization server is overloaded or under maintenance.",
     "invalid_target": "The server does not know the resource that the token is for.",
     "invalid_client": "The server does not know this client, or its secret is wrong.",
-    "invalid_grant": "The code or refresh token is used up, expired, or belongs to another client.",
+    "invalid_grant": "The code, token or assertion is used up, expired, or belongs to another client.",
     "unsupported_grant_type": "The server does not do this kind of token request.",
     "invalid_dpop_proof": "The server does not accept the proof of the key.",
     "use_dpop_nonce": "The server wants its nonce in the proof.",

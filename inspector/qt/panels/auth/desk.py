@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from inspector.config.auth import OAuthSettings
 from inspector.oauth.http import LoginRequest
-from inspector.oauth.steps import LoginView, Overrides, StepId, TokenInfo
+from inspector.oauth.steps import LoginView, Overrides, Question, StepId, TokenInfo
 
 if TYPE_CHECKING:
     from inspector.engine.logins import Logins
@@ -41,9 +41,11 @@ class LoginDesk(Protocol):
 
     async def paste(self, address: str) -> None: ...
 
-    async def allow_hosts(self, is_allowed: bool) -> None: ...
+    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
+        """`asked` is what the person was shown: another question is not answered by it."""
+        ...
 
-    async def give_client(self, client_id: str, secret: str) -> None: ...
+    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None: ...
 
     async def refresh(self) -> None: ...
 
@@ -108,11 +110,11 @@ class EngineDesk:
     async def paste(self, address: str) -> None:
         await self._soon(lambda logins: logins.paste(self._server, address))
 
-    async def allow_hosts(self, is_allowed: bool) -> None:
-        await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed))
+    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
+        await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed, asked))
 
-    async def give_client(self, client_id: str, secret: str) -> None:
-        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret))
+    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None:
+        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret, asked))
 
     async def refresh(self) -> None:
         await self._ask(lambda logins: logins.refresh(self._server))

@@ -314,9 +314,10 @@ class AuthPanel(QWidget):
         self.findings.step_requested.connect(self.show_step)
         self.waiting.open_requested.connect(self._on_open)
         self.waiting.pasted.connect(lambda address: self._ask("paste", self._desk.paste(address)))
-        self.question.hosts_judged.connect(lambda yes: self._ask("hosts", self._desk.allow_hosts(yes)))
-        self.question.client_given.connect(
-            lambda id, secret: self._ask("client", self._desk.give_client(id, secret))
+        box = self.question
+        box.hosts_judged.connect(lambda yes: self._ask("hosts", self._desk.allow_hosts(yes, box.shown)))
+        box.client_given.connect(
+            lambda id, secret: self._ask("client", self._desk.give_client(id, secret, box.shown))
         )
         self.token.refresh_requested.connect(lambda: self._ask_token("refresh", self._desk.refresh()))
         self.token.sign_out_requested.connect(lambda: self._ask_token("sign out", self._desk.sign_out()))

@@ -50,6 +50,11 @@ class QuestionBox(QWidget):
         self.secret.returnPressed.connect(self._on_give)
         self.hide()
 
+    @property
+    def shown(self) -> Question | None:
+        """What the person sees, and answers."""
+        return self._question
+
     def show_question(self, question: Question | None) -> None:
         if question == self._question:
             return
@@ -60,7 +65,7 @@ class QuestionBox(QWidget):
         if question is None:
             return
         self.words.setText(question.text)
-        self.issuer.setText(f"Authorization server: {one_line(question.issuer)}")
+        self.issuer.setText(f"Issuer: {one_line(question.issuer)}")
         self.issuer.setVisible(bool(question.issuer))
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
         is_hosts = question.kind is not QuestionKind.CLIENT
