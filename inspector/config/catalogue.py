@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
@@ -32,6 +33,9 @@ from inspector.config.entries import (
 )
 from inspector.config.expansion import is_expanded
 from inspector.config.secrets.names import is_name
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ def _servers(document: JSONObject) -> JSONObject:
 
 def read_entry(name: str, value: JSON) -> Entry:
     """One server of a document. Raises ConfigError in the words of the file."""
-    from pydantic import TypeAdapter, ValidationError  # costs 55 ms, and a first start has no file to read
+    from pydantic import ValidationError  # costs 55 ms, and a first start has no file to read
 
     if not isinstance(value, dict):
         raise ConfigError("it must be an object.", 'Give it "command" or "url".')
@@ -180,9 +184,7 @@ def read_entry(name: str, value: JSON) -> Entry:
     auth = read_auth(known.pop("auth", None))
     given = {member: _read_given(member, known.pop(member)) for member in _GIVEN if member in known}
     try:
-        entry: Entry = TypeAdapter[Entry](kind).validate_python(
-            {**_snake_cased(known), **given, "name": name}
-        )
+        entry = _validator(kind).validate_python({**_snake_cased(known), **given, "name": name})
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(_member(str(part)) for part in first["loc"])
@@ -196,6 +198,14 @@ def read_entry(name: str, value: JSON) -> Entry:
     if not isinstance(entry, StdioEntry) and not is_expanded(entry.url):
         check_url(entry.url)
     return entry
+
+
+@cache
+def _validator(kind: type[Entry]) -> TypeAdapter[Entry]:
+    """Made once: that takes 2 ms, and there may be hundreds of servers."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def _kind(value: JSONObject) -> type[Entry]:

@@ -26,8 +26,16 @@ def test_the_tour_does_every_job_and_saves_its_pictures(tmp_path: Path) -> None:
     assert tour.stderr == ""
     pictures = sorted(out.glob("*.png"))
     assert [picture.name[:2] for picture in pictures] == [f"{n:02d}" for n in range(1, len(pictures) + 1)]
-    assert len(pictures) >= 31
+    assert len(pictures) >= 36
+    servers = (
+        "welcome",
+        "found-servers",
+        "trusted-server",
+        "add-by-pasting",
+        "edit-server",
+        "export-servers",
+    )
     stops = ("four-states", "resource-changes", "prompt", "palette", "template")
-    for stop in (*stops, "auth-waiting", "auth-done", "auth-diagram"):
+    for stop in (*servers, *stops, "auth-waiting", "auth-done", "auth-diagram"):
         assert [picture for picture in pictures if picture.stem.endswith(stop)], stop
     assert all(picture.read_bytes().startswith(_PNG) for picture in pictures)

@@ -62,6 +62,7 @@ class CatalogueChangesDialog(QDialog):
             for item in self._rows(diff)[:_MOST_ROWS]:
                 head.addChild(item)
             self.tree.addTopLevelItem(head)
+            head.setFirstColumnSpanned(True)
         self.tree.expandAll()
 
     def _rows(self, diff: CatalogueDiff) -> list[QTreeWidgetItem]:

@@ -14,7 +14,7 @@ from inspector.config.finding import FoundServer
 from inspector.qt.forms.pastedserver import PastedServer
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 
-_SLICE = 6  # servers that are put on screen at a time: a file may hold hundreds
+_SLICE = 4  # servers that are put on screen at a time: a file may hold hundreds
 
 
 class PastedList(QScrollArea):
