@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from inspector.base.clock import Clock
-from inspector.config.auth import OAuthSettings
+from inspector.config.auth import IdentityProvider, OAuthSettings
 from inspector.config.entries import Entry, HttpEntry
 from inspector.config.settings import Settings
 from inspector.oauth.flow import Login
@@ -68,7 +68,13 @@ def make_account(
     clock, target = around.clock, Target(entry.name, entry.url, settings)
     store = LoginStore(around.secrets, entry.name, entry.url)
     nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
-    allowance = allowance_for(entry.url, private=settings.private, plain_http=settings.plain_http)
+    provider = settings.identity_provider or IdentityProvider()
+    allowance = allowance_for(
+        entry.url,
+        private=settings.private,
+        plain_http=settings.plain_http,
+        typed=(provider.issuer, provider.token_endpoint),
+    )
 
     async def look_up() -> Network:
         """With the secrets of this moment. Raises ConfigError for one that is not there."""

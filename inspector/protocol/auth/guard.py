@@ -10,7 +10,8 @@ The reading of an address is that of `base.weblink`, which refuses what two read
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TypeAlias
@@ -68,9 +69,12 @@ class Allowance:
     private: bool = False  # by consent for this server: its own network, and unusual ports
     plain_http: bool = False  # by consent for this server
     own_origin: str = ""  # of the typed server, which is contacted anyway: there, all three count as given
+    typed_origins: frozenset[str] = frozenset()  # others that the person typed: wherever they are, by https
 
     def at(self, origin: str) -> Allowance:
         """What counts for addresses of an origin."""
+        if origin in self.typed_origins and origin != self.own_origin:
+            return replace(self, loopback=True, private=True)
         return TYPED_BY_PERSON if origin == self.own_origin else self
 
     def permits(self, kind: AddressKind) -> bool:
@@ -106,13 +110,27 @@ class GuardedUrl:
         return self.url
 
 
-def allowance_for(server_url: str, *, private: bool = False, plain_http: bool = False) -> Allowance:
-    """What the server at an address that the person typed may name; the others are the person's consent."""
+def allowance_for(
+    server_url: str, *, private: bool = False, plain_http: bool = False, typed: Iterable[str] = ()
+) -> Allowance:
+    """What the server at an address that the person typed may name, with their consent to the one or other.
+
+    `typed` is what else they typed for its logins, such as their company's identity provider: that it is in
+    the company's network says nothing about what the server may name.
+    """
+    others = frozenset(url.origin for url in map(_typed, typed) if url is not None)
+    own = _typed(server_url)
+    if own is None:
+        return Allowance(private=private, plain_http=plain_http, typed_origins=others)
+    return Allowance(own.kind is AddressKind.LOOPBACK, private, plain_http, own.origin, others)
+
+
+def _typed(url: str) -> GuardedUrl | None:
+    """What a person typed; None for no address that anybody could contact."""
     try:
-        url = check_url(server_url, TYPED_BY_PERSON)
+        return check_url(url, TYPED_BY_PERSON)
     except UrlBlocked:
-        return Allowance(private=private, plain_http=plain_http)
-    return Allowance(url.kind is AddressKind.LOOPBACK, private, plain_http, url.origin)
+        return None
 
 
 def check_url(raw: object, allowance: Allowance = PUBLIC_ONLY) -> GuardedUrl:

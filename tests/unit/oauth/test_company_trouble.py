@@ -17,6 +17,7 @@ from inspector.engine.logins import LoginWanted
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.occasions import Occasion
 from inspector.oauth.steps import LoginView, Overrides, QuestionKind, Step, StepId, StepState
+from inspector.protocol.auth.guard import UrlBlocked, check_url
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.company import Company
 from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
@@ -285,3 +286,14 @@ async def test_a_login_in_the_background_says_why_a_person_is_needed(desk: Desk,
         await engine.connect(SERVER)
     assert "identity provider" in str(caught.value) or "settings" in str(caught.value)
     await engine.close()
+
+
+async def test_the_provider_that_was_typed_may_be_in_a_private_network_and_nobody_else(
+    engine: Engine, company: Company
+) -> None:
+    settings = replace(at(company, "https://10.1.2.3/idp"), issuer="")
+    engine.add(HttpEntry(name="far", url="https://mcp.example/mcp", type="http", auth=settings))
+    allowance = engine.logins._account("far").tools.allowance
+    assert check_url("https://10.1.2.3/idp/token", allowance).host == "10.1.2.3"
+    with pytest.raises(UrlBlocked):
+        check_url("https://10.9.9.9/", allowance)

@@ -336,3 +336,30 @@ def test_whatever_is_let_through_leads_to_a_public_host_by_https(raw: str) -> No
     assert url.kind in (None, AddressKind.PUBLIC)
     assert httpx2.URL(url.url).raw_host.decode("ascii").rstrip(".") == url.host
     assert url.host.split(".")[-1] != "localhost"
+
+
+# ------------------------------------------------------------------ what else the person typed
+
+
+def test_what_the_person_typed_beside_the_server_is_no_address_that_the_server_named() -> None:
+    """A company's identity provider is in the company's network, whatever the server may name."""
+    allowed = allowance_for("https://mcp.example/mcp", typed=("https://10.1.2.3/idp", "", "no address"))
+    assert check_url("https://10.1.2.3/token", allowed).host == "10.1.2.3"
+    for other in ("https://10.1.2.4/idp", "https://10.1.2.3:8443/idp", "http://10.1.2.3/idp"):
+        with pytest.raises(UrlBlocked):
+            check_url(other, allowed)
+    assert not allowed.private
+    assert (
+        allowance_for("https://mcp.example", typed=("https://127.0.0.1/",))
+        .at("https://127.0.0.1:443")
+        .loopback
+    )
+
+
+def test_a_typed_provider_without_encryption_needs_consent_as_others_do() -> None:
+    """Its ID tokens are believed because they come over TLS."""
+    with pytest.raises(UrlBlocked) as caught:
+        check_url("http://idp.example/", allowance_for("https://m.example", typed=("http://idp.example/",)))
+    assert caught.value.reason is BlockReason.PLAIN_HTTP
+    consented = allowance_for("https://m.example", typed=("http://idp.example/",), plain_http=True)
+    assert check_url("http://idp.example/", consented).scheme == "http"
