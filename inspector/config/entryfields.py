@@ -320,3 +320,32 @@ def field_at(place: str, transport: Transport) -> EntryField | None:
     """The field that an error speaks of: `timeouts.connect`, `args.2`, `env.KEY`."""
     places = [field for field in fields_of(transport) if f"{place}.".startswith(f"{field.member}.")]
     return places[0] if places else None
+
+
+def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tuple[JSONObject, list[str]]:
+    """`mine`, with what became of `before` elsewhere meanwhile; and the places that both have changed, each
+    in its own way: there `mine` counts."""
+    merged: JSONObject = {}
+    clashes: list[str] = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        was, ours, other = (_member(each, name) for each in (before, mine, theirs))
+        if ours == was:
+            kept = other
+        elif other in (was, ours):
+            kept = ours
+        elif len(ours) == len(other) == 1 and isinstance(ours[0], dict) and isinstance(other[0], dict):
+            inner = was[0] if was and isinstance(was[0], dict) else {}
+            both, places = merge_drafts(inner, ours[0], other[0])
+            clashes += [f"{name}.{place}" for place in places]
+            kept = (both,)
+        else:
+            clashes.append(name)
+            kept = ours
+        if kept:
+            merged[name] = kept[0]
+    return merged, clashes
+
+
+def _member(draft: JSONObject, name: str) -> tuple[JSON, ...]:
+    """Nothing is not null."""
+    return (draft[name],) if name in draft else ()

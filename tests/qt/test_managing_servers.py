@@ -11,7 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
 from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import HttpEntry
+from inspector.config.auth import SecretRef
+from inspector.config.entries import Entry, HttpEntry, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.editserver import EditServerDialog
 from inspector.qt.forms.entryeditors import LineEditor, LinesEditor
@@ -258,3 +259,96 @@ def test_return_in_a_field_saves(lens: Lens) -> None:
     QTest.keyClicks(dialog.name, "!")
     QTest.keyClick(dialog.name, Qt.Key.Key_Return)
     lens.until(lambda: names(lens) == ["remote!"])
+
+
+def configure(lens: Lens, entry: Entry, secrets: dict[str, str] | None = None) -> None:
+    """Anew, elsewhere in the app."""
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update(entry.name, entry, secrets)))
+
+
+def test_what_changed_elsewhere_while_one_edits_is_not_written_over(lens: Lens) -> None:
+    lens.keep(StdioEntry(name="one", command="x", env={"KEY": "k3y", "MODE": "fast"}))
+    dialog = open_dialog(lens, "one")
+    dialog.form.editors["notes"].show_content("mine")
+    dialog.form.editors["notes"].changed.emit()
+    stored = SecretRef("env/one/KEY")
+    configure(
+        lens, StdioEntry(name="one", command="x", env={"KEY": stored, "MODE": "fast"}), env_one_KEY="k3y"
+    )
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.set_enabled("one", False)))
+    theirs = saved(lens)["one"]
+    press_save(lens, dialog)
+    assert saved(lens)["one"] == {**theirs, "notes": "mine"}
+    assert "k3y" not in lens.catalogue.read_text()
+
+
+def test_what_both_changed_is_asked_about_once(lens: Lens) -> None:
+    lens.keep(StdioEntry(name="one", command="x"))
+    dialog = open_dialog(lens, "one")
+    command = dialog.form.editors["command"]
+    assert isinstance(command, LineEditor)
+    QTest.keyClicks(command.line, "-mine")
+    configure(lens, StdioEntry(name="one", command="theirs"))
+    press_save(lens, dialog)
+    assert "Changed elsewhere while you edited it: command." in dialog.error_text()
+    assert saved(lens)["one"]["command"] == "theirs"
+    press_save(lens, dialog)
+    assert saved(lens)["one"]["command"] == "x-mine"
+
+
+def test_a_server_is_edited_in_one_window(lens: Lens) -> None:
+    lens.keep(REMOTE)
+    first = open_dialog(lens, "remote")
+    assert open_dialog(lens, "remote") is first
+    lens.settle()
+    assert len(lens.dialogs(EditServerDialog)) == 1
+    first.reject()
+    lens.until(lambda: not lens.dialogs(EditServerDialog))
+    assert open_dialog(lens, "remote").isVisible()
+
+
+def test_a_stored_secret_is_not_forgotten_for_nothing(lens: Lens) -> None:
+    lens.keep(REMOTE)
+    headers = {"Key": SecretRef("header/remote/Key")}
+    configure(lens, HttpEntry(name="remote", url=REMOTE.url, headers=headers), {"header/remote/Key": "k3y"})
+    dialog = open_dialog(lens, "remote")
+    editor = dialog.form.editors["headers"]
+    assert isinstance(editor, GivenEditor)
+    editor.rows[0].secret_action.trigger()
+    press_save(lens, dialog)
+    assert "Key would be forgotten" in dialog.error_text()
+    editor.rows[0].secret_action.trigger()
+    press_save(lens, dialog)
+    assert saved(lens)["remote"]["headers"] == {"Key": {"ref": "header/remote/Key"}}
+
+
+def test_broken_json_is_not_dropped_by_going_to_another_page(lens: Lens) -> None:
+    lens.keep(REMOTE)
+    dialog = open_dialog(lens, "remote")
+    dialog.form.show_page("JSON")
+    dialog.form.text.box.setPlainText('{"url": "http://127.0.0.1:9/other",')
+    dialog.form.show_page("Notes")
+    press_save(lens, dialog)
+    assert "The JSON cannot be read" in dialog.error_text()
+    assert dialog.form.is_at_text
+
+
+def test_typing_json_makes_no_fields_at_each_key(lens: Lens) -> None:
+    lens.keep(StdioEntry(name="one", command="x", env={f"V_{number}": "value" for number in range(200)}))
+    dialog = open_dialog(lens, "one")
+    dialog.form.show_page("JSON")
+    editor = dialog.form.editors["env"]
+    assert isinstance(editor, GivenEditor)
+    rows = list(editor.rows)
+    box = dialog.form.text.box
+    cursor = box.textCursor()
+    cursor.setPosition(box.toPlainText().index("value"))
+    box.setTextCursor(cursor)
+    QTest.keyClicks(box, "my")
+    assert editor.rows == rows
+    dialog.form.show_page("Variables")
+    assert editor.rows[0].value.text() == "myvalue"
+    dialog.form.show_page("JSON")
+    QTest.keyClicks(box, "a")
+    press_save(lens, dialog)
+    assert saved(lens)["one"]["env"]["V_0"] == "myavalue"  # type: ignore[index, call-overload]

@@ -187,7 +187,7 @@ class DriftDialog(QDialog):
         buttons = (
             ActionButton(self.copy_action),
             ActionButton(self.keep_action),
-            ActionButton(self.accept_action, "primary"),
+            ActionButton(self.accept_action),  # neither is what one is led to
         )
         for button in buttons:
             button.setAutoDefault(False)  # nobody agrees by pressing Return in a list

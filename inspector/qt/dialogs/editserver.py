@@ -12,7 +12,9 @@ from inspector.base.jsonvalue import JSONObject
 from inspector.base.plaintext import one_line
 from inspector.config.catalogue import read_entry
 from inspector.config.entries import Entry
+from inspector.config.entryfields import merge_drafts
 from inspector.config.expansion import names_in
+from inspector.engine.servers import Servers
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.serverform import ServerForm
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
@@ -39,6 +41,7 @@ class EditServerDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._bridge, self._server = bridge, name
+        self._before = draft  # what was edited; the file may say something else by now
         self.setWindowTitle("Edit server")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(760, 560)
@@ -105,15 +108,27 @@ class EditServerDialog(QDialog):
         except ConfigError as exc:
             self._say(exc)
             return
+        self._error.hide()
         self.save_action.setEnabled(False)  # a second Return must not write it twice
         self._bridge.start_when_attached("save server", self._write(entry))
 
     async def _write(self, entry: Entry) -> None:
-        secrets, draft = self.form.secrets(), self.form.draft
+        secrets, draft, before = self.form.secrets(), self.form.draft, self._before
+
+        async def write(servers: Servers) -> None:
+            """Over what the file says now: other windows, and people, change it while one edits."""
+            now = await servers.draft(self._server)
+            merged, clashes = merge_drafts(before, draft, now)
+            if clashes:
+                self._before = now  # who saves again has been told
+                raise ConfigError(
+                    f"Changed elsewhere while you edited it: {one_line(', '.join(clashes))}.",
+                    "Save again to write yours over that, or cancel and edit it anew.",
+                )
+            await servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
+
         try:
-            await self._bridge.ask_servers(
-                lambda servers: servers.update(self._server, entry, secrets, draft)
-            )
+            await self._bridge.ask_servers(write)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise

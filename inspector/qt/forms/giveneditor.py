@@ -72,6 +72,10 @@ class GivenEditor(EntryEditor):
         """Secrets that are nowhere: no value is written, and none is stored."""
         return [each.name for each in self.given() if each.is_secret and not (each.value or each.before)]
 
+    def emptied(self) -> list[str]:
+        """Secrets that are to be plain text from now on, of which nobody said which."""
+        return [each.name for each in self.given() if each.before and not each.is_secret and not each.value]
+
     def given(self) -> list[Given]:
         """Rows that have a name. Of two with one name, the last counts."""
         return [row.given() for row in self.rows if row.name.text().strip()]

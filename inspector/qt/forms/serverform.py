@@ -68,6 +68,8 @@ class ServerForm(QWidget):
         self._theme = theme
         self.draft = draft
         self._server = server
+        self._is_behind = False  # the fields, to the text
+        self._is_broken = False  # the text
         self._put_by: JSONObject = {}  # of the other way to reach it, should the person come back
         self.way = Segments(theme, _WAYS)
         self.way.setAccessibleName("How it is reached")
@@ -87,13 +89,14 @@ class ServerForm(QWidget):
         self._make_pages()
         self._show_draft()
         self.way.chosen.connect(self._on_way)
-        self.pages.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self.pages.currentRowChanged.connect(self._on_page)
         self.text.text_changed.connect(self._on_text)
 
     def read(self, name: str) -> Entry:
         """The server that the draft says. Raises ConfigError."""
-        if self.is_at_text:
+        if self.is_at_text or self._is_broken:  # also when another page is in front: nothing typed is dropped
             self._read_text()
+        self._catch_up()
         entry = read_entry(name, self.draft)
         for editor in self._given_editors():
             if missing := editor.without_value():
@@ -101,10 +104,16 @@ class ServerForm(QWidget):
                     f"{plural(len(missing), 'secret')} without a value: {one_line(', '.join(missing))}.",
                     "Type it, or take the key off to write it as plain text.",
                 )
+            if emptied := editor.emptied():
+                raise ConfigError(
+                    f"What is stored of {one_line(', '.join(emptied))} would be forgotten.",
+                    "Type the value, put the key back on, or remove the row.",
+                )
         return entry
 
     def secrets(self) -> dict[str, str]:
         """What is to be put into the secret store, by its name there."""
+        self._catch_up()
         return {ref: value for editor in self._given_editors() for ref, value in editor.secrets().items()}
 
     def show_page(self, page: str) -> None:
@@ -134,6 +143,7 @@ class ServerForm(QWidget):
         try:
             self.draft = self.text.read_object()
         except FormError as exc:
+            self.show_page(JSON_PAGE)
             raise ConfigError("The JSON cannot be read.", str(exc)) from exc
 
     # -------------------------------------------------------------- building
@@ -197,9 +207,14 @@ class ServerForm(QWidget):
 
     def _show_draft(self) -> None:
         self._show_fields()
+        self._show_text()
+
+    def _show_text(self) -> None:
+        self._is_broken = False
         self.text.set_value(self.draft)
 
     def _show_fields(self) -> None:
+        self._is_behind = False
         self.way.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
         for field in fields_of(self._transport):
             editor = self.editors[field.member]
@@ -215,7 +230,7 @@ class ServerForm(QWidget):
             self._make_pages()
             self._show_fields()
             self.editors[field.member].setFocus()
-        self.text.set_value(self.draft)
+        self._show_text()
         self.edited.emit()
 
     def _on_text(self) -> None:
@@ -223,14 +238,26 @@ class ServerForm(QWidget):
         try:
             self.draft = self.text.read_object()
         except FormError:
+            self._is_broken = True
             self.edited.emit()
             return  # it is said below the text, and by `read`
+        self._is_broken = False
+        self._is_behind = True  # at each key, two hundred rows would be made anew
         if self._transport != transport:
             self._make_pages()
             self.show_page(JSON_PAGE)
             self.text.box.setFocus()
-        self._show_fields()
+            self._catch_up()
         self.edited.emit()
+
+    def _on_page(self, row: int) -> None:
+        self._catch_up()
+        self._stack.setCurrentIndex(row)
+
+    def _catch_up(self) -> None:
+        """The fields show what was typed as text."""
+        if self._is_behind:
+            self._show_fields()
 
     def _on_way(self, index: int) -> None:
         way, other = _WAYS[index], _WAYS[1 - index]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.config.exporting import Exported
     from inspector.engine.removals import Removed
     from inspector.engine.servers import Servers
+    from inspector.qt.dialogs.editserver import EditServerDialog
     from inspector.qt.window.mainwindow import MainWindow
 
 _REMOVED = "removed"
@@ -32,6 +33,7 @@ class Managing(QObject):
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
         self._window, self._bridge, self._theme = window, bridge, theme
+        self._editing: dict[str, EditServerDialog] = {}
         self._removed: Removed | None = None
         self._undo = QAction("Undo", self)
         self._undo.triggered.connect(self._on_undo)
@@ -73,10 +75,16 @@ class Managing(QObject):
         from inspector.qt.dialogs.editserver import EditServerDialog
 
         draft = await self._bridge.ask_servers(lambda servers: servers.draft(view.name))
-        if shiboken6.isValid(self._window):
+        if not shiboken6.isValid(self._window):
+            return
+        if (dialog := self._editing.get(view.name)) is None:  # one a server: two would not know of each other
             dialog = EditServerDialog(self._bridge, view.name, draft, self._theme, self._window)
+            self._editing[view.name] = dialog
+            dialog.finished.connect(lambda: self._editing.pop(view.name, None))
             dialog.saved.connect(self._window.servers.choose)
-            dialog.show()
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
 
     async def _duplicate(self, view: ServerView) -> None:
         copy = await self._bridge.ask_servers(lambda servers: servers.duplicate(view.name))

@@ -17,6 +17,7 @@ from inspector.config.entryfields import (
     content_of,
     field_at,
     fields_of,
+    merge_drafts,
     pages_of,
     transport_of,
     with_content,
@@ -125,3 +126,26 @@ def test_a_draft_made_of_fields_is_a_server() -> None:
     entry = read_entry("made", draft)
     assert isinstance(entry, StdioEntry)
     assert (entry.command, entry.args, entry.watch, entry.colour) == ("node", ("a b",), ("*.py",), "teal")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "merged", "clashes"),
+    [
+        ({"a": 1, "b": {"c": 1, "d": 1}}, {"a": 2}, {"a": 2}, []),
+        ({"a": 9, "b": {"c": 1, "d": 1}}, {"a": 1, "b": {"c": 1}}, {"a": 9, "b": {"c": 1}}, []),
+        ({"a": 9}, {"a": 9, "b": {"c": 1, "d": 1}, "new": None}, {"a": 9, "new": None}, []),
+        (
+            {"a": 8, "b": {"c": 8, "d": 1}},
+            {"a": 9, "b": {"c": 9, "d": 2}},
+            {"a": 8, "b": {"c": 8, "d": 2}},
+            ["a", "b.c"],
+        ),
+        ({"a": 1, "b": {"c": 1, "d": 2}}, {"a": 1, "b": 7}, {"a": 1, "b": {"c": 1, "d": 2}}, ["b"]),
+        ({"b": {"c": 1, "d": 1}}, {"a": 7, "b": {"c": 1, "d": 1}}, {"b": {"c": 1, "d": 1}}, ["a"]),
+    ],
+)
+def test_two_drafts_of_one_server_become_one(
+    mine: JSONObject, theirs: JSONObject, merged: JSONObject, clashes: list[str]
+) -> None:
+    before: JSONObject = {"a": 1, "b": {"c": 1, "d": 1}}
+    assert merge_drafts(before, mine, theirs) == (merged, clashes)

@@ -353,8 +353,8 @@ async def test_big_files_among_the_arguments_do_not_hold_up_the_look(
     view = await desk.look()
     assert sum(path.endswith(".js") for path in read) == 1
     assert len(view.scripts) == 500
-    with big.open("r+b") as file:
-        file.truncate((1 << 40) + 1)
+    with big.open("r+b") as grown:
+        grown.truncate((1 << 40) + 1)
     assert (await desk.look()).seen != view.seen
 
 
