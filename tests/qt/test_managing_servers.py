@@ -271,10 +271,8 @@ def test_what_changed_elsewhere_while_one_edits_is_not_written_over(lens: Lens) 
     dialog = open_dialog(lens, "one")
     dialog.form.editors["notes"].show_content("mine")
     dialog.form.editors["notes"].changed.emit()
-    stored = SecretRef("env/one/KEY")
-    configure(
-        lens, StdioEntry(name="one", command="x", env={"KEY": stored, "MODE": "fast"}), env_one_KEY="k3y"
-    )
+    env = {"KEY": SecretRef("env/one/KEY"), "MODE": "fast"}
+    configure(lens, StdioEntry(name="one", command="x", env=env), {"env/one/KEY": "k3y"})
     lens.run(lens.app.bridge.ask_servers(lambda servers: servers.set_enabled("one", False)))
     theirs = saved(lens)["one"]
     press_save(lens, dialog)
