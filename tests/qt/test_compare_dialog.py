@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from inspector.base.jsonvalue import JSON
 from inspector.qt.dialogs.compare import CompareDialog
 from inspector.qt.dialogs.comparecaptures import CompareCapturesDialog
-from inspector.qt.dialogs.diffview import brought_into_sight
+from inspector.qt.forms.difflines import brought_into_sight
 from inspector.qt.models.comparison import Side, parts_of
 from inspector.qt.models.diffrows import Column
 from inspector.qt.models.pairrows import PairColumn, SubjectColumn

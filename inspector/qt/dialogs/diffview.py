@@ -1,25 +1,15 @@
-"""The table of a comparison: two aligned columns, painted so that what differs can be seen in a long line."""
+"""The table of a comparison: two aligned columns."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
-from inspector.qt.models.diffrows import Column, DiffRowsModel, StretchRole
+from inspector.qt.forms.difflines import SIGN_WIDTH, LineDelegate
+from inspector.qt.models.diffrows import Column, DiffRowsModel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.itemviews import dress_table
-
-_SIGN_WIDTH = 28
-_MARGIN = 3  # what the style leaves beside the text of a cell
-_LEAD = 12  # characters shown before a difference that would else be out of sight
 
 
 class DiffView(QTableView):
@@ -37,16 +27,16 @@ class DiffView(QTableView):
         self.setAccessibleName("Differences")
         self.setModel(model)
         dress_table(self, theme)
-        self.setItemDelegate(_LineDelegate(theme, self))
+        self.setItemDelegate(LineDelegate(theme, self))
         self.setFont(theme.mono_font())
         self.horizontalHeader().hide()
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header = self.horizontalHeader()
-        header.setMinimumSectionSize(_SIGN_WIDTH)
+        header.setMinimumSectionSize(SIGN_WIDTH)
         for column in (Column.LEFT, Column.RIGHT):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(Column.SIGN, _SIGN_WIDTH)
+        self.setColumnWidth(Column.SIGN, SIGN_WIDTH)
         self.customContextMenuRequested.connect(self._on_menu_requested)
 
     def go_to_change(self, step: int) -> int | None:
@@ -93,71 +83,3 @@ class DiffView(QTableView):
         index = self.indexAt(place)
         if index.isValid():
             self.menu_requested.emit(index.row(), self.viewport().mapToGlobal(place))
-
-
-class _LineDelegate(QStyledItemDelegate):
-    """Lays a stronger tint under the stretch that differs, and brings that stretch into sight."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(_SIGN_WIDTH, self._theme.row_height())
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        stretch = index.data(StretchRole)
-        if stretch is None:
-            super().paint(painter, option, index)
-        else:
-            self._paint_changed(painter, option, index, stretch)
-        if index.column() == Column.RIGHT:
-            box = option.rect
-            painter.fillRect(box.left(), box.top(), 1, box.height(), self._theme.color("line"))
-
-    def _paint_changed(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-        stretch: tuple[int, int],
-    ) -> None:
-        self.initStyleOption(option, index)
-        text, option.text = option.text, ""
-        style = option.widget.style()
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
-        self._paint_text(painter, option.rect.adjusted(_MARGIN, 0, -_MARGIN, 0), option, text, stretch)
-
-    def _paint_text(
-        self, painter: QPainter, box: QRect, option: QStyleOptionViewItem, text: str, stretch: tuple[int, int]
-    ) -> None:
-        metrics = option.fontMetrics
-        fits = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
-        text, start, end = brought_into_sight(text, *stretch, fits)
-        left = metrics.horizontalAdvance(text[:start])
-        width = max(metrics.horizontalAdvance(text[start:end]), 3)  # what was taken out is a mark, too
-        painter.save()
-        painter.setClipRect(box)
-        ground = QRect(box.left() + left, box.top() + 3, width, box.height() - 6)
-        painter.fillRect(ground, QBrush(self._theme.tokens.tint("warn", 0.32)))
-        painter.setFont(option.font)
-        painter.setPen(self._theme.color("text"))
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value, shown)
-        painter.restore()
-
-
-def brought_into_sight(text: str, start: int, end: int, fits: int) -> tuple[str, int, int]:
-    """A line that is too long, cut between its name and shortly before the stretch that differs.
-
-    Gives the text to show and where the stretch is in it.
-    """
-    if min(end, start + _LEAD) <= fits:
-        return text, start, end
-    name = text.find(": ", 0, min(start, 60)) + 1
-    cut = max(name + 1, start - _LEAD)
-    head = f"{text[:name]} …"
-    shift = cut - len(head)
-    return head + text[cut:], start - shift, end - shift

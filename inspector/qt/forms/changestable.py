@@ -6,8 +6,9 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
+from inspector.qt.forms.difflines import SIGN_WIDTH, LineDelegate
 from inspector.qt.models.diffrows import Column, DiffRowsModel
-from inspector.qt.theme import SPACE_6, Theme
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.itemviews import dress_table
 from inspector.traffic.compare.diff import Diff
 
@@ -23,14 +24,15 @@ class ChangesTable(QTableView):
         self.setModel(self.rows)
         self.setAccessibleName("What changed since the time before")
         dress_table(self, theme)
+        self.setItemDelegate(LineDelegate(theme, self))
         self.setFont(theme.mono_font())
         self.setFrameShape(QTableView.Shape.NoFrame)
         header = self.horizontalHeader()
         header.hide()
-        header.setMinimumSectionSize(SPACE_6)
+        header.setMinimumSectionSize(SIGN_WIDTH)
         for column in (Column.LEFT, Column.RIGHT):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(Column.SIGN, SPACE_6 + 4)
+        self.setColumnWidth(Column.SIGN, SIGN_WIDTH)
         self.clicked.connect(self._on_clicked)
 
     async def show_diff(self, diff: Diff) -> None:

@@ -51,9 +51,9 @@ def line_entries(
         yield Change(parent, depth, kind, at, other, before, after, is_line=True, count=len(group))
 
 
-def is_long(text: str) -> bool:
-    """Is a text better compared by its lines?"""
-    return len(text) > 60 and "\n" in text
+def has_lines(text: str) -> bool:
+    """Is a text better compared by its lines? A break at its very end makes no second one."""
+    return "\n" in text[:-1]
 
 
 def lines_note(pairs: list[LinePair]) -> str:

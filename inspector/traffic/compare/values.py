@@ -22,7 +22,7 @@ from inspector.traffic.compare.shapes import Shape, Shaper
 from inspector.traffic.compare.textlines import (
     MOST_LINES,
     first_difference,
-    is_long,
+    has_lines,
     line_entries,
     lines_note,
     pair_lines,
@@ -141,7 +141,7 @@ class _Comparison:
             self._add([task], ChangeKind.CHANGED, _note(left, right))
 
     def _texts(self, task: _Task, left: str, right: str) -> None:
-        if not (is_long(left) or is_long(right)):
+        if not (has_lines(left) or has_lines(right)):
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
         ours, theirs = left.split("\n"), right.split("\n")

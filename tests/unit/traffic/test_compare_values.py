@@ -188,6 +188,17 @@ def test_moments_in_the_lines_of_a_text_are_ignored_when_asked() -> None:
     assert diff.entries[0].note == "1 of 9 lines differs, the first at line 5"
 
 
+def test_a_short_text_of_several_lines_is_compared_by_them() -> None:
+    diff = compare('{\n  "degrees": 21\n}', '{\n  "degrees": 19\n}')
+    assert diff.entries[0].note == "1 of 3 lines differs, the first at line 2"
+    assert [entry.left for entry in diff.entries if entry.kind is CHANGED][1] == '  "degrees": 21'
+
+
+def test_a_break_at_its_end_makes_no_text_of_several_lines() -> None:
+    diff = compare("done\n", "gone\n")
+    assert not any(entry.is_line for entry in diff.entries)
+
+
 def test_what_is_ignored_is_shown_as_ignored() -> None:
     left: JSON = {"id": 1, "result": {"_meta": {"x": 1}, "at": "2026-01-02T03:04:05Z", "text": "ran"}}
     right: JSON = {"id": 2, "result": {"at": "2026-01-02T03:04:09Z", "text": "ran"}}
