@@ -19,6 +19,7 @@ from inspector.base.jsonvalue import JSONObject
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.addserver import AddServerDialog
 from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.test_hostile_text import HOSTILE, LONG, assert_harmless, assert_visible
 from tests.qt.test_secrets_dialog import keychain
 
 __all__ = ["keychain"]  # a fixture
@@ -129,7 +130,7 @@ def test_name_that_is_taken_is_suggested_with_a_number(lens: Lens) -> None:
     assert [server.shown_name() for server in dialog.list.servers] == ["files 2", "other"]
     QTest.keyClicks(dialog.list.servers[1].name, "files 2")
     dialog.keep_action.trigger()
-    assert "Two servers are called 'files 2'." in dialog.error_text()
+    assert "Two servers are called “files 2”." in dialog.error_text()
     assert list(saved(lens)) == ["files"]
     dialog.close()
 
@@ -226,6 +227,29 @@ def test_dropped_file_without_servers_is_opened_as_traffic(lens: Lens, tmp_path:
     lens.window.dropEvent(event)
     lens.until(lambda: lens.window.captures.all)
     assert not lens.dialogs(AddServerDialog)
+
+
+def test_hostile_text_stays_plain_and_visible_and_stretches_nothing(style_sheet: None, lens: Lens) -> None:
+    text = json.dumps(
+        {
+            "servers": {
+                HOSTILE: {"command": HOSTILE, "args": [HOSTILE, "${input:k}"], "env": {HOSTILE: HOSTILE}},
+                LONG: {"url": f"https://example.com/{'x' * 5_000}", "headers": {"X-API-Key": HOSTILE}},
+                "broken": {"command": [HOSTILE], "type": HOSTILE},
+            },
+            "inputs": [{"id": "k", "type": "promptString", "description": LONG}],
+        }
+    )
+    dialog = paste(lens, text)
+    lens.until(lambda: len(dialog.list.servers) == 3 and dialog.list.servers[2].isVisible())
+    assert_harmless(dialog)
+    for box in dialog.list.findChildren(QPlainTextEdit):
+        assert_visible(box.toPlainText())
+    assert dialog.width() <= 900
+    dialog.add_action.trigger()
+    assert_visible(dialog.error_text())
+    assert len(dialog.error_text()) < 500
+    dialog.close()
 
 
 # ------------------------------------------------------------------ secrets

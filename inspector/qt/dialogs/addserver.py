@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError, UserError
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.base.units import plural
 from inspector.config.entries import Entry, HttpEntry, StdioEntry
@@ -233,7 +234,7 @@ class AddServerDialog(QDialog):
         if not chosen:
             return "This was understood, but cannot be used."
         what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
-        return f"Adding {what} as server “{one_line(chosen[0].shown_name())}”."
+        return f"Adding {what} as server {chosen[0].name_in_words()}."
 
     def _make_room(self) -> None:
         """Grow with what there is to see, within bounds; what the person made larger stays so."""
@@ -352,7 +353,7 @@ class AddServerDialog(QDialog):
         names = [entry.name for entry in added]
         self.list.untick(names)  # they are there now
         self._update()
-        done = f"Added: {', '.join(map(one_line, names))}. Then: " if names else ""
+        done = f"Added: {shorten(one_line(', '.join(names)), 200)}. Then: " if names else ""
         self._say(ConfigError(f"{done}{error}"))
 
     def _say(self, error: Exception) -> None:

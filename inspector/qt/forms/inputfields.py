@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.config.finding import InputSpec
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
@@ -27,7 +28,9 @@ class InputFields(QWidget):
             field = self.fields[spec.id] = self._make(spec)
             inner = QVBoxLayout()
             inner.setSpacing(SPACE_1)
-            inner.addWidget(PlainLabel(theme, one_line(spec.description or spec.id), wrap=True))
+            inner.addWidget(
+                PlainLabel(theme, shorten(one_line(spec.description or spec.id), 1_000), wrap=True)
+            )
             inner.addWidget(field)
             column.addLayout(inner)
         column.addWidget(Muted(theme, "They are kept in the secret store.", wrap=True))

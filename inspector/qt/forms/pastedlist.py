@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.config.entries import Entry
 from inspector.config.finding import FoundServer
@@ -77,14 +78,15 @@ class PastedList(QScrollArea):
         for server in self.chosen():
             missing = server.missing() if with_inputs else None
             if missing is not None:
-                what = one_line(missing.description or missing.id)
+                what = shorten(one_line(missing.description or missing.id), 200)
                 raise ConfigError(
-                    f"“{one_line(server.shown_name())}” asks for a value: {what}.",
+                    f"{server.name_in_words()} asks for a value: {what}.",
                     "Give it, or add the server without connecting.",
                 )
             entry, secrets = server.read()
             if entry.name in [each.name for each, _ in chosen]:
-                raise ConfigError(f"Two servers are called {entry.name!r}.", "Give one another name.")
+                words = f"Two servers are called {server.name_in_words()}."
+                raise ConfigError(words, "Give one another name.")
             chosen.append((entry, secrets))
         return chosen
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line, visible
 from inspector.base.units import plural
 from inspector.config.catalogue import write_entry
@@ -74,16 +75,21 @@ class PastedServer(QWidget):
         return self.tick.isChecked() and self.entry is not None
 
     def shown_name(self) -> str:
+        """What it is to be called."""
         return self.name.text().strip() or self.suggested
+
+    def name_in_words(self) -> str:
+        """The same for a sentence."""
+        return f"“{shorten(one_line(self.shown_name()), 80)}”"
 
     def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool, is_typed: bool) -> None:
         """`suggested` is what it is called when nobody says otherwise. Whoever typed a command knows what it
         does; about others, it is said what one does not see at a glance."""
         self.suggested = suggested
-        self.name.setPlaceholderText(one_line(suggested))
+        self.name.setPlaceholderText(shorten(one_line(suggested), 200))
         self.tick.setVisible(not is_alone)
         self._label.setVisible(is_alone)
-        self.tick.setAccessibleName(f"Add {one_line(suggested)}")
+        self.tick.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
         if (found, is_typed) == (self.found, self._is_typed):
             return
         self.found, self._is_typed = found, is_typed
@@ -152,7 +158,11 @@ class PastedServer(QWidget):
         column.addWidget(self._what(entry))
         content = write_entry(entry)
         rest = masked({name: value for name, value in content.items() if name not in _SHOWN_ELSEWHERE})
-        facts = [Fact(one_line(place), visible(text), mono=True) for place, text in flattened(rest) if place]
+        facts = [
+            Fact(shorten(one_line(place), 200), visible(text), mono=True)
+            for place, text in flattened(rest)
+            if place
+        ]
         names = names_in(entry)
         if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
             facts.append(Fact("Looked up", one_line(", ".join(looked_up)), mono=True))
@@ -165,7 +175,7 @@ class PastedServer(QWidget):
             self.store = QCheckBox(f"Keep {plural(len(plain), 'secret')} in the secret store")
             self.store.setChecked(True)
             column.addWidget(self.store)
-            column.addWidget(Muted(self._theme, one_line(", ".join(plain)), wrap=True))
+            column.addWidget(Muted(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
 
     def _what(self, entry: Entry) -> WholeText:
         if isinstance(entry, StdioEntry):
