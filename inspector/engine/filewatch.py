@@ -68,11 +68,13 @@ class FileWatch:
     Signals:
         changed: The watch of a server stands differently; carries its FileWatchView.
         restarted: A server is connected again after its files changed; carries its name, and what changed.
+        not_restarted: It did not come up again; carries these, and why.
     """
 
     def __init__(self, engine: Engine, pace: Pace | None = None) -> None:
         self.changed: Signal[FileWatchView] = Signal()
         self.restarted: Signal[str, str] = Signal()
+        self.not_restarted: Signal[str, str, str] = Signal()
         self.pace = pace or Pace()
         self._engine = engine
         self._views: dict[str, FileWatchView] = {}
@@ -206,6 +208,8 @@ class FileWatch:
         self._say(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
         if status is ServerStatus.CONNECTED:
             self.restarted.emit(server, cause)
+        elif failure:
+            self.not_restarted.emit(server, cause, failure)
         return is_wanted
 
     # --------------------------------------------------------------

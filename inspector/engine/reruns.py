@@ -11,11 +11,11 @@ running them by hand, or by marking them here (`allowedcalls`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.signals import Signal
@@ -30,6 +30,8 @@ from inspector.transport.tasks import TaskScope
 
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
+
+_Run: TypeAlias = "asyncio.Task[None]"
 
 LONGEST_CALL = 60.0  # seconds in all, of a call that says nothing else
 BY_HAND = "run by hand"
@@ -102,10 +104,11 @@ class Reruns:
         self.changed: Signal[RerunView] = Signal()
         self._engine = engine
         self._views: dict[str, RerunView] = {}
-        self._good: dict[Path, bytes] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._good: dict[tuple[object, ...], bytes] = {}
+        self._running: dict[str, _Run] = {}
         self._tasks = TaskScope()
         engine.filewatch.restarted.connect(self.begin)
+        engine.filewatch.not_restarted.connect(self._on_not_restarted)
         engine.filewatch.changed.connect(self._on_files_changed)
         engine.server_removed.connect(self._forget)
 
@@ -124,8 +127,15 @@ class Reruns:
 
     def begin(self, server: str, cause: str = BY_HAND) -> None:
         """Make the calls; `changed` tells how it goes."""
+        self._begin(server, lambda before: self._run(server, cause, before))
+
+    def _on_not_restarted(self, server: str, cause: str, failure: str) -> None:
+        """What the calls gave before says nothing about the files as they are now."""
+        self._begin(server, lambda before: self._fail(server, cause, failure, before))
+
+    def _begin(self, server: str, make: Callable[[_Run | None], Coroutine[Any, Any, None]]) -> None:
         self._halt(server)
-        work = self._run(server, cause, self._running.get(server))
+        work = make(self._running.get(server))
         self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
 
     async def run(self, server: str) -> None:
@@ -185,27 +195,39 @@ class Reruns:
 
     # -------------------------------------------------------------- a run
 
-    async def _run(self, server: str, cause: str, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])  # it was told to stop: two runs must not mix
-        calls = await self._watched(server)
-        number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
-        results = tuple(RerunResult(call) for call in calls)
-        if not results:
+    async def _run(self, server: str, cause: str, before: _Run | None) -> None:
+        view = await self._new_run(server, cause, before)
+        if not view.results:
             return
-        self._say(RerunView(server, results, number, cause, at, is_running=True))
+        self._say(replace(view, is_running=True))
         try:
-            for result in results:
+            for result in view.results:
                 self._put(server, replace(result, state=RerunState.RUNNING))
                 self._put(server, await self._result(server, result.call))
         finally:
             self._end(server)
 
+    async def _fail(self, server: str, cause: str, failure: str, before: _Run | None) -> None:
+        """A run that could not be: there is nobody to answer."""
+        view = await self._new_run(server, cause, before)
+        words = f"The server did not come up. {failure}"
+        results = tuple(replace(each, state=RerunState.FAILED, problem=words) for each in view.results)
+        if results:
+            self._say(replace(view, results=results))
+        self._end(server)
+
+    async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
+        if before is not None:
+            await asyncio.wait([before])  # it was told to stop: two runs must not mix
+        calls = await self._watched(server)
+        number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
+        return RerunView(server, tuple(RerunResult(call) for call in calls), number, cause, at)
+
     def _end(self, server: str) -> None:
         if self._running.get(server) is asyncio.current_task():
             del self._running[server]
         view = self._views.get(server)
-        if view is None:
+        if view is None or not view.is_running:
             return
         unsure = (RerunState.RUNNING, RerunState.NOT_RUN)
         results = [
@@ -240,15 +262,14 @@ class Reruns:
         result = replace(result, outcome=outcome, diff=None, problem="")
         if not outcome.answer:
             return replace(result, state=RerunState.FAILED, problem=outcome.summary)
-        assert result.call.path is not None
         try:
             accepted = await self._engine.calls.expected(result.call)
         except ConfigError as exc:
             return replace(result, state=RerunState.NEW, problem=str(exc))
-        expected = accepted or self._good.get(result.call.path, b"")
+        expected = accepted or self._good.get(_key(result.call), b"")
         if not expected:
             if outcome.kind is OutcomeKind.RESULT:
-                self._good[result.call.path] = watching.essence(outcome.answer)
+                self._good[_key(result.call)] = watching.essence(outcome.answer)
             return replace(result, state=RerunState.NEW)
         result = replace(result, expected=expected, is_accepted=accepted is not None)
         return await self._with_diff(result, outcome)

@@ -63,6 +63,20 @@ def test_an_edit_turns_a_watched_call_red_and_the_way_back_green(lens: Lens, sta
     assert panel.files.alert.text("news tools") == ""
 
 
+def test_the_badge_is_red_while_the_edited_server_does_not_come_up(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start("*.py", one="first")
+    stage.run()
+    panel.reruns.accept_all.trigger()
+    lens.until(lambda: lens.workspace.reruns_badge.text == "1 of 1 calls as expected")
+    stage.until_watching()
+    (stage.folder / "server.py").write_text("no ( server")
+    stage.until_ran(2)
+    assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
+    lens.until(lambda: "The server did not come up." in words_on(panel.reruns.nothing))
+    assert not panel.reruns.accept_all.isEnabled()
+
+
 def test_a_red_call_comes_to_the_front_and_is_accepted(
     lens: Lens, stage: ProcessStage, tmp_path: Path
 ) -> None:

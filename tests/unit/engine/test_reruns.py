@@ -144,6 +144,28 @@ async def test_until_something_is_accepted_the_first_good_result_is_compared_wit
     assert state(await bench.run(4), "one") is RerunState.DIFFERENT
 
 
+async def test_nothing_stays_green_when_the_server_does_not_come_up(bench: Bench) -> None:
+    await bench.save("one")
+    await bench.start("*.py", one="first")
+    await bench.run(1)
+    await bench.reruns.accept_all(SERVER)
+    (bench.folder / "server.py").write_text("this is ( no server")
+    view = await bench.until_ran(2)
+    assert (state(view, "one"), view.cause) == (RerunState.FAILED, "server.py changed")
+    assert result(view, "one").problem.startswith("The server did not come up. The server exited with code 1")
+    write_server(bench.folder, one="first")
+    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+
+
+async def test_a_call_with_other_arguments_is_not_compared_with_what_it_gave_before(bench: Bench) -> None:
+    call = await bench.save("one")
+    await bench.start(one="first")
+    await bench.run(1)
+    await bench.engine.calls.save(replace(call, arguments={"now": "another"}))
+    await bench.edit(one="other")
+    assert state(await bench.run(2), "one") is RerunState.NEW
+
+
 async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.save("one")

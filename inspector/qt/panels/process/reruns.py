@@ -174,8 +174,9 @@ class RerunsView(QWidget):
         elif result.outcome is not None and result.outcome.answer:
             self.answer.set_body(BytesBody(result.outcome.answer), "pretty")
             self._pages.setCurrentWidget(self.answer)
-        elif result.state is RerunState.FAILED and result.outcome is not None:
-            self.nothing.show_failed("No answer", result.problem, result.outcome.next_step)
+        elif result.state is RerunState.FAILED:
+            next_step = result.outcome.next_step if result.outcome is not None else ""
+            self.nothing.show_failed("No answer", result.problem, next_step)
             self._pages.setCurrentWidget(self.nothing)
         elif result.state is RerunState.ASKING:
             self.answer.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
