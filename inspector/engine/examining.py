@@ -7,21 +7,25 @@ only to find the program, and only those that the person agreed to.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.base.errors import ConfigError, ConnectFailed
 from inspector.base.jsonvalue import JSONObject
+from inspector.base.units import size
 from inspector.config.auth import BearerSettings, OAuthSettings
 from inspector.config.entries import Entry, HttpEntry, StdioEntry
 from inspector.config.entrysecrets import plain_of, references_of
-from inspector.config.expansion import Values, expand_known, is_expanded
+from inspector.config.expansion import Values, expand_known, is_expanded, names_in
 from inspector.config.finding import FoundServer
 from inspector.config.trust import Program, check_batch, check_command, content_of, digest_of
 from inspector.engine.preparing import known_values
 from inspector.engine.programfiles import Hashes, scripts_of
 from inspector.transport.program import Command, child_environment, find_program
+
+MOST_NAMES = 100
+MOST_TEXT = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def examine(
     folder = folder_of(found, working_folder)
     entry = replace(found.entry, name=found.name)
     file = str(found.source.path or "")
-    problem = _problem_of_references(entry)
+    problem = _problem_of_size(entry) or _problem_of_references(entry)
     if not isinstance(entry, StdioEntry):
         return Examined(entry, "", None, content_of(entry, file, str(folder)), problem, not problem)
     if not entry.cwd:
@@ -80,6 +84,27 @@ def folder_of(found: FoundServer, working_folder: Path) -> Path:
         return Path.home()
     own = path.parent.parent if path.parent.name.startswith(".") else path.parent
     return own if working_folder.is_relative_to(own) else working_folder
+
+
+def _problem_of_size(entry: Entry) -> str:
+    """Nobody agrees to what nobody can read; no system would start it either."""
+    names = names_in(entry)
+    if len(names.variables) + len(names.inputs) > MOST_NAMES:
+        return f"It wants more than {MOST_NAMES} variables and inputs. Nobody can decide about that."
+    if sum(map(len, _words(entry))) > MOST_TEXT:
+        return f"Its settings are longer than {size(MOST_TEXT)}. Nobody can read that."
+    return ""
+
+
+def _words(entry: Entry) -> Iterator[str]:
+    yield entry.name
+    if isinstance(entry, StdioEntry):
+        yield from (entry.command, *entry.args, entry.cwd)
+    else:
+        yield entry.url
+    for name, value in plain_of(entry).items():
+        yield name
+        yield value
 
 
 def _problem_of_references(entry: Entry) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inspector.base.plaintext import visible
@@ -28,7 +28,7 @@ class WholeText(QPlainTextEdit):
         most_lines: int = _MOST_LINES,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(visible(text), parent)
+        super().__init__(parent)
         self._most_lines = most_lines
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
@@ -36,6 +36,8 @@ class WholeText(QPlainTextEdit):
         self.setFont(theme.mono_font())
         self.setAccessibleName(name)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setPlainText(visible(text))
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -358,6 +358,25 @@ async def test_big_files_among_the_arguments_do_not_hold_up_the_look(
     assert (await desk.look()).seen != view.seen
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"command": "x", "args": [f"${{V{number}}}" for number in range(101)]},
+        {"command": "x", "args": ["x" * 300_000]},
+        {"command": "x", "env": {f"V{number}": "x" * 100 for number in range(3000)}},
+        {"url": f"https://h.example/{'x' * 300_000}"},
+    ],
+)
+async def test_what_nobody_can_read_is_neither_trusted_nor_imported(desk: Desk, members: JSONObject) -> None:
+    desk.write(srv=members)
+    view = await desk.look()
+    assert "Nobody can" in view.problem
+    with pytest.raises(ConfigError, match="Nobody can"):
+        await desk.found.trust(view.id, view.seen)
+    with pytest.raises(ConfigError, match="Nobody can"):
+        await desk.found.import_(view.id, view.seen, variables=view.variables)
+
+
 async def test_a_connection_that_there_is_stays_and_is_not_made_again_by_itself(desk: Desk) -> None:
     desk.write(srv=fault())
     await desk.trust()

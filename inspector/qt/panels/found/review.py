@@ -40,6 +40,10 @@ from inspector.qt.widgets.wholetext import WholeText
 
 _WIDEST = 900
 _LONGEST = 20_000
+_LONGEST_NAME = 200
+# What is longer or wants more than these cannot be trusted nor imported (`engine.examining`).
+_MOST_SHOWN = 300_000
+_MOST_ASKED = 100
 _ABSENT = "not there"
 _MOST_ROWS = 40  # more of a kind are lines of a text: all of them are shown, and quickly
 _SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
@@ -157,7 +161,7 @@ class ReviewPage(QWidget):
     def _head(self, view: FoundView) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
-        row.addWidget(Heading(self._theme, one_line(view.name)))
+        row.addWidget(Heading(self._theme, shorten(one_line(view.name), _LONGEST_NAME)))
         row.addWidget(Badge(self._theme, view.trust.value, TONES[view.trust], parent=self))
         row.addWidget(Badge(self._theme, view.transport, parent=self))
         row.addStretch(1)
@@ -185,8 +189,8 @@ class ReviewPage(QWidget):
         if not view.command and not view.url:
             return
         column.addWidget(Heading(self._theme, what_words(view)))
-        text = visible(view.url) if view.url else command_text(view)
-        column.addWidget(WholeText(self._theme, text, what_words(view)))
+        text = whole_line(view.url) if view.url else command_text(view)
+        column.addWidget(WholeText(self._theme, shorten(text, _MOST_SHOWN), what_words(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
         digest = dict(view.facts).get("program.sha256", "")
@@ -214,7 +218,8 @@ class ReviewPage(QWidget):
     def _add_lines(self, column: QVBoxLayout, words: str, lines: Sequence[str]) -> None:
         count = f" ({len(lines)})" if len(lines) > 1 else ""
         column.addWidget(Heading(self._theme, f"{words}{count}"))
-        column.addWidget(WholeText(self._theme, "\n".join(map(whole_line, lines)), words))
+        text = shorten("\n".join(map(whole_line, lines)), _MOST_SHOWN)
+        column.addWidget(WholeText(self._theme, text, words))
 
     def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.variables:
@@ -225,7 +230,7 @@ class ReviewPage(QWidget):
             "can read them."
         )
         column.addWidget(Muted(self._theme, words, wrap=True))
-        for name in view.variables:
+        for name in view.variables[:_MOST_ASKED]:
             box = QCheckBox(one_line(name).replace("&", "&&"))
             box.setFont(self._theme.mono_font())
             self.variables[name] = box
@@ -233,7 +238,7 @@ class ReviewPage(QWidget):
 
     def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
         if view.inputs:
-            self._given = InputFields(self._theme, view.inputs)
+            self._given = InputFields(self._theme, view.inputs[:_MOST_ASKED])
             self.inputs = self._given.fields
             column.addWidget(self._given)
 

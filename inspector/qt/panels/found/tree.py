@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
+from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.config.finding import FoundFile
 from inspector.engine.foundviews import FoundReport, FoundView
@@ -13,6 +14,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.labels import plain_tooltip
 
+_LONGEST_NAME = 200
 _WHAT = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
 
 
@@ -77,7 +79,7 @@ class FoundTree(QTreeWidget):
         row.setForeground(0, self._theme.color("muted"))
         row.setForeground(1, self._theme.color("error" if file.problem else "muted"))
         for view in views:
-            child = QTreeWidgetItem([one_line(view.name), standing_words(view)])
+            child = QTreeWidgetItem([shorten(one_line(view.name), _LONGEST_NAME), standing_words(view)])
             child.setData(0, _WHAT, view)
             is_quiet = view.overridden_by is not None
             tone = "error" if view.problem else "muted" if is_quiet else TONES[view.trust]
