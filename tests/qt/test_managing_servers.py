@@ -232,6 +232,40 @@ def test_removed_server_is_had_back_in_its_place_and_connected_as_it_was(lens: L
     assert "was removed" not in words_on(lens.window)
 
 
+def test_several_that_were_removed_are_had_back_one_after_the_other(lens: Lens) -> None:
+    for name in ("one", "two", "three"):
+        lens.keep(scripted(name))
+    before = lens.catalogue.read_text()
+    for name in ("one", "two"):
+        lens.choose(name)
+        lens.do("server.remove")
+        lens.until(lambda name=name: f"“{name}”" in words_on(lens.window.strips))
+    assert "“two” and 1 before it were removed." in words_on(lens.window.strips)
+    lens.press("Undo", lens.window.strips)
+    lens.until(lambda: names(lens) == ["two", "three"])
+    assert "“one” was removed." in words_on(lens.window.strips)
+    lens.press("Undo", lens.window.strips)
+    lens.until(lambda: names(lens) == ["one", "two", "three"])
+    assert "removed" not in words_on(lens.window.strips)
+    assert lens.catalogue.read_text() == before
+
+
+def test_undo_that_does_not_work_can_be_tried_again(lens: Lens) -> None:
+    lens.keep(scripted("one"))
+    lens.choose("one")
+    lens.do("server.remove")
+    lens.until(lambda: "“one” was removed." in words_on(lens.window.strips))
+    fine = lens.catalogue.read_text()
+    lens.catalogue.write_text("{")
+    lens.press("Undo", lens.window.strips)
+    lens.until(lambda: "not valid JSON" in words_on(lens.window))
+    lens.until(lambda: "“one” was removed." in words_on(lens.window.strips))
+    assert names(lens) == []
+    lens.catalogue.write_text(fine)
+    lens.press("Undo", lens.window.strips)
+    lens.until(lambda: names(lens) == ["one"])
+
+
 @pytest.mark.parametrize(
     ("command", "starts"), [("server.copy_claude", "claude mcp add"), ("server.copy_fragment", '"remote": {')]
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 
+from inspector.base.errors import UserError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.engine.views import ServerView
@@ -34,11 +36,11 @@ class Managing(QObject):
         super().__init__(window)
         self._window, self._bridge, self._theme = window, bridge, theme
         self._editing: dict[str, EditServerDialog] = {}
-        self._removed: Removed | None = None
+        self._removed: list[tuple[Removed, float]] = []  # with the time until which each can be had back
         self._undo = QAction("Undo", self)
         self._undo.triggered.connect(self._on_undo)
         self._time_is_up = QTimer(self, singleShot=True)
-        self._time_is_up.timeout.connect(self._forget_removed)
+        self._time_is_up.timeout.connect(self._tell_removed)
 
     def edit(self) -> None:
         self._start("edit", self._edit)
@@ -93,27 +95,42 @@ class Managing(QObject):
 
     async def _remove(self, view: ServerView) -> None:
         removed = await self._bridge.ask_servers(lambda servers: servers.removals.remove(view.name))
-        if shiboken6.isValid(self._window):
-            self._removed = removed
-            self._time_is_up.start(int(removed.seconds * 1000))
-            words = f"“{shorten(one_line(removed.name), _LONGEST_NAME)}” was removed."
-            self._window.strips.say(_REMOVED, words, self._undo)
+        self._put_removed(removed, monotonic() + removed.seconds)
 
     def _on_undo(self) -> None:
-        removed = self._removed
-        self._forget_removed()
-        if removed is not None:
-            self._bridge.start(f"undo {removed.name}", self._have_back(removed))
+        """The last one first."""
+        if self._removed:
+            removed, until = self._removed.pop()
+            self._tell_removed()
+            self._bridge.start(f"undo {removed.name}", self._have_back(removed, until))
 
-    async def _have_back(self, removed: Removed) -> None:
-        view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
+    async def _have_back(self, removed: Removed, until: float) -> None:
+        try:
+            view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
+        except UserError:
+            self._put_removed(removed, until)  # what is in its way can be corrected, and it tried again
+            raise
         if shiboken6.isValid(self._window):
             self._window.servers.choose(view.name)
 
-    def _forget_removed(self) -> None:
-        self._removed = None
-        self._time_is_up.stop()
-        self._window.strips.take_back(_REMOVED)
+    def _put_removed(self, removed: Removed, until: float) -> None:
+        if shiboken6.isValid(self._window):
+            self._removed.append((removed, until))
+            self._tell_removed()
+
+    def _tell_removed(self) -> None:
+        now = monotonic()
+        self._removed = [(removed, until) for removed, until in self._removed if until > now]
+        if not self._removed:
+            self._time_is_up.stop()
+            self._window.strips.take_back(_REMOVED)
+            return
+        last, until = self._removed[-1]
+        self._time_is_up.start(int((until - now) * 1000) + 1)
+        name = f"“{shorten(one_line(last.name), _LONGEST_NAME)}”"
+        others = len(self._removed) - 1
+        words = f"{name} and {others} before it were removed." if others else f"{name} was removed."
+        self._window.strips.say(_REMOVED, words, self._undo)
 
     async def _copy_claude_command(self, view: ServerView) -> None:
         from inspector.config.exporting import claude_command
