@@ -80,7 +80,7 @@ def cautions_of(entry: Entry) -> tuple[str, ...]:
     if isinstance(entry, StdioEntry):
         words = (entry.command, *entry.args)
         return (*_of_command(entry), *_of_variables(entry.env), *_of_letters(words))
-    return (*_of_url(entry.url), *_of_letters((entry.url,)))
+    return (*_of_url(entry.url), *_of_letters((_behind_host(entry.url),)))
 
 
 def _of_command(entry: StdioEntry) -> Iterator[str]:
@@ -144,6 +144,10 @@ def _of_url(url: str) -> Iterator[str]:
         yield f"The host is not written in plain letters. It is {_punycode(host)}."
     if parts.scheme in ("http", "ws") and not _LOOPBACK.fullmatch(host):
         yield "It is not encrypted: everybody on the way can read and change what is sent."
+
+
+def _behind_host(url: str) -> str:
+    return "/".join(url.split("/")[3:])
 
 
 def _punycode(host: str) -> str:

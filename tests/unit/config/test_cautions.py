@@ -155,7 +155,7 @@ def test_where_a_url_leads_is_said() -> None:
     )
     (user,) = of_url("https://api.github.com@evil.example/mcp")
     assert user.endswith("it contacts evil.example.")
-    (letters, *_) = of_url("https://\u0430pple.com/mcp")
+    (letters,) = of_url("https://\u0430pple.com/mcp")
     assert "xn--pple-43d.com" in letters
     (plain,) = of_url("http://example.com/mcp")
     assert "not encrypted" in plain

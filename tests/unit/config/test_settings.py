@@ -79,6 +79,11 @@ def test_a_setting_that_there_is_not_is_named() -> None:
         setting_of("no.such")
 
 
+def test_every_file_that_a_run_uses_can_be_found_in_the_settings() -> None:
+    shown = {setting.target for setting in SETTINGS if setting.kind is Kind.PLACE}
+    assert {field.name for field in fields(Files)} - {"home"} <= shown
+
+
 def test_settings_are_found_by_all_their_words() -> None:
     setting = setting_of("connections.connectTimeout")
     assert setting.fits(["CONNECT", "longest"])
