@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -200,12 +199,16 @@ def read_entry(name: str, value: JSON) -> Entry:
     return entry
 
 
-@cache
+_validators: dict[type, TypeAdapter[Entry]] = {}
+
+
 def _validator(kind: type[Entry]) -> TypeAdapter[Entry]:
     """Made once: that takes 2 ms, and there may be hundreds of servers."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    if kind not in _validators:
+        _validators[kind] = TypeAdapter(kind)
+    return _validators[kind]
 
 
 def _kind(value: JSONObject) -> type[Entry]:

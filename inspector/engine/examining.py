@@ -58,7 +58,7 @@ def examine(
     folder = folder_of(found, working_folder)
     entry = replace(found.entry, name=found.name)
     file = str(found.source.path or "")
-    problem = _problem_of_size(entry) or _problem_of_references(entry)
+    problem = problem_of_size(entry) or _problem_of_references(entry)
     if not isinstance(entry, StdioEntry):
         return Examined(entry, "", None, content_of(entry, file, str(folder)), problem, not problem)
     if not entry.cwd:
@@ -86,7 +86,7 @@ def folder_of(found: FoundServer, working_folder: Path) -> Path:
     return own if working_folder.is_relative_to(own) else working_folder
 
 
-def _problem_of_size(entry: Entry) -> str:
+def problem_of_size(entry: Entry) -> str:
     """Nobody agrees to what nobody can read; no system would start it either."""
     names = names_in(entry)
     if len(names.variables) + len(names.inputs) > MOST_NAMES:

@@ -229,6 +229,25 @@ def test_dropped_file_without_servers_is_opened_as_traffic(lens: Lens, tmp_path:
     assert not lens.dialogs(AddServerDialog)
 
 
+def test_all_settings_are_shown_however_many_there_are(lens: Lens) -> None:
+    env = {f"V{number}": "x" for number in range(300)} | {"LAST": "y" * 3_000}
+    dialog = paste(lens, json.dumps({"mcpServers": {"many": {"command": "x", "env": env}}}, indent=1))
+    shown = [box.toPlainText() for box in dialog.list.findChildren(QPlainTextEdit)]
+    assert any(text.endswith(f"env.LAST = {'y' * 3_000}") for text in shown)
+    dialog.close()
+
+
+def test_what_nobody_can_read_cannot_be_added(lens: Lens) -> None:
+    servers = {"long": {"command": "x", "args": ["y" * 400_000]}, "short": {"command": "x"}}
+    dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
+    lens.until(lambda: len(dialog.list.servers) == 2)
+    long, short = dialog.list.servers
+    assert "Nobody can read that." in words_on(long)
+    assert not long.tick.isEnabled()
+    assert short.is_chosen
+    dialog.close()
+
+
 def test_hostile_text_stays_plain_and_visible_and_stretches_nothing(style_sheet: None, lens: Lens) -> None:
     text = json.dumps(
         {

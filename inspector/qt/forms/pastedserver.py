@@ -18,6 +18,7 @@ from inspector.config.entrychanges import flattened, masked
 from inspector.config.expansion import input_secret, names_in
 from inspector.config.finding import FoundServer, InputSpec
 from inspector.config.textsecrets import moved_to_store, plain_secrets_of
+from inspector.engine.examining import problem_of_size
 from inspector.qt.forms.inputfields import InputFields
 from inspector.qt.models.foundwords import words_text
 from inspector.qt.theme import SPACE_2, Theme
@@ -27,6 +28,7 @@ from inspector.qt.widgets.labels import Muted, PlainLabel
 from inspector.qt.widgets.wholetext import WholeText
 
 _SHOWN_ELSEWHERE = ("type", "command", "args", "url")
+_MOST_ROWS, _LONGEST_ROW = 20, 500
 
 
 class PastedServer(QWidget):
@@ -90,6 +92,8 @@ class PastedServer(QWidget):
         self.tick.setVisible(not is_alone)
         self._label.setVisible(is_alone)
         self.tick.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
+        if found.entry is not None and (problem := problem_of_size(found.entry)):
+            found = replace(found, entry=None, problem=problem)
         if (found, is_typed) == (self.found, self._is_typed):
             return
         self.found, self._is_typed = found, is_typed
@@ -156,18 +160,7 @@ class PastedServer(QWidget):
 
     def _add_entry(self, column: QVBoxLayout, entry: Entry) -> None:
         column.addWidget(self._what(entry))
-        content = write_entry(entry)
-        rest = masked({name: value for name, value in content.items() if name not in _SHOWN_ELSEWHERE})
-        facts = [
-            Fact(shorten(one_line(place), 200), visible(text), mono=True)
-            for place, text in flattened(rest)
-            if place
-        ]
-        names = names_in(entry)
-        if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
-            facts.append(Fact("Looked up", one_line(", ".join(looked_up)), mono=True))
-        if facts:
-            column.addWidget(KeyValueList(self._theme, facts))
+        self._add_settings(column, entry)
         if asked := self._asked():
             self.inputs = InputFields(self._theme, asked)
             column.addWidget(self.inputs)
@@ -177,9 +170,23 @@ class PastedServer(QWidget):
             column.addWidget(self.store)
             column.addWidget(Muted(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
 
+    def _add_settings(self, column: QVBoxLayout, entry: Entry) -> None:
+        """All of them: in rows while there are few, else in a text."""
+        content = {name: value for name, value in write_entry(entry).items() if name not in _SHOWN_ELSEWHERE}
+        rows = [(place, text) for place, text in flattened(masked(content)) if place]
+        names = names_in(entry)
+        if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
+            rows.append(("Looked up", ", ".join(looked_up)))
+        if len(rows) > _MOST_ROWS or any(len(text) > _LONGEST_ROW for row in rows for text in row):
+            text = words_text([f"{place} = {text}" for place, text in rows])
+            column.addWidget(WholeText(self._theme, text, "Its settings"))
+        elif rows:
+            facts = [Fact(one_line(place), visible(text), mono=True) for place, text in rows]
+            column.addWidget(KeyValueList(self._theme, facts))
+
     def _what(self, entry: Entry) -> WholeText:
         if isinstance(entry, StdioEntry):
             count = len(entry.args)
             name = f"What is started, with {plural(count, 'argument')}" if count else "What is started"
             return WholeText(self._theme, words_text((entry.command, *entry.args)), name)
-        return WholeText(self._theme, entry.url, "What is contacted")
+        return WholeText(self._theme, words_text([entry.url]), "What is contacted")
