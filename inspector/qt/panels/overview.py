@@ -69,9 +69,9 @@ class OverviewPanel(QWidget):
             return
         assert standing is not None
         action = self._actions[standing.command]
-        self._gate.explain(
-            standing.look, "server", standing.title, standing.sentence, standing.next_step, action
-        )
+        other = self._actions["server.doctor"] if view.status is ServerStatus.FAILED else None
+        words = (standing.title, standing.sentence, standing.next_step)
+        self._gate.explain(standing.look, "server", *words, action, other)
 
     def _say_secrets(self, names: tuple[str, ...]) -> None:
         if not names or names == self._plain_as_wanted:

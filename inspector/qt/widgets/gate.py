@@ -36,16 +36,17 @@ class Gate(QStackedWidget):
         sentence: str,
         next_step: str = "",
         action: QAction | None = None,
+        other: QAction | None = None,
     ) -> None:
-        """Put the content away. `action` leads on, or stops the waiting.
+        """Put the content away. `action` leads on, or stops the waiting; `other` is another way on.
 
         May be told the same again and again: the button is not made anew under somebody's click.
         """
-        said = (look, icon, title, sentence, next_step, action)
+        said = (look, icon, title, sentence, next_step, action, other)
         if said == self._said and not self.is_open():
             return
         self._said = said
-        actions = [action] if action is not None else []
+        actions = [each for each in (action, other) if each is not None]
         if look == "loading":
             self._instead.show_loading(title, sentence, action)
         elif look == "failed":
