@@ -23,8 +23,8 @@ from inspector.qt.theme import Theme
 from inspector.qt.window.doctornews import DoctorNews
 from tests.qt.lens_driver import Lens, faulty, words_on
 from tests.qt.test_hostile_text import HOSTILE, assert_harmless
+from tests.unit.doctor.brokenhosts import Broken, with_tools
 from tests.unit.doctor.selfsigned import self_signed
-from tests.unit.doctor.test_doctor_urls import Broken, with_tools
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 

@@ -127,11 +127,11 @@ class Exam:
 
     # -------------------------------------------------------------- talking
 
-    def new_talk(self, entry: Entry) -> Talk:
+    def new_talk(self, entry: Entry, is_hopeless: Callable[[Heard], bool] | None = None) -> Talk:
         """Raises ConfigError."""
         tools = self.tools
         routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
-        return Talk(routes, tools.log, self.entry.name, tools.clock, self.settings)
+        return Talk(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
 
     async def after_agreement(self, talk: Talk, heard: Heard) -> AsyncGenerator[CheckResult, None]:
         """Version, capabilities and the first list."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 from inspector.engine.doctor.checks import Diagnosis
+from inspector.engine.doctor.lastwords import exception_in, telling_line
 from inspector.engine.doctor.outputwords import OF_INSTALLERS, WORDS, Said
 from inspector.engine.doctor.talk import Heard
 
@@ -22,7 +23,12 @@ def _lines(heard: Heard) -> list[str]:
 
 def diagnose_exit(heard: Heard) -> Diagnosis:
     """The process ended before it had answered. Its last words say why; else the way in which it ended."""
-    return _by_words(heard) or _by_status(heard)
+    return _by_words(heard) or _by_exception(heard) or _by_status(heard)
+
+
+def says_why(heard: Heard) -> bool:
+    """Do its last words leave no doubt why it ended? Then it would end again."""
+    return _by_words(heard) is not None
 
 
 def _by_words(heard: Heard, words: tuple[Said, ...] = WORDS) -> Diagnosis | None:
@@ -47,11 +53,26 @@ def _worded(rule: Said, what: str, line: str) -> Diagnosis:
     return Diagnosis(rule.id, rule.step, cause, rule.fix, (shorten(one_line(line), 300),))
 
 
-def _by_status(heard: Heard) -> Diagnosis:
-    status, last = (
-        heard.exit_status or heard.closed,
-        tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-8:]),
+def _by_exception(heard: Heard) -> Diagnosis | None:
+    what, where = exception_in(_lines(heard))
+    if not what:
+        return None
+    place = f" ({where})" if where else ""
+    return Diagnosis(
+        "raised",
+        "handshake",
+        f"The server's own code failed: {shorten(one_line(what), 200).rstrip('.')}{place}.",
+        "Correct the server there, or what it was given: its arguments, its variables, its files.",
+        _last_lines(heard),
     )
+
+
+def _last_lines(heard: Heard) -> tuple[str, ...]:
+    return tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-8:])
+
+
+def _by_status(heard: Heard) -> Diagnosis:
+    status, last = heard.exit_status or heard.closed, _last_lines(heard)
     match = re.search(r"signal (\w+)", status)
     if match is not None:
         return _by_signal(match[1], status, last)
@@ -74,11 +95,12 @@ def _by_status(heard: Heard) -> Diagnosis:
             "Install it, or give the server a PATH on which it is.",
             last,
         )
-    said = "Its last words are below." if last else "It said nothing on stderr."
+    line = shorten(one_line(telling_line(_lines(heard))), 200)
+    said = f": “{line}”" if line else ". It said nothing on stderr."
     return Diagnosis(
         "exited",
         "handshake",
-        f"The process {status or 'ended'} before it had answered. {said}",
+        f"The process {status or 'ended'} before it had answered{said}{'.' if line else ''}",
         "Run the same command in a terminal, in the same folder, and see what it lacks.",
         last,
     )

@@ -41,7 +41,7 @@ WORDS = (
     Said(
         "npm-package-missing",
         _line(
-            r"npm (?:err!|error) 404.*'(?P<what>[^']+)' (?:is not in|could not be found)|"
+            r"npm (?:err!|error) 404.*'(?P<what>[^']+?)(?:@\*)?' (?:is not in|could not be found)|"
             r"npm (?:err!|error) code E404"
         ),
         "The npm registry has no package {what}.",
@@ -66,6 +66,23 @@ WORDS = (
         "Name the program: uvx --from PACKAGE PROGRAM, or npx --package PACKAGE PROGRAM.",
     ),
     Said(
+        "asks-the-person",
+        _line(r"npx canceled due to missing packages and no YES option(?:: \[\"(?P<what>[^\"]+))?"),
+        "npx must first install {what}, and asks whether it may; there is no terminal to ask in.",
+        "Add -y as the first argument of npx.",
+    ),
+    Said(
+        "installer-distrusts",
+        _line(
+            r"invalid peer certificate|certificate verify failed|unable to get local issuer certificate|"
+            r"UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF)|SELF_SIGNED_CERT|self.signed certificate"
+        ),
+        "What was started does not trust the certificate of a host that it needs: mostly, a company's proxy "
+        "is in between. A server gets only a few of your variables.",
+        "Give the server the variable that names your CA file: SSL_CERT_FILE for uv and Python, "
+        "NODE_EXTRA_CA_CERTS for npx and Node.js.",
+    ),
+    Said(
         "installer-offline",
         _line(
             r"(?-i:EAI_AGAIN|ENOTFOUND)|failed to fetch: `?https?://|error sending request for url|"
@@ -74,6 +91,13 @@ WORDS = (
         ),
         "The installer could not reach its registry: no network, a proxy, or a wrong registry address.",
         "Check the network, and give the server the proxy's variables (HTTPS_PROXY) if one is needed.",
+    ),
+    Said(
+        "sdk-too-new",
+        _line(r"No module named '(?P<what>mcp\.[\w.]+)'\. This is mcp 2"),
+        "The server is written for version 1 of the MCP SDK for Python; version 2 is installed, and has no "
+        "{what}.",
+        'Install mcp<2 in its environment (uvx --with "mcp<2" …), or update the server.',
     ),
     Said(
         "python-module-missing",
@@ -134,6 +158,18 @@ WORDS = (
         "Check its permissions, and which folder the server is given.",
     ),
     Said(
+        "path-missing",
+        _line(
+            r"(?P<what>(?:/|[A-Z]:\\)[^\s'\":]+)['\"]? (?:does not exist|is not a (?:directory|valid))|"
+            r"no such file or directory[^'\"]*['\"](?P<what2>[^'\"]+)|"
+            r"cannot access directory:? (?P<what3>[^\s,]+)|"
+            r"(?:NoSuchPathError|InvalidGitRepositoryError): (?P<what4>\S+)"
+        ),
+        "The server does not find {what}, or cannot use it.",
+        "Check the path in its arguments and variables. A relative one counts from the server's working "
+        "folder.",
+    ),
+    Said(
         "inner-command-missing",
         _line(
             r"(?:^|[:\s])(?P<what>[^\s:‘’']+): (?:command )?not found$|"
@@ -168,6 +204,6 @@ OF_INSTALLERS = tuple(
     if rule.id
     in (
         *("docker-down", "image-missing", "npm-package-missing", "python-package-missing"),
-        *("no-such-executable", "installer-offline"),
+        *("no-such-executable", "installer-distrusts", "installer-offline"),
     )
 )

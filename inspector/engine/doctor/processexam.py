@@ -16,7 +16,7 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import plain_of, references_of
 from inspector.engine.doctor.checks import PROCESS_STEPS, CheckResult, Diagnosis
 from inspector.engine.doctor.exam import NAMES_LEFT, Exam, words_of
-from inspector.engine.doctor.outputrules import diagnose_exit, diagnose_silence, diagnose_stray
+from inspector.engine.doctor.outputrules import diagnose_exit, diagnose_silence, diagnose_stray, says_why
 from inspector.engine.doctor.program import look_at
 from inspector.engine.doctor.programrules import diagnose_program, diagnose_version
 from inspector.engine.doctor.runtimes import is_installer, runtime_of, version_of
@@ -26,7 +26,7 @@ from inspector.transport.program import Command
 from inspector.transport.tasks import TaskScope
 
 # What an old runtime may be the cause of.
-_BY_OLD_RUNTIME = ("exited", "script-broken", "crashed", "node-module-missing")
+_BY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
 
 
 class ProcessExam(Exam):
@@ -94,7 +94,7 @@ class ProcessExam(Exam):
     async def _talk(self, entry: StdioEntry, too_old: Diagnosis | None) -> AsyncGenerator[CheckResult, None]:
         yield self.running("started")
         try:
-            talk = self.new_talk(entry)
+            talk = self.new_talk(entry, says_why)
         except ConfigError as exc:
             yield self.told("settings", "", diagnosis=diagnose_settings(entry, exc, is_secret=False))
             return
@@ -158,19 +158,19 @@ class ProcessExam(Exam):
     def _failed(self, heard: Heard, diagnosis: Diagnosis) -> list[CheckResult]:
         """The steps up to the one that failed, as far as they were taken."""
         results: list[CheckResult] = []
-        step = diagnosis.step if diagnosis.step in self.steps else "handshake"
-        for id in self.steps[self.steps.index("started") :]:
-            if id == step or id == "handshake":
-                elapsed = heard.ended - heard.began
-                results.append(self.told(id, "", elapsed, diagnosis))
-                break
+        elapsed = heard.ended - heard.began
+        began = self.steps.index("started")
+        step = diagnosis.step if diagnosis.step in self.steps[began:] else "handshake"
+        for id in self.steps[began : self.steps.index(step)]:
             if id == "started":
                 results.append(self._started(heard))
             elif id == "output":
                 results.append(self._output(heard))
             elif id == "stray":
                 results.append(self._stray(heard))
-        return results
+            elif id == "handshake":
+                results.append(self.told("handshake", "The server answered.", elapsed))
+        return [*results, self.told(step, "", elapsed, diagnosis)]
 
     def _output(self, heard: Heard) -> CheckResult:
         if not heard.first_output_at:

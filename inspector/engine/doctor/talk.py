@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import LensError, UserError
+from inspector.base.errors import ConnectFailed, LensError, UserError
 from inspector.base.jsonvalue import JSONProblem
 from inspector.config.settings import Settings
 from inspector.protocol.framing import Overlong
@@ -196,12 +196,20 @@ def _line(raw: bytes) -> str:
 class _Tapped:
     """A transport (`transport.base.Transport`) whose reports are heard by two."""
 
-    def __init__(self, inner: Transport, ear: Ear, clock: Clock) -> None:
+    def __init__(
+        self, inner: Transport, ear: Ear, clock: Clock, is_hopeless: Callable[[Heard], bool] | None
+    ) -> None:
         self._inner = inner
         self._ear = ear
         self._clock = clock
+        self._is_hopeless = is_hopeless
 
     async def open(self, report: Report) -> None:
+        heard = self._ear.heard
+        is_hopeless = self._is_hopeless if heard.exit_status else None
+        if is_hopeless is not None and await asyncio.to_thread(is_hopeless, heard):
+            raise ConnectFailed(f"The process {heard.exit_status}, and said why.")
+
         def both(event: WireEvent) -> None:
             self._ear.hear(event)
             report(event)
@@ -242,7 +250,10 @@ class ListSeen:
 
 
 class Talk:
-    """One conversation. `close` ends it, and the process behind it, however far it came."""
+    """One conversation. `close` ends it, and the process behind it, however far it came.
+
+    A process that ended is started a second time, for an older era; not if its end is `is_hopeless`.
+    """
 
     def __init__(
         self,
@@ -251,16 +262,18 @@ class Talk:
         server: str,
         clock: Clock,
         settings: Settings,
+        is_hopeless: Callable[[Heard], bool] | None = None,
     ) -> None:
         self.ear = Ear(clock)
         self._clock = clock
+        self._is_hopeless = is_hopeless
         tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
         self._recorder = Recorder(log, server, clock)
         self._session = Session(tapped, self._recorder, settings, responder_of({}))
         self._settings = settings
 
     def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
-        return lambda: _Tapped(make(), self.ear, self._clock)
+        return lambda: _Tapped(make(), self.ear, self._clock, self._is_hopeless)
 
     async def connect(self) -> None:
         """Never raises UserError: what came of it is in what was heard."""

@@ -286,8 +286,11 @@ async def test_a_server_that_refuses_to_begin_is_quoted() -> None:
 
 
 async def test_a_version_that_nobody_knows_is_named() -> None:
-    failure = (await examined(answering(agreed(protocolVersion="2031-01-01")))).failure
+    report = await examined(answering(agreed(protocolVersion="2031-01-01")))
+    failure = report.failure
     assert failure.id == "no-common-version"
+    assert failure.step == "version"
+    assert report.results["handshake"].state is CheckState.OK
     assert "2031-01-01" in failure.cause
 
 
@@ -295,6 +298,7 @@ async def test_a_pinned_era_that_the_server_does_not_speak_can_be_unpinned() -> 
     error = {"code": -32602, "message": "Unsupported", "data": {"supported": ["2025-06-18"]}}
     failure = (await examined(answering({"error": error}, era="2024-11-05"))).failure
     assert failure.id == "era-pinned"
+    assert failure.step == "era"
     assert failure.action is not None
     assert failure.action.kind is ActionKind.USE_AUTO_ERA
 

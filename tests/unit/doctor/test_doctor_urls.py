@@ -7,8 +7,8 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,55 +29,11 @@ from tests.helpers.httpfaults import (
     Fault,
     FaultServer,
     event,
-    good,
     replies,
 )
-from tests.unit.doctor.clinic import Report, examined
+from tests.unit.doctor.brokenhosts import Broken, never, raw_server, visit, with_tools
+from tests.unit.doctor.clinic import examined
 from tests.unit.doctor.selfsigned import self_signed
-
-
-class Broken(FaultServer):
-    """Answers everything with one fault."""
-
-    def __init__(self, fault: Fault, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._fault = fault
-
-    async def _answer(self, call: Call) -> None:
-        await self._fault(call)
-
-
-async def visit(url: str, *, limit: float = 5.0, **members: Any) -> Report:
-    tools = {name: members.pop(name) for name in ("authorization", "may_contact") if name in members}
-    return await examined(HttpEntry(name="srv", url=url, **members), limit=limit, **tools)
-
-
-@asynccontextmanager
-async def raw_server(
-    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-    host: str = "127.0.0.1",
-    tls: ssl.SSLContext | None = None,
-) -> AsyncIterator[int]:
-    """A socket with a behaviour of its own; gives the port."""
-
-    async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await serve(reader, writer)
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.transport.abort()
-
-    server = await asyncio.start_server(serve_and_close, host, 0, ssl=tls)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
-async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while await reader.read(65536):
-        pass
 
 
 def closed_port() -> int:
@@ -87,25 +43,6 @@ def closed_port() -> int:
 
 
 # ------------------------------------------------------------------ all is well
-
-
-async def with_tools(call: Call) -> None:
-    """A good server that has a tool."""
-    if call.key == "initialize":
-        result = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "f", "version": "1"},
-        }
-        await call.reply(200, call.answer(result=result), JSON_TYPE)
-    elif call.key == "tools/list":
-        await call.reply(200, call.answer(result={"tools": [{"name": "t"}]}), JSON_TYPE)
-    elif call.key == "server/discover":
-        await call.reply(400)
-    elif call.method == "GET":
-        await call.reply(404 if "well-known" in call.path else 405)
-    else:
-        await good(call)
 
 
 async def test_a_good_server_passes_every_step() -> None:
