@@ -156,6 +156,31 @@ class CallHistory:
                 notes = [note for key, note in self._notes if key == (server, tool)]
             return self._with(history, notes) if history is not None else NOTHING_KEPT
 
+    # -------------------------------------------------------------- another name
+
+    def rename_server(self, before: str, after: str) -> None:
+        """What was kept of a server goes by its new name. Where that has calls already, both stay as they
+        are. Never raises."""
+        if self._folder is None:
+            return
+        self.flush()
+        with self._files, contextlib.suppress(OSError):
+            for path in list(self._folder.glob("*.json")):
+                self._rename_file(path, before, after)
+
+    def _rename_file(self, path: Path, before: str, after: str) -> None:
+        try:
+            document = read_file(path, _MOST_BYTES)
+            server, tool = document.get("server"), document.get("tool")
+            if server != before or not isinstance(tool, str) or path != self._path((before, tool)):
+                return
+            target = self._path((after, tool))
+            if not target.exists():
+                write_file(target, {**document, "server": after}, is_private=True)
+                path.unlink()
+        except (OSError, ConfigError) as exc:
+            self._tell(f"The history of calls of server {before!r} could not be taken along: {exc}")
+
     # -------------------------------------------------------------- forgetting
 
     def forget(self, server: str, tool: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.base.jsonvalue import JSON, JSONObject, to_wire
@@ -42,9 +42,10 @@ class CatalogueDiff:
     removed: tuple[str, ...] = ()
     changed: tuple[EntryChange, ...] = ()
     is_reordered: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()  # from and to; the same in all else
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed or self.is_reordered)
+        return bool(self.added or self.removed or self.changed or self.renamed or self.is_reordered)
 
 
 def is_same_connection(one: Entry | None, other: Entry) -> bool:
@@ -55,6 +56,8 @@ def is_same_connection(one: Entry | None, other: Entry) -> bool:
 def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> CatalogueDiff:
     """From one state of a catalogue to another."""
     old, new = ({entry.name: entry for entry in entries} for entries in (before, after))
+    renamed = _renamed(old, new)
+    gone, come = dict(renamed), {name for _, name in renamed}
     common = [name for name in old if name in new]
     changes = (
         EntryChange(name, compare_content(write_entry(old[name]), write_entry(new[name])))
@@ -62,11 +65,25 @@ def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> Catalogu
         if old[name] != new[name]
     )
     return CatalogueDiff(
-        tuple(name for name in new if name not in old),
-        tuple(name for name in old if name not in new),
+        tuple(name for name in new if name not in old and name not in come),
+        tuple(name for name in old if name not in new and name not in gone),
         tuple(changes),
         is_reordered=common != [name for name in new if name in old],
+        renamed=renamed,
     )
+
+
+def _renamed(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> tuple[tuple[str, str], ...]:
+    """Those that are gone, and there again under another name. Where several fit, nobody knows which."""
+    gone = [entry for name, entry in old.items() if name not in new]
+    come = [entry for name, entry in new.items() if name not in old]
+    pairs: list[tuple[str, str]] = []
+    for entry in gone:
+        alike = [each.name for each in come if replace(each, name=entry.name) == entry]
+        rivals = [each for each in gone if replace(each, name=entry.name) == entry]
+        if len(alike) == len(rivals) == 1:
+            pairs.append((entry.name, alike[0]))
+    return tuple(pairs)
 
 
 def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange, ...]:

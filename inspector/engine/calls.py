@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON, JSONObject, parse, to_wire
+from inspector.base.jsonvalue import JSON, JSONObject, parse, shorten, to_wire
 from inspector.base.plaintext import one_line
 from inspector.base.signals import Signal
+from inspector.base.units import plural
 from inspector.config.allowedcalls import FILE_NAME as ALLOWED_NAME
 from inspector.config.allowedcalls import AllowedCalls
 from inspector.config.callhistory import CallHistory, ToolHistory
@@ -114,6 +115,31 @@ class Calls:
 
     async def forget_all(self) -> None:
         await asyncio.to_thread(self.history.forget_all)
+
+    async def rename_server(self, before: str, after: str) -> None:
+        """A server has another name: its history, and our own calls of it, go along. Folders that others
+        share are theirs to change: it is told which calls there name the old one."""
+        await asyncio.to_thread(self.history.rename_server, before, after)
+        for problem in await asyncio.to_thread(self._rename_server, before, after):
+            self.problem_found.emit(problem)
+
+    def _rename_server(self, before: str, after: str) -> list[str]:
+        problems: list[str] = []
+        for folder in self._load():
+            calls = [call for call in folder.loaded.calls if call.server == before]
+            if calls and not folder.is_own:
+                are = "is" if len(calls) == 1 else "are"
+                words = f"{plural(len(calls), 'saved call')} in {one_line(str(folder.path))}"
+                problems.append(f"{words} {are} still for {before!r}: files of that folder are not changed.")
+                continue
+            for call in calls:
+                try:
+                    self._folder(folder.path).save(replace(call, server=after))
+                except ConfigError as exc:
+                    problems.append(
+                        f"The saved call “{shorten(call.name, 60)}” is still for {before!r}: {exc}"
+                    )
+        return problems
 
     # -------------------------------------------------------------- saved calls
 

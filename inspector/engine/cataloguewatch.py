@@ -93,11 +93,13 @@ class CatalogueWatch:
         diff = compare_entries(list(kept.values()), after)
         for name in diff.removed:
             await self._servers.drop(name)
+        for before, name in diff.renamed:
+            await self._rename(before, new[name])
         for change in diff.changed:
             await self._change(new[change.name])
         for name in diff.added:
             self._servers.add_quietly(new[name])
-        if diff.is_reordered or diff.added:
+        if diff.is_reordered or diff.added or diff.renamed:
             self._servers.reorder(loaded.names)
         return diff
 
@@ -105,6 +107,13 @@ class CatalogueWatch:
         try:
             await self._servers.take(entry.name, entry)
         except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    async def _rename(self, before: str, entry: Entry) -> None:
+        try:
+            await self._servers.renames.follow(before, entry)
+        except UserError as exc:  # the name is that of a server of this run, say
+            await self._servers.drop(before)
             self.problem_found.emit(str(exc))
 
     def _has_kept(self) -> bool:

@@ -109,6 +109,8 @@ class Engine:
         self.catalogue_watch = CatalogueWatch(self.servers)
         self._name_servers()
         self.server_removed.connect(self.processes.forget)
+        self.servers.renamed.connect(lambda old, new: self.processes.rename(old.name, new.name))
+        self.servers.renames.take_along.append(self._take_along)
         self.tasks = TaskBook(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
@@ -174,6 +176,11 @@ class Engine:
         )
         server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
         return server
+
+    async def _take_along(self, before: str, after: str) -> None:
+        """Calls of a server that is called otherwise now."""
+        await self.calls.rename_server(before, after)
+        self.reruns.changed.emit(await self.reruns.view(after))
 
     async def _authorize(self, entry: Entry) -> Authorization | None:
         """For a server whose address is known now, after names in it were expanded."""

@@ -38,6 +38,7 @@ class EndedProcess:
     was_asked: bool
     last_lines: tuple[str, ...] = ()  # of its stderr
     rows: range = range(0)  # of the log, while it ran
+    server: str = ""  # as it was called then
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Processes:
         self._running: dict[str, _Running] = {}
         self._ended: dict[str, deque[EndedProcess]] = {}
         self._folders: dict[str, str] = {}
+        self._left: tuple[str, deque[EndedProcess]] | None = None  # of the latest that was forgotten
 
     # -------------------------------------------------------------- what is heard
 
@@ -88,14 +90,23 @@ class Processes:
         elif (running := self._running.get(server)) is not None and running.pid == event.pid:
             del self._running[server]
             rows = range(running.first_row, len(self._log))
-            ended = EndedProcess(event.pid, event.status, running.started_ns, at, was_asked, rows=rows)
+            ended = EndedProcess(
+                event.pid, event.status, running.started_ns, at, was_asked, rows=rows, server=server
+            )
             self._ended.setdefault(server, deque(maxlen=MOST_ENDED)).appendleft(ended)
         self.changed.emit(server)
 
     def forget(self, server: str) -> None:
         self._running.pop(server, None)
-        self._ended.pop(server, None)
         self._folders.pop(server, None)
+        ended = self._ended.pop(server, None)
+        self._left = (server, ended) if ended is not None else None
+
+    def rename(self, before: str, after: str) -> None:
+        """The server that was just forgotten goes on under another name."""
+        if self._left is not None and self._left[0] == before:
+            self._ended[after] = self._left[1]
+        self._left = None
 
     # -------------------------------------------------------------- looking
 
@@ -110,7 +121,7 @@ class Processes:
             await self._sample(running)
         ended = self._ended.get(server)
         if ended and any(each.rows and not each.last_lines for each in ended):
-            read = await asyncio.to_thread(self._with_lines, server, tuple(ended))
+            read = await asyncio.to_thread(self._with_lines, tuple(ended))
             self._keep_lines(server, read)
         view = ProcessView(server, ended=tuple(self._ended.get(server, ())))
         if running is None or self._running.get(server) is not running:
@@ -132,13 +143,13 @@ class Processes:
             running.sample = sample
             running.deep_at_ns = now if is_deep else running.deep_at_ns
 
-    def _with_lines(self, server: str, ended: tuple[EndedProcess, ...]) -> tuple[EndedProcess, ...]:
-        return tuple(self._lines_of(server, each) if each.rows else each for each in ended)
+    def _with_lines(self, ended: tuple[EndedProcess, ...]) -> tuple[EndedProcess, ...]:
+        return tuple(self._lines_of(each) if each.rows else each for each in ended)
 
-    def _lines_of(self, server: str, ended: EndedProcess) -> EndedProcess:
+    def _lines_of(self, ended: EndedProcess) -> EndedProcess:
         rows = ended.rows
-        lines = last_stderr(self._log, server, rows.start, rows.stop, _LAST_LINES)
-        texts = (one_line(line.decode(errors="replace")).strip() for line in lines)
+        lines = last_stderr(self._log, ended.server, rows.start, rows.stop, _LAST_LINES)
+        texts = (one_line(line.decode(errors="replace").rstrip()) for line in lines)  # indented as they were
         return replace(ended, last_lines=tuple(shorten(text, _LONGEST_LINE) for text in texts), rows=range(0))
 
     def _keep_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:

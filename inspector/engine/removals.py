@@ -11,7 +11,8 @@ from inspector.base.errors import ConfigError
 from inspector.config.catalogue import TakenOut
 from inspector.config.entries import Entry
 from inspector.engine.logins import Logins
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.renames import is_used
+from inspector.engine.views import ServerView
 from inspector.transport.tasks import TaskScope
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class _Gone:
     is_kept: bool
     place: int
     taken: TakenOut | None
-    was_connected: bool
+    was_in_use: bool
 
 
 class Removals:
@@ -54,13 +55,13 @@ class Removals:
             server = self._servers.get(name)
             if server.origin:
                 raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
-            was_connected = server.view.status is ServerStatus.CONNECTED
+            was_in_use = is_used(server)
             place = self._servers.place_of(name)
             catalogue = self._servers.catalogue if server.is_kept else None
             taken = catalogue.remove(name) if catalogue is not None else None
             await self._servers.drop(name)
         id = next(self._ids)
-        self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_connected)
+        self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_in_use)
         self._tasks.spawn(f"undo of {name}", self._end_later(id))
         return Removed(id, name, UNDO_TIME)
 
@@ -74,7 +75,7 @@ class Removals:
             self._servers.catalogue.put_back(gone.taken)
         del self._gone[id]
         view = self._servers.admit(server, gone.place)
-        if gone.was_connected:
+        if gone.was_in_use:
             self._servers.connecting.connect_soon(gone.entry.name)
         return view
 

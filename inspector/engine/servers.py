@@ -18,13 +18,12 @@ from inspector.config.textsecrets import moved_to_store, stored_secrets_of
 from inspector.engine.connecting import Connecting
 from inspector.engine.logins import Logins
 from inspector.engine.removals import Removals
+from inspector.engine.renames import Renames
 from inspector.engine.secrets import Secrets
 from inspector.engine.server import Server
 from inspector.engine.serversecrets import ServerSecrets
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerView
 from inspector.protocol.declared import Declared
-
-_IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING)
 
 
 class Servers:
@@ -54,6 +53,7 @@ class Servers:
         self.catalogue = catalogue
         self.connecting = Connecting(self, logins)
         self.removals = Removals(self, logins)
+        self.renames = Renames(self, logins)
         self.secrets = ServerSecrets(secrets)
         self.secrets.problem_found.connect(self.problem_found.emit)
         self._logins = logins
@@ -186,43 +186,15 @@ class Servers:
             raise ConfigError("The server has no name.", "Give it one.")
         server.require_usable(entry)
         if entry.name != name:
-            return await self._rename(server, entry, secrets or {}, draft)
+            return await self.renames.rename(server, entry, secrets or {}, draft)
         await self.secrets.put(secrets or {})
         async with self.changing:
-            self._require_still(server)
+            self.require_still(server)
             before = server.entry
             self._keep(server, entry, draft)
             await self._take(server, entry)
         await self.secrets.forget_stale(before, entry)
         return server.view
-
-    async def _rename(
-        self, server: Server, entry: Entry, secrets: Mapping[str, str], draft: JSONObject | None
-    ) -> ServerView:
-        old, name = server.entry, entry.name
-        self.require_new(name)
-        await self.secrets.put(secrets)
-        entry = await self.secrets.copied(replace(entry, name=old.name), name)
-        is_in_use = server.view.status in _IN_USE
-        try:
-            async with self.changing:
-                self._require_still(server)
-                new = self._make_new(entry, server.is_kept)
-                if server.is_kept and self.catalogue is not None:
-                    self.catalogue.replace(old.name, entry, draft)
-                place = self.place_of(old.name)
-                await self.drop(old.name)
-                self.renamed.emit(old, entry)
-                view = self.admit(new, place)
-        except (UserError, OSError):
-            await self.secrets.forget(entry)
-            raise
-        await self.secrets.move_logins(old.name, name)
-        await self._logins.options.move(old.name, name)
-        await self.secrets.forget(old)
-        if is_in_use and entry.enabled:
-            self.connecting.connect_soon(name)
-        return view
 
     async def take(self, name: str, entry: Entry) -> None:
         """Be configured like this from now on, which is written nowhere. Raises ConfigError."""
@@ -252,7 +224,7 @@ class Servers:
         stored = stored_secrets_of(server.entry)
         new = {stored[each]: value for each, value in values.items() if each in stored}
         await self.secrets.put({**plain, **new})
-        self._require_still(server)
+        self.require_still(server)
         self._keep(server, entry)
         server.set_declared(entry)
 
@@ -262,12 +234,13 @@ class Servers:
         await self.secrets.put({input_secret(name, id): value for id, value in values.items()})
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
-        """A disabled server is not connected, and stays out of "connect all"."""
+        """A disabled server is not connected, and stays out of "connect all". Raises ConfigError."""
         server = self.get(name)
+        entry = replace(server.entry, enabled=enabled)
+        self._keep(server, entry)
+        server.entry = entry
         if not enabled:
             await server.disconnect()
-        server.entry = replace(server.entry, enabled=enabled)
-        self._keep(server, server.entry)
         server.announce()
 
     def set_declared(self, name: str, declared: Declared | None) -> None:
@@ -348,7 +321,7 @@ class Servers:
         if name in self._servers:
             raise ConfigError(f"There is a server {name!r} already.", "Choose another name.")
 
-    def _require_still(self, server: Server) -> None:
+    def require_still(self, server: Server) -> None:
         """While one waits for the secret store, a server can be removed."""
         if server is not self._servers.get(server.entry.name):
             raise ConfigError(f"There is no server {server.entry.name!r} any more.")

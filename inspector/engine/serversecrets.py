@@ -65,6 +65,16 @@ class ServerSecrets:
                 renamed[old] = new
         return with_secret_names(entry, name, renamed)
 
+    async def copy_inputs(self, entry: Entry, before: str) -> None:
+        """What the inputs of a server stand for, when it had another name before."""
+        try:
+            for id in names_in(entry).inputs:
+                value = await self._secrets.get(input_secret(before, id))
+                if value is not None:
+                    await self._secrets.put(input_secret(entry.name, id), value)
+        except ConfigError as exc:
+            self.problem_found.emit(f"The inputs of server {before!r} could not be taken along. {exc}")
+
     async def move_logins(self, before: str, after: str) -> None:
         """What logins left for a server, to its new name."""
         from inspector.oauth.store import KIND  # few servers are renamed

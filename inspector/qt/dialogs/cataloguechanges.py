@@ -68,6 +68,9 @@ class CatalogueChangesDialog(QDialog):
     def _rows(self, diff: CatalogueDiff) -> list[QTreeWidgetItem]:
         rows = [self._row(f"+ {one_line(name)}", "", "added") for name in diff.added]
         rows += [self._row(f"− {one_line(name)}", "", "removed") for name in diff.removed]
+        rows += [
+            self._row(f"≠ {one_line(old)}", "", f"renamed to {one_line(new)}") for old, new in diff.renamed
+        ]
         for change in diff.changed:
             row = self._row(f"≠ {one_line(change.name)}", "", "")
             row.addChildren([self._field(field) for field in change.fields[:_MOST_ROWS]])

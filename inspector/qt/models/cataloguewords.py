@@ -10,6 +10,7 @@ def change_words(diff: CatalogueDiff) -> str:
     counts = (
         (len(diff.added), "added"),
         (len(diff.removed), "removed"),
+        (len(diff.renamed), "renamed"),
         (len(diff.changed), "changed"),
     )
     words = ", ".join(f"{count:,} {what}" for count, what in counts if count)

@@ -153,6 +153,39 @@ async def test_a_server_that_is_switched_off_by_hand_is_disconnected(desk: Desk)
     assert desk.lab.view("a").status is ServerStatus.DISABLED
 
 
+async def test_a_server_that_is_renamed_by_hand_is_the_same_one(desk: Desk) -> None:
+    desk.write(a={"command": "x"}, old=fault(), z={"command": "x"})
+    desk.engine.load()
+    await desk.engine.connect("old")
+    await desk.engine.secrets.put("oauth/https%3A%2F%2Fissuer/old/tokens", "t")
+    renamed: list[tuple[str, str]] = []
+    desk.engine.servers.renamed.connect(lambda old, new: renamed.append((old.name, new.name)))
+    desk.write(a={"command": "x"}, new=fault(), z={"command": "x"})
+    diff = await desk.engine.catalogue_watch.look()
+    assert (diff.added, diff.removed, diff.renamed) == ((), (), (("old", "new"),))
+    assert (desk.names(), renamed) == (["a", "new", "z"], [("old", "new")])
+    await desk.lab.until(ServerStatus.CONNECTED, "new")
+    assert await desk.engine.secrets.get("oauth/https%3A%2F%2Fissuer/new/tokens") == "t"
+
+
+async def test_a_rename_to_a_name_that_is_taken_is_told_of(desk: Desk) -> None:
+    desk.write(old={"command": "x"})
+    desk.engine.load()
+    desk.engine.add(StdioEntry(name="mine", command="y"))
+    desk.write(mine={"command": "x"})
+    await desk.engine.catalogue_watch.look()
+    assert "There is a server 'mine' already" in await desk.problems.get()
+    assert desk.names() == ["mine"]
+
+
+async def test_where_several_could_be_meant_nothing_is_taken_for_renamed(desk: Desk) -> None:
+    desk.write(a={"command": "x"}, b={"command": "x"})
+    desk.engine.load()
+    desk.write(c={"command": "x"}, d={"command": "x"})
+    diff = await desk.engine.catalogue_watch.look()
+    assert (diff.added, diff.removed, diff.renamed) == (("c", "d"), ("a", "b"), ())
+
+
 async def test_another_order_is_shown(desk: Desk) -> None:
     desk.write(a={"command": "x"}, b={"command": "y"})
     desk.engine.load()

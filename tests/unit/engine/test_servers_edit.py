@@ -14,8 +14,11 @@ from inspector.base.errors import ConfigError
 from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.config.catalogue import Catalogue
 from inspector.config.entries import HttpEntry, StdioEntry, Timeouts
+from inspector.config.savedcalls import SavedCall
 from inspector.config.settings import Settings
 from inspector.engine import removals
+from inspector.engine.byhand import ToolCall
+from inspector.engine.calls import Calls
 from inspector.engine.engine import Engine
 from inspector.engine.views import ServerStatus
 from tests.helpers.httpfaults import FaultServer
@@ -160,6 +163,52 @@ async def test_a_renamed_server_that_was_connected_is_connected_again(lab: Lab) 
     await gone(pid)
 
 
+async def test_calls_and_exits_of_a_renamed_server_go_along(tmp_path: Path) -> None:
+    lab = Lab(engine=Engine(calls=Calls(tmp_path / "history", tmp_path / "calls")))
+    calls = lab.engine.calls
+    try:
+        lab.engine.add(fault_entry())
+        call = await calls.save(SavedCall("Mine", "echo", "srv", watch=True))
+        await calls.save(SavedCall("Another's", "echo", "another"))
+        await lab.engine.connect("srv")
+        await lab.engine.by_hand.call("srv", ToolCall("echo", {"n": 1}))
+        calls.history.add("srv", "echo", {"n": 1}, outcome="result", elapsed_ns=5)
+        pid = lab.view().pid
+        await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), name="other"))
+        (folder,) = await calls.saved()
+        assert {(each.name, each.server) for each in folder.loaded.calls} == {
+            ("Mine", "other"),
+            ("Another's", "another"),
+        }
+        view = await lab.engine.reruns.view("other")
+        assert [each.call.path for each in view.results] == [call.path]
+        assert (await calls.history_of("other", "echo")).last_arguments() == {"n": 1}
+        assert (await calls.history_of("srv", "echo")).calls == ()
+        assert [each.pid for each in (await lab.engine.processes.look("other")).ended] == [pid]
+    finally:
+        await lab.engine.close()
+
+
+async def test_calls_in_a_folder_that_others_share_are_told_of_and_not_changed(tmp_path: Path) -> None:
+    lab = Lab(engine=Engine(calls=Calls(saved=tmp_path / "calls")))
+    calls, shared, problems = lab.engine.calls, tmp_path / "shared", list[str]()
+    shared.mkdir()
+    calls.problem_found.connect(problems.append)
+    try:
+        await calls.add_folder(shared)
+        call = await calls.save(SavedCall("Theirs", "echo", "srv"), shared)
+        assert call.path is not None
+        before = call.path.read_bytes()
+        lab.engine.add(shell_entry("exit 3"))
+        await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), name="other"))
+        assert call.path.read_bytes() == before
+        assert problems == [
+            f"1 saved call in {shared} is still for 'srv': files of that folder are not changed."
+        ]
+    finally:
+        await lab.engine.close()
+
+
 async def test_a_name_that_is_taken_is_refused_and_nothing_changes(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
     lab.engine.save(StdioEntry(name="b", command="y"))
@@ -231,6 +280,27 @@ async def test_a_server_that_was_connected_is_connected_when_it_is_back(lab: Lab
     removed = await lab.engine.servers.removals.remove("srv")
     await lab.engine.servers.removals.undo(removed.id)
     await lab.until(ServerStatus.CONNECTED)
+
+
+async def test_a_server_that_was_connecting_goes_on_connecting_when_it_is_back(lab: Lab) -> None:
+    lab.engine.save(fault_entry("silent"))
+    lab.engine.connect_soon("srv")
+    await lab.until(ServerStatus.CONNECTING)
+    removed = await lab.engine.servers.removals.remove("srv")
+    lab.views.clear()
+    await lab.engine.servers.removals.undo(removed.id)
+    await lab.until(ServerStatus.CONNECTING)
+
+
+async def test_a_server_whose_file_cannot_be_written_is_not_switched_off(
+    lab: Lab, catalogue: Catalogue
+) -> None:
+    lab.engine.save(fault_entry())
+    await lab.engine.connect("srv")
+    catalogue.path.write_text("{broken")
+    with pytest.raises(ConfigError, match="is not valid JSON"):
+        await lab.engine.set_enabled("srv", False)
+    assert (lab.view().status, lab.engine.entry("srv").enabled) == (ServerStatus.CONNECTED, True)
 
 
 async def test_secrets_stay_until_it_is_too_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
