@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from inspector.base.errors import ConfigError, UserError
+from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSONObject
 from inspector.config.entries import Entry
 from inspector.engine.logins import Logins
@@ -35,7 +35,7 @@ class Renames:
     async def rename(
         self, server: Server, entry: Entry, secrets: Mapping[str, str], draft: JSONObject | None
     ) -> ServerView:
-        """By the person's wish: it is written, and its secrets are called after it again. Raises UserError."""
+        """By the person's wish: it is written, and its secrets are called after it. Raises UserError."""
         servers, old = self._servers, server.entry
         servers.require_new(entry.name)
         await servers.secrets.put(secrets)

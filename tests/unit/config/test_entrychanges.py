@@ -45,7 +45,7 @@ def test_other_content_has_changes_and_they_go_both_ways(one: JSONObject, other:
 def test_added_removed_and_changed_servers_are_told_apart() -> None:
     other = replace(STDIO, name="b")
     before = (STDIO, other)
-    after = (replace(STDIO, args=("1", "3"), cwd="/tmp"), replace(STDIO, name="c"))
+    after = (replace(STDIO, args=("1", "3"), cwd="/tmp"), replace(STDIO, name="c", command="y"))
     assert compare_entries(before, after) == CatalogueDiff(
         ("c",),
         ("b",),
