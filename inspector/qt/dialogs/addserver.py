@@ -87,6 +87,7 @@ class AddServerDialog(QDialog):
         self.address.entered.connect(self._on_entered)
         self.fields.changed.connect(self._on_edited)
         self.list.changed.connect(self._on_edited)
+        self.list.laid_out.connect(self._make_room)
         self._on_text()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError
@@ -23,9 +23,11 @@ class PastedList(QScrollArea):
 
     Signals:
         changed: More are on screen, or the person ticked or typed something.
+        laid_out: What is on screen may need another height.
     """
 
     changed = Signal()
+    laid_out = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +45,7 @@ class PastedList(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(self._inside)
+        self._inside.installEventFilter(self)
         self._more = QTimer(self, interval=0)
         self._more.timeout.connect(self._show_more)
 
@@ -94,6 +97,11 @@ class PastedList(QScrollArea):
         for server in self.servers:
             if server.shown_name() in names:
                 server.tick.setChecked(False)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._inside and event.type() is QEvent.Type.LayoutRequest:
+            self.laid_out.emit()
+        return super().eventFilter(watched, event)
 
     # --------------------------------------------------------------
 
