@@ -10,6 +10,7 @@ from typing import TypeAlias
 from inspector.base.errors import HttpRefused
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
+from inspector.base.redact import masked_url
 from inspector.protocol.httprules import overlaid, redirect_target
 from inspector.transport.base import Headers
 from inspector.transport.exchange import NO_TAG, Exchange, Exchanges
@@ -65,7 +66,7 @@ async def run_exchange(
 
 def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
     return HttpRefused(
-        f"The server redirects in circles: after {_MOST_HOPS} redirects it still says {target}.",
+        f"The server redirects in circles: after {_MOST_HOPS} redirects it still says {masked_url(target)}.",
         "Check the URL, and the server's configuration.",
         exchange.status,
         body,
@@ -73,7 +74,7 @@ def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
 
 
 def _not_followed(exchange: Exchange, location: str, body: bytes) -> HttpRefused:
-    where = shorten(one_line(location), 200) or "nowhere"
+    where = shorten(one_line(masked_url(location)), 200) or "nowhere"
     return HttpRefused(
         f"The server redirects to {where} (HTTP {exchange.status}); that is not followed.",
         "Only a redirect to the same origin that keeps the method is. If you trust it, use that URL.",

@@ -309,6 +309,16 @@ async def test_another_redirect_is_not_followed(
     await stage.call()
 
 
+async def test_a_redirect_is_told_without_the_secrets_in_its_address(
+    server: FaultServer, stage: Stage
+) -> None:
+    """Servers take the query along that they were asked with."""
+    server.order("tools/call", faults.replies(302, Location="https://u:hush@h.example/?api_key=hush&page=2"))
+    words = await stage.fail()
+    assert "h.example/?api_key=•••&page=2" in words
+    assert "hush" not in words
+
+
 async def test_a_circle_of_redirects_ends(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", *[faults.replies(307, Location="/mcp")] * 6)
     assert "redirects in circles: after 5 redirects" in await stage.fail()
