@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from inspector.protocol.auth.scopes import ScopeChoice
 
 
+_UNDER_WAY = "A login of this server is under way."
 _ONCE_MORE = "Connect again, or walk through the login in the Auth tab."
 
 
@@ -299,6 +300,10 @@ class Logins:
         """Raises NeedsLogin."""
         from inspector.oauth.steps import STEPS_OF_BROWSER, StepId
 
+        current = self._account(server).login
+        if current is not None and current.is_running and not current.is_by_itself:
+            next_step = "Finish it in the Auth tab, or cancel it."
+            raise NeedsLogin(_UNDER_WAY, next_step, refused.status, refused.headers)
         login = await self._begin(
             server,
             await self.options.of(server),
@@ -339,8 +344,9 @@ class Logins:
         from inspector.oauth.flow import Login
 
         account = self._account(server)
-        if account.login is not None:
-            await account.login.close()
+        while (before := account.login) is not None:  # while one is closed, somebody may begin another
+            account.login = None
+            await before.close()
         login = account.login = Login(
             account.target,
             account.tools,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from inspector.config.entries import HttpEntry
 from inspector.engine.engine import Engine
 from inspector.engine.logins import LoginWanted
 from inspector.engine.views import OutcomeKind
+from inspector.oauth.flow import Login
 from inspector.oauth.occasions import Occasion
 from inspector.oauth.steps import LoginView, Overrides, QuestionKind, Step, StepId, StepState
 from inspector.protocol.auth.guard import UrlBlocked, check_url
@@ -297,3 +299,50 @@ async def test_the_provider_that_was_typed_may_be_in_a_private_network_and_nobod
     assert check_url("https://10.1.2.3/idp/token", allowance).host == "10.1.2.3"
     with pytest.raises(UrlBlocked):
         check_url("https://10.9.9.9/", allowance)
+
+
+async def test_a_login_of_the_person_is_not_ended_by_one_that_happens_by_itself(
+    engine: Engine, company: Company
+) -> None:
+    """They sit before the sign-in page: a request that is refused meanwhile must not take it away."""
+    await engine.connect(SERVER)
+    for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
+        await engine.secrets.delete(name)
+    opened: asyncio.Queue[str] = asyncio.Queue()
+    engine.logins.open_url = opened.put
+    await engine.logins.start(SERVER)
+    walking = asyncio.create_task(engine.logins.run(SERVER))
+    page = await opened.get()
+    company.world.tokens.clear()
+    outcome = await engine.call_tool(SERVER, "read", {})
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "under way" in outcome.summary
+    await browse(page)
+    view = await walking
+    assert (view.failure, view.is_over) == ("", True)
+    assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
+
+
+async def test_of_logins_that_begin_at_once_the_last_one_is_there_and_the_others_are_closed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Login] = []
+    closed: list[Login] = []
+    make, close = Login.__init__, Login.close
+
+    def init(login: Login, *arguments: Any, **more: Any) -> None:
+        make(login, *arguments, **more)
+        made.append(login)
+
+    async def end(login: Login) -> None:
+        await close(login)
+        closed.append(login)
+
+    monkeypatch.setattr(Login, "__init__", init)
+    monkeypatch.setattr(Login, "close", end)
+    await engine.logins.start(SERVER)
+    with contextlib.suppress(UserError):
+        await asyncio.gather(*(engine.logins.start(SERVER) for _ in range(3)), return_exceptions=True)
+    await engine.logins.close()
+    assert len(made) == 4
+    assert set(made) == set(closed)
