@@ -21,6 +21,11 @@ class LoginRecorder:
 
     def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
         self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
+        self._credentials = log.credentials
+
+    def know(self, name: str, value: str) -> None:
+        """A secret that no store has is about to be sent: who sends it back must not get it recorded."""
+        self._credentials.add(value, name)
 
     def step(self, text: str) -> None:
         """One step of the login, in words that hold no secret."""

@@ -203,7 +203,7 @@ def _check(stage: Stage, id_token: str, *, nonce: str = "", subject: str = "") -
         ((check.name, check.result.value, check.words) for check in verdict.checks),
     )
     if verdict.problem:
-        raise Stop(verdict.problem, "It is not used. The provider, or our client ID there, is wrong.")
+        raise Stop(verdict.problem, "It is not used. To sign in once more, go back to “Open browser”.")
     return verdict
 
 

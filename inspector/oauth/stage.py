@@ -46,6 +46,9 @@ from inspector.protocol.auth.tokens import TokenAsked
 from inspector.protocol.httprules import Headers
 from inspector.protocol.revisions import R2, Revision, is_between
 
+# Secrets that may never have been in the secret store, which tells of all that it gives out.
+_NOT_STORED = ("code", "assertion", "ID-JAG", "client secret")
+
 WAIT_LIMIT = 600.0  # seconds for the person to log in
 
 # Sends the person's browser to an address. Raises UserError.
@@ -218,6 +221,8 @@ class Stage:
         self.notes.decisions.append(Decision(text))
 
     def use(self, name: str, value: str | None, origin: str = "", *, is_secret: bool = False) -> None:
+        if is_secret and value and name in _NOT_STORED:
+            self.tools.recorder.know(name, value)
         self.notes.inputs.append(
             Input(name, value if value is not None else "(none)", origin, is_secret and bool(value))
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
+from inspector.base.redact import is_secret_parameter
 from inspector.protocol.revisions import R2, Revision, is_between
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -22,7 +23,8 @@ def canonical_resource(server_url: str) -> str:
     """The server's address as an identifier.
 
     Scheme and host in small letters; no fragment, no user name, no default port. A slash at the end goes
-    where it is all of the path; `/mcp/` may be another resource than `/mcp` and stays.
+    where it is all of the path; `/mcp/` may be another resource than `/mcp` and stays. Of the query, secrets
+    go: they are for the server, and not for who gives its tokens or for a browser's history.
     Raises ValueError when the address cannot be read.
     """
     parts = urlsplit(server_url.strip())
@@ -31,8 +33,11 @@ def canonical_resource(server_url: str) -> str:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = parts.port
     place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
-    path = "" if parts.path == "/" and not parts.query else parts.path
-    return urlunsplit((parts.scheme, place, path, parts.query, ""))
+    query = "&".join(
+        pair for pair in parts.query.split("&") if not is_secret_parameter(pair.partition("=")[0])
+    )
+    path = "" if parts.path == "/" and not query else parts.path
+    return urlunsplit((parts.scheme, place, path, query, ""))
 
 
 def choose_resource(

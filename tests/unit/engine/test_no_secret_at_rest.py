@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,9 +21,9 @@ import pytest
 from inspector.app.crash import report_task_errors
 from inspector.base.errors import UserError
 from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
-from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
+from inspector.config.auth import BearerSettings, IdentityProvider, OAuthSettings, SecretRef
 from inspector.config.catalogue import Catalogue
-from inspector.config.entries import HttpEntry, StdioEntry
+from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
 from inspector.config.entrysecrets import with_references
 from inspector.config.secrets.keychain import Keychain
 from inspector.config.secrets.names import make_name
@@ -40,6 +41,7 @@ from inspector.oauth.http import LoginHttp
 from inspector.oauth.lifetime import Lifetime
 from inspector.oauth.recording import LoginRecorder
 from inspector.oauth.stage import Target
+from inspector.oauth.steps import LoginView
 from inspector.protocol.asking import SAMPLING
 from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.guard import allowance_for
@@ -53,7 +55,7 @@ from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
 from tests.unit.engine.endpoint_talk import COMPLETION, says
 from tests.unit.oauth.company import Company
-from tests.unit.oauth.login_stage import Answer, Desk, Seen, World
+from tests.unit.oauth.login_stage import Answer, Desk, Seen, World, browse
 from tests.unit.protocol.asked_things import sampling
 
 VAULT = "vault.json"
@@ -365,6 +367,119 @@ async def sign_in_with_a_company(app: App, secret: str) -> None:
         assert secret in world.asked("/token")[0].form["assertion"]
 
 
+async def id_token_of_the_person(app: App, secret: str) -> None:
+    """One that they have already, and the secret of their client at the identity provider."""
+    await app.secrets.put("secret", "hush")
+    await app.secrets.put("theirs", f"idp-{secret}")
+    async with World() as world:
+        company = Company(world, secret)
+        company.now = _desk(app).clock.wall_ns() / 1e9
+        await app.secrets.put("id-token", company.id_token(jti=secret))
+        provider = IdentityProvider(
+            issuer=company.issuer,
+            client_id="desk",
+            client_secret=SecretRef("theirs"),
+            method="client_secret_post",
+            id_token=SecretRef("id-token"),
+        )
+        settings = replace(company.settings, identity_provider=provider)
+        async with _desk(app).login(world, settings=settings) as login:
+            await login.run()
+            assert login.view.failure == ""
+        [exchange] = company.asked("token-exchange")
+        assert exchange.form["client_secret"] == f"idp-{secret}"
+
+
+async def what_a_provider_says_again(app: App, secret: str) -> None:
+    """It refuses, and repeats what it was sent; so does the authorization server."""
+    await app.secrets.put("secret", "hush")
+    async with World() as world:
+        company = Company(world, secret)
+        company.now = _desk(app).clock.wall_ns() / 1e9
+        works = world.paths["/idp/token"]
+
+        def refuse(grant: str, name: str) -> Callable[[Seen], Answer]:
+            def answer(seen: Seen) -> Answer:
+                if not seen.form["grant_type"].endswith(grant):
+                    return works(seen)
+                words = f"not {seen.form[name]}, please"
+                return Answer(400, {"error": "invalid_grant", "error_description": words})
+
+            return answer
+
+        for path, grant, name in (
+            ("/idp/token", "authorization_code", "code"),
+            ("/idp/token", "token-exchange", "subject_token"),
+            ("/token", "jwt-bearer", "assertion"),
+        ):
+            world.paths[path] = refuse(grant, name)
+            async with _desk(app).login(world, settings=company.settings) as login:
+                await login.run()
+                assert "refused" in login.view.failure
+                if name == "code":  # after it, the claims of the ID token are shown, which the secret is in
+                    _hand_on(app, login.view)
+            world.paths["/idp/token"] = works
+
+
+async def jwt_of_a_workload(app: App, secret: str) -> None:
+    """Out of the store, and out of a file that is not ours."""
+    await app.secrets.put("jwt", f"eyJhbGciOiJub25lIn0.{secret}.a")
+    async with World() as world:
+        world.server["grant_types_supported"] = ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+        settings = OAuthSettings(grant="wif", issuer=world.origin, assertion=SecretRef("jwt"))
+        async with _desk(app).login(world, settings=settings) as login:
+            await login.run()
+            assert login.view.failure == ""
+            _hand_on(app, login.view)
+        assert secret in world.asked("/token")[0].form["assertion"]
+
+
+async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
+    """Nobody stored it, so nobody knows it but by its place in the request."""
+    os.environ["LENS_TEST_JWT"] = f"opaque-{secret}"
+    async with World() as world:
+        settings = OAuthSettings(grant="wif", issuer=world.origin, assertion_variable="LENS_TEST_JWT")
+        world.paths["/token"] = lambda seen: Answer(
+            400, {"error": "invalid_grant", "error_description": f"I do not know {seen.form['assertion']}"}
+        )
+        async with _desk(app).login(world, settings=settings) as login:
+            await login.run()
+            _hand_on(app, login.view)
+    del os.environ["LENS_TEST_JWT"]
+
+
+async def header_that_goes_with_a_login(app: App, secret: str) -> None:
+    """A gateway before the server wants it, and the proxy on the way a password."""
+    from urllib.parse import quote
+
+    await app.secrets.put(make_name("header", "gated", "X-Whoami"), secret)
+    async with World() as world:
+        headers = {"X-Whoami": SecretRef(make_name("header", "gated", "X-Whoami"))}
+        app.engine.add(HttpEntry(name="gated", url=world.url, headers=headers))
+        app.engine.logins.open_url = browse
+        await app.engine.logins.start("gated")
+        view = await app.engine.logins.run("gated")
+        assert view.failure == ""
+        _hand_on(app, view)
+        assert world.asked("/token")[0].headers["x-whoami"] == secret
+        proxy = f"http://ann:{quote(secret, safe='')}@127.0.0.1:1"
+        app.engine.add(HttpEntry(name="far", url="http://mcp.example/", network=NetworkSettings(proxy=proxy)))
+        await app.engine.logins.start("far")
+        view = await app.engine.logins.run("far")
+        assert view.failure
+        _hand_on(app, view)
+
+
+def _hand_on(app: App, view: LoginView) -> None:
+    """What a person copies or exports of a login."""
+    from inspector.oauth.report import findings_text, login_text, login_trace
+    from inspector.oauth.sequence import mermaid
+
+    (app.root / "handed-on").mkdir(exist_ok=True)
+    place = app.root / "handed-on" / f"{len(list((app.root / 'handed-on').iterdir()))}.txt"
+    place.write_text(login_text(view) + findings_text(view) + login_trace(view).decode() + mermaid(view))
+
+
 async def error_that_nobody_caught(app: App, secret: str) -> None:
     """It is reported into a file, with whatever its message says."""
     app.engine.log.credentials.add(secret, "token")
@@ -396,6 +511,11 @@ PATHS: list[Path_] = [
     login,
     client_of_the_person,
     sign_in_with_a_company,
+    id_token_of_the_person,
+    what_a_provider_says_again,
+    jwt_of_a_workload,
+    jwt_of_a_workload_from_the_environment,
+    header_that_goes_with_a_login,
     error_that_nobody_caught,
 ]
 

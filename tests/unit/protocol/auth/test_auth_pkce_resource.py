@@ -97,3 +97,18 @@ def test_a_typed_resource_may_be_any_absolute_identifier() -> None:
 @given(st.text())
 def test_any_text_gets_a_verdict(text: str) -> None:
     assert isinstance(resource_problem(text), str)
+
+
+@pytest.mark.parametrize(
+    ("address", "resource"),
+    [
+        ("https://h/mcp?api_key=hush&tenant=a%20b", "https://h/mcp?tenant=a%20b"),
+        ("https://h/mcp?token=hush", "https://h/mcp"),
+        ("https://h/?token=hush", "https://h"),
+        ("https://h/mcp?tenant=1&page=2", "https://h/mcp?tenant=1&page=2"),
+    ],
+)
+def test_a_secret_in_the_servers_address_does_not_go_to_the_authorization_server(
+    address: str, resource: str
+) -> None:
+    assert choose_resource(address, revision=R5).value == resource
