@@ -14,9 +14,11 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
+    QFrame,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
+    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -40,6 +42,7 @@ from inspector.qt.widgets.itemviews import dress_list
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _ADVICE = "Secrets do not leave: a name stands in place of each. Files of other tools are not written."
+_HIGHEST_REMARKS = 120  # pixels; more are scrolled, so that the text stays in view
 _NAME = Qt.ItemDataRole.UserRole
 
 
@@ -98,6 +101,10 @@ class ExportServersDialog(QDialog):
         self.preview.setReadOnly(True)
         self.preview.setAccessibleName("What is exported")
         self.remarks = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
+        self._remarks = QScrollArea()
+        self._remarks.setFrameShape(QFrame.Shape.NoFrame)
+        self._remarks.setWidgetResizable(True)
+        self._remarks.setWidget(self.remarks)
         self.alert = Alert(theme)
         self.all_action = self._action("All", lambda: self._tick(True))
         self.none_action = self._action("None", lambda: self._tick(False))
@@ -165,7 +172,7 @@ class ExportServersDialog(QDialog):
         main.addWidget(Heading(self._theme, "Form"))
         main.addWidget(self.form)
         main.addWidget(self._gate, 1)
-        main.addWidget(self.remarks)
+        main.addWidget(self._remarks)
         main.addWidget(Muted(self._theme, _ADVICE, wrap=True))
         sides = QSplitter()
         sides.setChildrenCollapsible(False)
@@ -222,13 +229,15 @@ class ExportServersDialog(QDialog):
             return
         self.preview.set_text(exported.text)
         self.remarks.setText("\n".join(visible(remark) for remark in exported.remarks))
-        self.remarks.setVisible(bool(exported.remarks))
+        self._remarks.setVisible(bool(exported.remarks))
+        wanted = self.remarks.heightForWidth(self._gate.width() - SPACE_4)
+        self._remarks.setFixedHeight(min(wanted, _HIGHEST_REMARKS))
         self.copy_action.setEnabled(True)
         self.save_action.setEnabled(True)
         self._gate.open()
 
     def _explain(self, look: Any, title: str, sentence: str, next_step: str = "") -> None:
-        self.remarks.hide()
+        self._remarks.hide()
         self._gate.explain(look, "export", title, sentence, next_step)
 
     def _copy(self) -> None:
