@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import asking, basics, login, offered, servers, traffic
+from inspector.app.tour import asking, basics, health, login, offered, servers, traffic
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
@@ -47,6 +47,10 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     traffic.statistics,
     traffic.compare_two,
     traffic.save_and_open,
+    health.examine_a_connection,
+    health.edit_and_see,
+    health.what_changed,
+    health.settings,
     basics.add_server,
     basics.in_the_dark,
 )
@@ -80,6 +84,8 @@ def run_tour(out: Path) -> int:
         files = Files(
             preferences=Path(scratch, "preferences.json"),
             captures=Path(scratch, "captures"),
+            calls=Path(scratch, "calls"),
+            baselines=Path(scratch, "baselines"),
             trust=Path(scratch, "trust.json"),
             home=home,
         )
