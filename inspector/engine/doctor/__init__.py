@@ -3,6 +3,6 @@ what to do.
 
 Read `examine.py` first: it walks. What is looked at becomes evidence (`program.py`, `wires.py`, `talk.py`);
 what evidence means is said by pure functions (`programrules.py`, `outputrules.py` with its table in
-`outputwords.py`, `wirerules.py`, `answerrules.py`, `loginrules.py`, `talkrules.py`). `doctor.py` is the part
-of the engine that others ask.
+`outputwords.py`, `wirerules.py`, `noanswerrules.py`, `answerrules.py`, `loginrules.py`, `talkrules.py`).
+`doctor.py` is the part of the engine that others ask.
 """

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
-from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import shorten
+from inspector.base.jsonvalue import JSONProblem, parse, shorten
 from inspector.base.plaintext import one_line
 from inspector.base.redact import masked_url
 from inspector.engine.doctor.checks import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.talk import Heard, HttpSeen
-from inspector.engine.doctor.wirerules import diagnose_alert, use_url, with_parts
+from inspector.engine.doctor.wirerules import use_url, with_parts
 
 MESSAGE_TYPES = ("application/json", "text/event-stream")
 
@@ -38,96 +35,6 @@ def evidence_of(seen: HttpSeen) -> tuple[str, ...]:
     said = said_in(seen)
     return (what + label, *((said,) if said else ()))
 
-
-# ------------------------------------------------------------------ no answer at all
-
-
-def causes_of(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def diagnose_no_answer(
-    heard: Heard, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
-) -> Diagnosis:
-    """`speaks_tls`: it was tried, and TLS works on this port although the URL is without it. `greeting` is
-    what is said on this port before anybody asks."""
-    host, error = urlsplit(url).netloc.rpartition("@")[2], heard.error
-    summary = error.summary if error is not None else "No answer came."
-    for failure in (error, *heard.failures):
-        if isinstance(failure, ConfigError):  # of what is looked up only when it is needed: a token
-            fix = failure.next_step or "Edit the server."
-            return Diagnosis("settings-unusable", "settings", failure.summary, fix)
-    for cause in causes_of(error):
-        if (
-            isinstance(cause, ssl.SSLError)
-            and (found := diagnose_alert(cause.reason or "", host)) is not None
-        ):
-            return found
-    if speaks_tls:
-        scheme = "wss" if url.startswith("ws:") else "https"
-        return Diagnosis(
-            "needs-https",
-            "http",
-            f"{host} speaks TLS on this port, and the URL is without it.",
-            f"Use {scheme}:// instead.",
-            (summary,),
-            use_url(with_parts(url, scheme=scheme)),
-        )
-    names = {type(cause).__name__ for cause in causes_of(error)}
-    if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
-        return _proxy(summary, proxy)
-    if "sent what is not HTTP" in summary or greeting:
-        return Diagnosis(
-            "not-http",
-            "http",
-            f"Something listens at {host}, but it does not speak HTTP.",
-            "Check the port: it belongs to another service (a database, SSH).",
-            (greeting or summary,),
-        )
-    if "broke the connection" in summary:
-        return Diagnosis(
-            "hung-up",
-            "http",
-            f"{host} took the request and hung up without an answer: the server crashed on it, or a proxy "
-            "cut it off.",
-            "Look at the server's own log.",
-            (summary,),
-        )
-    if "Gave up after" in summary or "in time" in summary:
-        return Diagnosis(
-            "http-silent",
-            "http",
-            f"{host} took the request, but did not answer it in time: the server hangs, or is very slow.",
-            "Look at the server's own log; raise the connect timeout of this server if it is slow to start.",
-            (summary,),
-        )
-    return Diagnosis("http-failed", "http", summary, error.next_step if error is not None else "Try again.")
-
-
-def _proxy(summary: str, proxy: str) -> Diagnosis:
-    shown = masked_url(proxy)
-    if "407" in summary:
-        return Diagnosis(
-            "proxy-login",
-            "http",
-            f"The proxy {shown} wants a user name and a password (407).",
-            "Write them into the proxy's address in the server's network settings.",
-            (summary,),
-        )
-    return Diagnosis(
-        "proxy-refused",
-        "http",
-        f"The proxy {shown} refuses to connect to this server.",
-        "Ask who runs the proxy, or reach the server without it.",
-        (summary,),
-    )
-
-
-# ------------------------------------------------------------------ an answer that is none
 
 _HTTPS_WANTED = re.compile(
     r"plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server", re.IGNORECASE
@@ -188,6 +95,20 @@ def _somewhere_else(seen: HttpSeen, url: str, elsewhere: Elsewhere | None, type:
     )
 
 
+def diagnose_host(seen: HttpSeen, url: str, message: str = "") -> Diagnosis | None:
+    """The server does not want to be called by this name. `message` is what it says, if in a message."""
+    if seen.status != 421 and not (seen.status in (400, 403) and _HOST.search(message or said_in(seen))):
+        return None
+    return Diagnosis(
+        "host-refused",
+        "http",
+        f"The server does not serve the name {urlsplit(url).netloc}: it protects itself against foreign "
+        "names and origins.",
+        "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its settings.",
+        (*evidence_of(seen), *((message,) if message else ())),
+    )
+
+
 def _by_status(seen: HttpSeen, url: str) -> Diagnosis | None:
     status, evidence, host = seen.status, evidence_of(seen), urlsplit(url).netloc
     if 300 <= status < 400:
@@ -202,16 +123,8 @@ def _by_status(seen: HttpSeen, url: str) -> Diagnosis | None:
             evidence,
             better,
         )
-    if status == 421 or (status in (400, 403) and _HOST.search(said_in(seen))):
-        return Diagnosis(
-            "host-refused",
-            "http",
-            f"The server does not serve the name {host}: it protects itself against foreign names and "
-            "origins.",
-            "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its "
-            "settings.",
-            evidence,
-        )
+    if (refused := diagnose_host(seen, url)) is not None:
+        return refused
     if status in _GATEWAY:
         return Diagnosis(
             "gateway",
@@ -246,7 +159,8 @@ _SIMPLE = {
     403: (
         "forbidden",
         "The server knows the request, and forbids it (HTTP 403).",
-        "Check the credentials, and whether your account may use this server.",
+        "Check the credentials that are configured (is an API key missing?), and whether your account may "
+        "use this server.",
     ),
     404: (
         "not-found",
@@ -256,7 +170,8 @@ _SIMPLE = {
     405: (
         "no-post",
         "It takes no POST at this path (HTTP 405), and there is no event stream either.",
-        "This is not the MCP endpoint: many are at /mcp, old ones at /sse.",
+        "This is not the MCP endpoint, and none is at /mcp or /sse: look up its path in the server's "
+        "documentation.",
     ),
     406: (
         "not-acceptable",
@@ -305,6 +220,19 @@ def _redirected(seen: HttpSeen, url: str) -> Diagnosis:
     )
 
 
+def is_other_json(heard: Heard) -> bool:
+    """Was the first request answered with JSON that has nothing of JSON-RPC?"""
+    seen = heard.deciding
+    if seen is None or heard.messages or seen.content_type != "application/json":
+        return False
+    text = heard.broken[-1] if heard.broken else seen.body.decode(errors="replace")
+    try:
+        value = parse(text)
+    except JSONProblem:
+        return False
+    return not (isinstance(value, dict) and "jsonrpc" in value)
+
+
 def _by_body(heard: Heard, seen: HttpSeen) -> Diagnosis | None:
     if not 200 <= seen.status < 300:
         return None
@@ -326,6 +254,14 @@ def _by_body(heard: Heard, seen: HttpSeen) -> Diagnosis | None:
             "This is some other event stream, or the server speaks Streamable HTTP: check the path and the "
             "type.",
             evidence_of(seen),
+        )
+    if is_other_json(heard):
+        return Diagnosis(
+            "other-json",
+            "content",
+            "The answer is JSON, but no message: this is some other service, and no MCP endpoint.",
+            "Check the path of the URL; many servers listen at /mcp.",
+            (*evidence_of(seen), *heard.broken[:1]),
         )
     if seen.status in (202, 204):
         return Diagnosis(

@@ -22,6 +22,7 @@ from inspector.transport.base import Authorization, AuthorizedRequest, Headers
 from inspector.transport.orphanguard import OrphanGuard
 
 _LIST_LIMIT = 15.0
+_PROBE_LIMIT = 1.0  # for what else is spoken on a port
 NAMES_LEFT = "Names such as ${VAR} are put in when you trust it."
 
 
@@ -42,6 +43,7 @@ class Tools:
     authorization: Authorization | None = None
     may_contact: bool = True
     list_limit: float = _LIST_LIMIT
+    probe_limit: float = _PROBE_LIMIT
 
 
 class TokensOnly:

@@ -54,18 +54,41 @@ def diagnose_login(seen: HttpSeen, known: WellKnownSeen, *, has_header: bool, ha
             log_in,
         )
     if known.resource or known.problem:
+        where = f" ({known.problem_at})" if known.problem_at else ""
         return Diagnosis(
             "resource-metadata-broken",
             "wellknown",
-            f"The server wants a login, but its document about that cannot be used: {known.problem}.",
-            "Its operator must correct /.well-known/oauth-protected-resource.",
+            f"The server wants a login, but its document about that cannot be used{where}: "
+            f"{known.problem.rstrip('.')}.",
+            "Its operator must correct that: it belongs at /.well-known/oauth-protected-resource.",
             evidence,
             log_in,
         )
+    if known.schemes and "bearer" not in known.schemes:
+        return _other_login(known.schemes, evidence)
     return Diagnosis(
         "login-undescribed",
         "auth",
         "The server wants to know who asks (HTTP 401), and does not say how to log in.",
         "Most such servers want an API key: give the server an Authorization header.",
+        evidence,
+    )
+
+
+def _other_login(schemes: tuple[str, ...], evidence: tuple[str, ...]) -> Diagnosis:
+    if "basic" in schemes:
+        return Diagnosis(
+            "password-wanted",
+            "auth",
+            "The server, or a proxy before it, wants a user name and a password (HTTP 401, “Basic”).",
+            "Give the server a header Authorization: Basic …, with user:password in Base64.",
+            evidence,
+        )
+    return Diagnosis(
+        "other-login",
+        "auth",
+        f"The server, or a proxy before it, wants a login of a kind that MCP does not have: "
+        f"{', '.join(scheme.capitalize() for scheme in schemes)}.",
+        "Ask its operator for an address without that, or for a key that can be sent as a header.",
         evidence,
     )

@@ -122,8 +122,12 @@ def _said(error: ErrorObject) -> str:
 
 
 def _has_foreign_ids(heard: Heard) -> bool:
-    """Ours are numbers."""
-    answers = [each for each in heard.messages if each.kind.is_answer]
+    """Ours are numbers. An error may be without one: then the server could not, or did not, look for it."""
+    answers = [
+        each
+        for each in heard.messages
+        if each.kind.is_answer and not (each.kind is Kind.ERROR and each.id is None)
+    ]
     return bool(answers) and all(not isinstance(each.id, int) for each in answers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -17,12 +18,14 @@ from inspector.engine.doctor.answerrules import (
     Elsewhere,
     diagnose_answer,
     diagnose_content_type,
-    diagnose_no_answer,
+    diagnose_host,
     diagnose_websocket,
+    is_other_json,
 )
 from inspector.engine.doctor.checks import HTTP_STEPS, WEBSOCKET_STEPS, CheckResult, Diagnosis
 from inspector.engine.doctor.exam import NAMES_LEFT, Exam, Tools, words_of
 from inspector.engine.doctor.loginrules import diagnose_login
+from inspector.engine.doctor.noanswerrules import diagnose_no_answer
 from inspector.engine.doctor.talk import Heard, Talk
 from inspector.engine.doctor.talkrules import diagnose_messages, diagnose_settings
 from inspector.engine.doctor.wellknown import WellKnownSeen, look_for_documents
@@ -32,14 +35,15 @@ from inspector.engine.doctor.wirerules import (
     diagnose_name,
     diagnose_tls,
     diagnose_url,
+    is_without_tls,
     with_parts,
 )
-from inspector.engine.doctor.wires import TlsSeen, connect, greeting, late_alert, resolve, speak_tls
+from inspector.engine.doctor.wires import TlsSeen, connect, first_words, late_alert, resolve, speak_tls
 from inspector.session.connect import network_of
 from inspector.transport.network import Network, proxy_for
 
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "socks5": 1080, "socks5h": 1080}
-_PROBE_LIMIT = 5.0  # for a place where the server might be instead
+_PLACE_LIMIT = 5.0  # for a place where the server might be instead
 
 
 class UrlExam(Exam):
@@ -121,7 +125,9 @@ class UrlExam(Exam):
             bad = Diagnosis("tls-settings", "tls", exc.summary, exc.next_step)
             return self.told("tls", "", self.now() - began, bad)
         details = tuple(line for certificate in seen.chain for line in certificate.lines())
-        diagnosis = diagnose_tls(seen, entry.url)
+        probe = self.tools.probe_limit
+        said = await first_words(host, address, port, probe) if is_without_tls(seen) else ""
+        diagnosis = diagnose_tls(seen, entry.url, said)
         found = _tls_words(seen) if diagnosis is None or diagnosis.is_warning else ""
         return self.told("tls", found, seen.elapsed_ns or self.now() - began, diagnosis, details)
 
@@ -198,11 +204,12 @@ class UrlExam(Exam):
             return found
         if not isinstance(entry, HttpEntry):
             return found or diagnose_no_answer(heard, entry.url)
-        elsewhere = await self._elsewhere(entry, seen.status, seen.content_type)
+        is_other = found is None and is_other_json(heard)
+        elsewhere = await self._elsewhere(entry, seen.status, is_other or seen.content_type == "text/html")
         if found is not None and elsewhere is None:
-            return found
+            return diagnose_host(seen, entry.url, found.cause) or found
         is_labelled = 200 <= seen.status < 300 and seen.content_type in MESSAGE_TYPES
-        if elsewhere is None and is_labelled and "event stream" not in words_of(heard.error):
+        if elsewhere is None and is_labelled and not is_other and "event stream" not in words_of(heard.error):
             return self._unreadable(heard)
         return diagnose_answer(heard, entry.url, elsewhere, entry.type)
 
@@ -227,23 +234,29 @@ class UrlExam(Exam):
         self, heard: Heard, entry: HttpEntry | WebSocketEntry, network: Network
     ) -> Diagnosis:
         """HTTP was not answered: what else is spoken there?"""
+        known = diagnose_no_answer(heard, entry.url)
+        if known.step != "http":
+            return known
+        probe = self.tools.probe_limit
         parts, proxy = urlsplit(entry.url), proxy_for(network, entry.url)
         host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-        name = await resolve(host, port, _PROBE_LIMIT)
+        name = await resolve(host, port, _PLACE_LIMIT)
         if proxy or not name.addresses:
             return diagnose_no_answer(heard, entry.url, proxy=proxy)
         address = name.addresses[0]
         if parts.scheme in ("https", "wss"):
-            alert = diagnose_alert(await late_alert(host, address, port, network), host)
+            alert = diagnose_alert(await late_alert(host, address, port, network, 2 * probe), host)
             return alert or diagnose_no_answer(heard, entry.url)
-        said = await greeting(address, port)
-        tls = await speak_tls(host, address, port, replace(network, verify=False), 1.0 if said else 2.0)
+        unchecked = replace(network, verify=False)
+        said, tls = await asyncio.gather(
+            first_words(host, address, port, probe), speak_tls(host, address, port, unchecked, 2 * probe)
+        )
         return diagnose_no_answer(heard, entry.url, speaks_tls=bool(tls.version), greeting=said)
 
-    async def _elsewhere(self, entry: HttpEntry, status: int, content_type: str) -> Elsewhere | None:
+    async def _elsewhere(self, entry: HttpEntry, status: int, is_other: bool) -> Elsewhere | None:
         """The usual places of the same host, tried in turn. Nobody who answers otherwise is asked again."""
-        is_page = status < 300 and content_type == "text/html"
-        if not is_page and status not in (400, 404, 405, 406) and entry.type != "sse":
+        is_answer_of_other = status < 300 and is_other
+        if not is_answer_of_other and status not in (400, 404, 405, 406) and entry.type != "sse":
             return None
         path = urlsplit(entry.url).path
         beside = path.removesuffix("/") if path.endswith("/") and path != "/" else f"{path}/"
@@ -263,7 +276,7 @@ class UrlExam(Exam):
         return None
 
     async def _works_at(self, entry: HttpEntry, place: Elsewhere) -> bool:
-        limit = min(_PROBE_LIMIT, self.settings.connect_timeout)
+        limit = min(_PLACE_LIMIT, self.settings.connect_timeout)
         settings, self.settings = self.settings, replace(self.settings, connect_timeout=limit)
         try:
             talk = self.new_talk(replace(entry, url=place.url, type=place.type))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from inspector.base.clock import Clock
 from inspector.base.errors import UserError
+from inspector.base.plaintext import one_line
+from inspector.base.redact import masked_url
 from inspector.engine.doctor.talk import HttpSeen
 from inspector.oauth.http import LoginHttp, get_document
 from inspector.oauth.recording import LoginRecorder
@@ -32,6 +34,8 @@ class WellKnownSeen:
     issuer_document: str = ""
     problem: str = ""
     places: tuple[tuple[str, str], ...] = ()
+    problem_at: str = ""  # the address, where it is not the usual one
+    schemes: tuple[str, ...] = ()  # of the refusal's challenges, in small letters
 
 
 async def look_for_documents(
@@ -41,7 +45,9 @@ async def look_for_documents(
     allowance = allowance_for(url)
     http = LoginHttp(network, allowance, clock, LoginRecorder(log, server, clock), _LIMIT)
     values = _challenges(refused)
-    challenge = choose_challenge(read_challenges(values), refused.status if refused is not None else 401)
+    challenges = read_challenges(values)
+    challenge = choose_challenge(challenges, refused.status if refused is not None else 401)
+    schemes = tuple(dict.fromkeys(one_line(each.scheme.lower())[:20] for each in challenges.all))
     places: list[tuple[str, str]] = []
     try:
         resources = resource_places(url, challenge, allowance, NEWEST_HANDSHAKE).candidates
@@ -55,7 +61,12 @@ async def look_for_documents(
             problem = "it names no authorization server"
         elif issuer and refused is not None:
             found, _, problem = await _first(http, server_places(issuer), places)
-        return WellKnownSeen(", ".join(values), resource, issuer, found, problem, tuple(places))
+        named = challenge.resource_metadata if challenge is not None and not resource else ""
+        came = next((came for url, came in places if url == named), "")
+        if named and not problem:
+            problem = came or "it may not be fetched from there"
+        shown, kept = ", ".join(values), tuple(places)
+        return WellKnownSeen(shown, resource, issuer, found, problem, kept, masked_url(named or ""), schemes)
     finally:
         await http.close()
 

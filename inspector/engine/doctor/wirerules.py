@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 
@@ -131,12 +133,19 @@ _UNKNOWN_ISSUER = (2, 20, 21)
 _SOON = timedelta(days=14)
 
 
-def diagnose_tls(seen: TlsSeen, url: str, now: datetime | None = None) -> Diagnosis | None:
+def diagnose_tls(seen: TlsSeen, url: str, said: str = "") -> Diagnosis | None:
+    """`said` is what the port says without TLS, where it does not speak TLS."""
+    now = datetime.now(UTC)
     if seen.code:
-        return _certificate(seen)
+        return _certificate(seen, now)
     if seen.error:
-        return _no_tls(seen, url)
-    return _warnings(seen, now or datetime.now(UTC))
+        return _no_tls(seen, url, said)
+    return _warnings(seen, now)
+
+
+def is_without_tls(seen: TlsSeen) -> bool:
+    """Does something else than TLS seem to be spoken there?"""
+    return seen.reason in _PLAIN or seen.is_timeout
 
 
 def _warnings(seen: TlsSeen, now: datetime) -> Diagnosis | None:
@@ -166,18 +175,24 @@ def _lines(seen: TlsSeen) -> tuple[str, ...]:
     return tuple(line for certificate in seen.chain for line in certificate.lines())
 
 
-def _certificate(seen: TlsSeen) -> Diagnosis:
+def _certificate(seen: TlsSeen, now: datetime) -> Diagnosis:
+    """OpenSSL stops at the first fault. One that trust does not heal counts before one that it does."""
     own = seen.chain[0] if seen.chain else None
-    if seen.code == _EXPIRED:
+    is_trusted = seen.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
+    signed = "" if is_trusted or own is None else " It is self-signed, too." * own.is_self_signed
+    is_over = own is not None and own.valid_until < now
+    if seen.code == _EXPIRED or (is_over and not is_trusted):
         when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
-        return _refused(seen, "certificate-expired", f"The certificate of {seen.host} expired{when}.", _RENEW)
+        cause = f"The certificate of {seen.host} expired{when}.{signed}"
+        return _refused(seen, "certificate-expired", cause, _RENEW)
     if seen.code == _NOT_YET:
         when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
         cause = f"The certificate of {seen.host} is not valid{when}."
         return _refused(seen, "certificate-not-yet-valid", cause, "Compare the clocks of both machines.")
-    if seen.code in _WRONG_NAMES:
+    is_of_other = own is not None and not is_made_out_to(own, seen.host)
+    if seen.code in _WRONG_NAMES or (is_of_other and not is_trusted):
         names = ", ".join(own.names[:5]) if own is not None and own.names else "no name at all"
-        cause = f"The certificate is made out to {names}, and not to {seen.host}."
+        cause = f"The certificate is made out to {names}, and not to {seen.host}.{signed}"
         return _refused(seen, "certificate-wrong-name", cause, _WRONG_NAME)
     if seen.code == _SELF_SIGNED:
         cause = f"{seen.host} has a self-signed certificate: nobody vouches for it."
@@ -193,6 +208,15 @@ def _certificate(seen: TlsSeen) -> Diagnosis:
         return _cut_chain(seen, own)
     cause = f"The certificate of {seen.host} was refused: {seen.error}."
     return _refused(seen, "certificate-refused", cause, "Check the certificate on the server.")
+
+
+def is_made_out_to(certificate: CertificateSeen, host: str) -> bool:
+    """As OpenSSL judges: a star stands for one label, the first."""
+    host = host.lower().rstrip(".")
+    with suppress(ValueError):
+        host = str(ipaddress.ip_address(host))
+    parent = f"*.{host.partition('.')[2]}"
+    return any(name.lower() in (host, parent) for name in certificate.names)
 
 
 _RENEW = "Renew it on the server; compare the clocks of both machines."
@@ -289,10 +313,38 @@ def diagnose_alert(reason: str, host: str) -> Diagnosis | None:
     return None
 
 
-def _no_tls(seen: TlsSeen, url: str) -> Diagnosis:
+# How services greet, or refuse a question in HTTP.
+_SERVICES = (
+    (r"SSH-", "an SSH server"),
+    (r"220[ -].*ftp", "an FTP server"),
+    (r"220[ -]|\* OK|\+OK", "a mail server"),
+    (r"-(?:ERR|DENIED|NOAUTH)", "Redis"),
+    (r".*(?:mysql|mariadb|caching_sha2_password)", "MySQL or MariaDB"),
+    (r"RFB \d", "a VNC server"),
+    (r".*you are trying to access mongodb", "MongoDB"),
+)
+
+
+def not_http(host: str, said: str, step: str) -> Diagnosis:
+    """Something listens at the host (and port), and says this."""
+    service = next((name for words, name in _SERVICES if re.match(words, said, re.IGNORECASE)), "")
+    named = f": it sounds like {service}" if service else ""
+    return Diagnosis(
+        "not-http",
+        step,
+        f"Something listens at {host}, but it does not speak HTTP{named}.",
+        "Check the port: this one belongs to another service.",
+        (said,),
+    )
+
+
+def _no_tls(seen: TlsSeen, url: str, said: str) -> Diagnosis:
     if (found := diagnose_alert(seen.reason, seen.host)) is not None:
         return found
-    if seen.reason in _PLAIN:
+    is_http = said.startswith("HTTP/")
+    if said and not is_http:
+        return not_http(urlsplit(url).netloc.rpartition("@")[2], said, "tls")
+    if seen.reason in _PLAIN or is_http:
         scheme = "ws" if url.startswith("ws") else "http"
         return Diagnosis(
             "not-tls",

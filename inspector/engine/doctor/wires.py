@@ -179,14 +179,21 @@ async def late_alert(host: str, address: str, port: int, network: Network, limit
     return ""
 
 
-async def greeting(address: str, port: int, limit: float = 1.0) -> str:
-    """What is said there before anybody has asked: no web server does that, but SSH and databases do."""
+async def first_words(host: str, address: str, port: int, limit: float = 1.0) -> str:
+    """What is said there before anybody has asked, as SSH and databases do and no web server does; or else
+    to a question in plain HTTP. Either may take as long as the limit."""
     said = b""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(limit):
             reader, writer = await asyncio.open_connection(address, port)
-            try:
-                said = await reader.read(200)
-            finally:
-                await _leave(writer)
-    return one_line(said.decode(errors="replace")).strip()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    said = await reader.read(200)
+            if not said and not reader.at_eof():
+                writer.write(f"HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                async with asyncio.timeout(limit):
+                    said = await reader.read(200)
+        finally:
+            await _leave(writer)
+    return one_line(said.decode(errors="replace").strip())

@@ -49,7 +49,8 @@ class Report:
 async def examined(
     entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **tools: Any
 ) -> Report:
-    """`limit` is how long connecting may take."""
+    """`limit` is how long connecting may take. What else a port speaks is there at once, or never."""
+    tools.setdefault("probe_limit", 0.3)
     guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(folder: Path, address: str = "127.0.0.1") -> ssl.SSLContext:
-    """What a server with such a certificate needs."""
+def self_signed(folder: Path, address: str = "127.0.0.1", *, days: int = 90) -> ssl.SSLContext:
+    """What a server with such a certificate needs. It is valid for so many days more."""
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
@@ -26,8 +26,8 @@ def self_signed(folder: Path, address: str = "127.0.0.1") -> ssl.SSLContext:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - day)
-        .not_valid_after(now + 90 * day)
+        .not_valid_before(now - 100 * day)
+        .not_valid_after(now + days * day)
         .add_extension(names, critical=False)
         .sign(key, hashes.SHA256())
     )

@@ -19,9 +19,9 @@ from inspector.engine.doctor.remedies import remedied
 from inspector.engine.engine import Engine
 from tests.helpers.certificates import Authority
 from tests.helpers.servers import Lab, fault_entry
+from tests.unit.doctor.brokenhosts import Broken, with_tools
 from tests.unit.doctor.clinic import shell_script
 from tests.unit.doctor.selfsigned import self_signed
-from tests.unit.doctor.test_doctor_urls import Broken, with_tools
 
 
 @pytest.fixture

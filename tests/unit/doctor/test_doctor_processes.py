@@ -188,28 +188,28 @@ def stays(*, out: str = "", err: str = "") -> StdioEntry:
     )
 
 
-@pytest.mark.parametrize(
-    ("out", "err", "id"),
-    [
-        ("", "", "silent"),
-        ("", "connecting to the back end\n", "log-only"),
-        ("", "Need to install the following packages:\nmcp-x@1.0\nOk to proceed? (y) \n", "asks-the-person"),
-        ("", "INFO: Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)\n", "serves-http"),
-        ("Welcome to my shell\n> \n", "", "only-text"),
-        ("Content-Length: 38\r\n\r\n{}\n", "", "lsp-framing"),
-        ('{\n  "jsonrpc": "2.0",\n  "id": 1,\n', "", "json-over-lines"),
-        ('{"jsonrpc": "2.0", "id": 1, "result": {]\n', "", "broken-messages"),
-        ("", "Downloading torch (800 MB)\n", "still-installing"),
-        ('{"jsonrpc":"2.0","id":"1","result":{}}\n', "", "wrong-id"),
-        ('{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n', "", "no-answer"),
-    ],
+UNANSWERED = (
+    ("", "", "silent"),
+    ("", "connecting to the back end\n", "log-only"),
+    ("", "Need to install the following packages:\nmcp-x@1.0\nOk to proceed? (y) \n", "asks-the-person"),
+    ("", "INFO: Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)\n", "serves-http"),
+    ("Welcome to my shell\n> \n", "", "only-text"),
+    ("Content-Length: 38\r\n\r\n{}\n", "", "lsp-framing"),
+    ('{\n  "jsonrpc": "2.0",\n  "id": 1,\n', "", "json-over-lines"),
+    ('{"jsonrpc": "2.0", "id": 1, "result": {]\n', "", "broken-messages"),
+    ("", "Downloading torch (800 MB)\n", "still-installing"),
+    ('{"jsonrpc":"2.0","id":"1","result":{}}\n', "", "wrong-id"),
+    ('{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n', "", "no-answer"),
 )
-async def test_a_process_that_runs_without_an_answer_is_told_by_what_it_writes(
-    out: str, err: str, id: str
-) -> None:
-    report = await examined(stays(out=out, err=err), limit=2.0)
-    assert report.failure.id == id
-    assert report.results["started"].state is CheckState.OK
+
+
+async def test_processes_that_run_without_an_answer_are_told_by_what_they_write() -> None:
+    """At the same time: each is waited for to the limit."""
+    reports = await asyncio.gather(
+        *(examined(stays(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
+    )
+    assert [report.failure.id for report in reports] == [id for *_, id in UNANSWERED]
+    assert {report.results["started"].state for report in reports} == {CheckState.OK}
 
 
 async def test_an_installer_that_has_not_started_the_server_yet_is_recognised(tmp_path: Path) -> None:
@@ -221,14 +221,14 @@ async def test_an_installer_that_has_not_started_the_server_yet_is_recognised(tm
         "cat > /dev/null",
     )
     entry = StdioEntry(name="srv", command="npx", args=("-y", "big-server"), env=path_with(tmp_path))
-    failure = (await examined(entry, limit=2.0)).failure
+    failure = (await examined(entry, limit=1.0)).failure
     assert failure.id == "still-installing"
     assert "connect timeout" in failure.fix
 
 
 async def test_utf16_on_stdout_is_recognised() -> None:
     code = f"import sys; sys.stdout.buffer.write('hello\\n'.encode('utf-16')); sys.stdout.flush(); {STAYS}"
-    assert (await examined(python(code), limit=2.0)).failure.id == "utf16-output"
+    assert (await examined(python(code), limit=1.0)).failure.id == "utf16-output"
 
 
 async def test_a_process_that_closes_its_output_is_recognised() -> None:

@@ -387,7 +387,7 @@ async def test_something_that_is_no_http_is_recognised() -> None:
         await never(reader, writer)
 
     async with raw_server(ssh) as port:
-        assert (await visit(f"http://127.0.0.1:{port}/mcp")).failure.id == "not-http"
+        assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=1.0)).failure.id == "not-http"
 
 
 async def test_a_request_that_cannot_be_sent_is_told_without_its_secret() -> None:
@@ -726,6 +726,5 @@ async def test_own_connect_timeout_of_the_server_counts() -> None:
 
     async with raw_server(never) as port:
         entry = HttpEntry(name="srv", url=f"http://127.0.0.1:{port}/mcp", timeouts=Timeouts(connect=0.5))
-        report = await examined(replace(entry), limit=60.0)
+        report = await examined(replace(entry), limit=600.0)  # which no test has the time for
     assert report.failure.id == "http-silent"
-    assert report.results["http"].elapsed_ns < 5_000_000_000
