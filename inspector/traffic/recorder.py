@@ -10,6 +10,7 @@ from inspector.base.clock import Clock
 from inspector.base.jsonvalue import JSONProblem, shorten
 from inspector.protocol.correlate import Correlator, Match
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.protocol.listen import LISTEN
 from inspector.traffic.httprecorder import HttpRecorder
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import OperationLinker
@@ -150,7 +151,7 @@ class Recorder:
         kind, id, problem, asked, match = message.kind, message.id, message.problem, None, None
         if id is not None and (kind is _RESULT or kind is _ERROR):
             match, asked = self._open[_opposite(direction)].answer(id)
-            problem = problem or ("" if match is _OPEN else f"{match.value} (id {_shown(id)})")
+            problem = problem or ("" if match is _OPEN else self._mismatch(match, asked, id))
         row = self._log.append(
             self._server,
             kind,
@@ -172,6 +173,12 @@ class Recorder:
         elif kind is _BATCH:
             self._link_items(message, direction, row)
         return row, asked
+
+    def _mismatch(self, match: Match, asked: int | None, id: RequestId) -> str:
+        """What is wrong with an answer that nobody waits for. A stream that we ended may say so once more."""
+        if match is Match.LATE and asked is not None and self._log.method(asked) == LISTEN:
+            return ""
+        return f"{match.value} (id {_shown(id)})"
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
         """A batch is one row; whatever belongs to a message in it is linked to that row."""

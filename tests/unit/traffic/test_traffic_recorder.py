@@ -128,6 +128,13 @@ def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: T
     assert answer.problem == "answers a request that was given up (id 1)"
 
 
+def test_a_stream_that_we_ended_may_be_answered_without_a_problem(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "subscriptions/listen"))
+    tape.recorder.given_up(1)
+    tape.receive(message(id=1, error={"code": -32000, "message": "Connection closed"}))
+    assert [row.problem for row in tape.rows] == ["", ""]
+
+
 def test_a_request_that_the_server_took_back_waits_no_longer(tape: Taped) -> None:
     tape.receive(message(id=1, method="elicitation/create"), message(id=2, method="elicitation/create"))
     tape.recorder.withdrawn(1)
