@@ -38,7 +38,8 @@ async def authorize(stage: Stage) -> None:
         stage.decide("You are signed in.")
         return
     if not stage.opens_browser:
-        raise PersonNeeded("You must sign in with your company's identity provider.", "Log in.")
+        where = "with the browser" if stage.needs_browser else "with your company's identity provider"
+        raise PersonNeeded(f"You must sign in {where}.", "Log in.")
     await _make_ready(stage)
     built = _url(stage)
     edited, stage.edited = stage.edited, None

@@ -54,7 +54,7 @@ DIFFERS = {
 }
 
 DISTRUST = {
-    QuestionKind.HOSTS: "You do not trust the other hosts of the authorization server.",
+    QuestionKind.HOSTS: "You do not trust the other hosts that were named.",
     QuestionKind.PRIVATE: "You do not trust the private addresses that the server names.",
     QuestionKind.ISSUER: "You do not trust the authorization server that the server names.",
 }

@@ -577,3 +577,9 @@ def test_a_question_of_trust_has_buttons_of_its_own(stage: AuthStage) -> None:
     hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
     stage.panel.show_login(login(5, question=hosts))
     assert stage.panel.question.allow_action.text() == "Contact them"
+
+
+def test_a_step_that_failed_is_not_counted_as_done(stage: AuthStage) -> None:
+    view = login(5, StepState.FAILED, failure="It is not there.")
+    stage.panel.show_login(view)
+    assert f"{5} of {len(view.steps)} done" in words_on(stage.panel.controls)

@@ -181,7 +181,7 @@ def _outcome(
 ) -> Verdict:
     error = read_error(dict(callback.parameters))
     if error is not None:
-        problem = f"The authorization server refused the login: {error.sentence}"
+        problem = f"The server refused the login: {error.sentence}"
         check = Check("error", Result.FAILED, error.sentence)
         findings = (*found, *_about_error(error, expected))
         return Verdict((*checks, check), error=error, findings=findings, problem=problem)

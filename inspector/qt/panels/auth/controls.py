@@ -139,5 +139,5 @@ def _words(view: LoginView | None) -> str:
     current = view.current
     if current is None:
         return ""
-    done = sum(step.state in _BEHIND for step in view.steps)
+    done = sum(step.state in (StepState.DONE, StepState.SKIPPED) for step in view.steps)
     return f"{done} of {len(view.steps)} done"

@@ -194,7 +194,7 @@ def token_facts(token: TokenInfo, now: float) -> list[Fact]:
         facts.append(Fact("Granted unasked", " ".join(added), mono=True, tone="warn"))
     return [
         *facts,
-        Fact("Refresh token", "yes" if token.refresh_token else "no: log in again when it has expired"),
+        Fact("Refresh token", "yes" if token.refresh_token else "no: a login gives another token at its end"),
         Fact("Issuer", one_line(token.issuer), mono=True),
         Fact("Client ID", one_line(token.client_id), mono=True),
         Fact("Resource", one_line(token.resource or "none"), mono=True),
