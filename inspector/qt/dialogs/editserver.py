@@ -13,7 +13,7 @@ from inspector.base.plaintext import one_line
 from inspector.config.catalogue import read_entry
 from inspector.config.entries import Entry
 from inspector.config.entryfields import merge_drafts
-from inspector.config.expansion import names_in
+from inspector.config.expansion import Names, names_in
 from inspector.engine.servers import Servers
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.serverform import ServerForm
@@ -92,11 +92,14 @@ class EditServerDialog(QDialog):
     def _show_names(self) -> None:
         """What is looked up when it is connected."""
         try:
-            names = names_in(read_entry(self.name.text().strip(), self.form.draft)).shown
+            names = names_in(read_entry(self.name.text().strip(), self.form.draft))
         except ConfigError:
-            names = ()
-        shown = one_line(", ".join(f"${{{name}}}" for name in names))
-        self._names.setText(f"Looked up when it is connected: {shown}." if names else "")
+            names = Names()
+        shown = one_line(", ".join(f"${{{name}}}" for name in names.shown))
+        words = f"Looked up when it is connected: {shown}." if names else ""
+        if names.inputs:
+            words += " Inputs have their values under Server ▸ Secrets of this server…."
+        self._names.setText(words)
         self._names.setVisible(bool(names))
 
     def _on_save(self) -> None:
