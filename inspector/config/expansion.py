@@ -134,7 +134,8 @@ def _value(match: re.Match[str], place: str, values: Values) -> str:
         value = values.inputs.get(id)
         if value is None:
             raise ConfigError(
-                f"{place}: the input “{id}” has no value.", "Give it one under Server ▸ Secrets of this server…."
+                f"{place}: the input “{id}” has no value.",
+                "Give it one under Server ▸ Secrets of this server….",
             )
         return value
     if (known := match["known"]) is not None:
