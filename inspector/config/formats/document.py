@@ -48,8 +48,10 @@ def _read_json(text: str) -> Document:
 
     def lines_of(path: tuple[str, ...]) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for name, at in member_places(plain, *path):
-            found.setdefault(name, []).append(jsonc.line_of(plain, at))
+        line, before = 1, 0
+        for name, at in member_places(plain, *path):  # in their order: no line is counted twice
+            line, before = line + plain.count("\n", before, at), at
+            found.setdefault(name, []).append(line)
         return found
 
     return Document(_checked(value, "a JSON object"), lines_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
 from inspector.base.units import plural
@@ -13,8 +14,10 @@ from inspector.config.formats.document import Document
 from inspector.config.formats.forms import TablePath, inputs_of, table_at
 
 MOST_SERVERS = 1000
+_MOST_LINES = 8  # that are named
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _NO_LINES: Mapping[str, list[int]] = {}
+_Placed: TypeAlias = tuple[int, InputSpec]  # which of them it is, in the order of the file
 
 
 def servers_at(
@@ -28,7 +31,8 @@ def servers_at(
         lines = document.lines_of(path)
     except JSONProblem:  # the same text was read before: only an absurd one comes here
         lines = _NO_LINES
-    inputs = inputs_of(document.value, path) if path else ()
+    specs = inputs_of(document.value, path) if path else ()
+    inputs = {spec.id: (place, spec) for place, spec in enumerate(specs)}
     items = [(name, raw) for name, raw in table.items() if path or isinstance(raw, dict)]
     servers = tuple(
         _server(name, raw, source, lines.get(name, ()), inputs) for name, raw in items[:MOST_SERVERS]
@@ -38,11 +42,11 @@ def servers_at(
 
 
 def _server(
-    name: str, raw: JSON, source: Source, lines: Sequence[int], inputs: Sequence[InputSpec]
+    name: str, raw: JSON, source: Source, lines: Sequence[int], inputs: Mapping[str, _Placed]
 ) -> FoundServer:
     entry, problem, remarks = to_entry(name, raw, source.tool)
     if len(lines) > 1:
-        places = ", ".join(map(str, lines))
+        places = ", ".join(map(str, lines[:_MOST_LINES])) + (", …" if len(lines) > _MOST_LINES else "")
         remarks = (f"Its name is there {len(lines)} times (lines {places}): the last one counts.", *remarks)
     return FoundServer(
         name=name,
@@ -51,9 +55,13 @@ def _server(
         entry=entry,
         problem=problem,
         remarks=remarks,
-        inputs=tuple(spec for spec in inputs if spec.id in inputs_named(raw)),
+        inputs=_in_order([inputs[id] for id in inputs_named(raw) & inputs.keys()]),
         line=lines[-1] if lines else 0,
     )
+
+
+def _in_order(inputs: list[_Placed]) -> tuple[InputSpec, ...]:
+    return tuple(spec for _, spec in sorted(inputs, key=lambda each: each[0]))
 
 
 def inputs_named(value: JSON) -> set[str]:
@@ -66,4 +74,4 @@ def inputs_named(value: JSON) -> set[str]:
 
 def as_found(name: str, raw: JSONObject, source: Source) -> FoundServer:
     """A server that stands alone."""
-    return _server(name, raw, source, (), ())
+    return _server(name, raw, source, (), {})

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -183,3 +184,24 @@ def test_nothing_is_expanded_and_nothing_is_written(tmp_path: Path) -> None:
     assert server.entry is not None
     assert server.entry.address == "https://evil.example/?k=${HOME}"
     assert (tmp_path / "file").read_text() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {\n' + ",\n".join(['"a": {"command": "x"}'] * 40_000) + "}}",
+        '{"inputs": ['
+        + ",".join(f'{{"id": "i{number}"}}' for number in range(10_000))
+        + '], "mcpServers": {'
+        + ",".join(f'"s{number}": {{"command": "x", "args": ["${{input:i1}}"]}}' for number in range(500))
+        + "}}",
+    ],
+    ids=["one name again and again", "inputs for everybody"],
+)
+def test_much_of_everything_is_read_in_time(tmp_path: Path, text: str) -> None:
+    """These once took the square of their length: minutes, for a file of a megabyte."""
+    begun = process_time()
+    file = _written(tmp_path, text)
+    assert process_time() - begun < 5
+    assert file.servers
+    assert all(len(remark) < 200 for server in file.servers for remark in server.remarks)
