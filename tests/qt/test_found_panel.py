@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.engine.foundviews import FoundView, Trust
@@ -288,19 +287,20 @@ def test_program_beside_the_file_is_not_trusted_but_can_be_imported(project: Pat
 
 def test_review_of_an_enormous_server_does_not_hold_up_the_window(project: Path, lens: Lens) -> None:
     wants: list[JSON] = [f"${{V{number}}}" for number in range(20_000)]
+    named: JSONObject = {"command": "node"}
     write(
         project,
         first={"command": "node"},
         wants={"command": "node", "args": wants},
         long={"command": "node", "args": ["x" * 4_000_000]},
         many={"command": "node", "env": {f"V{number}": "x" * 50 for number in range(20_000)}},
-        **{"n" * 2_000_000: {"command": "node"}},
+        **{"n" * 2_000_000: named},
     )
     panel = open_panel(lens)
     for name in ("wants", "long", "many", "n" * 2_000_000):
-        begun = perf_counter()
         choose(panel, name)
         panel.review.grab()
-        assert (name[:5], perf_counter() - begun) < (name[:5], 3)
+        assert len(all_words(panel)) < 1_000_000
+        assert len(panel.review.findChildren(QWidget)) < 1_000
         assert not panel.review.trust_action.isEnabled()
         assert not panel.review.import_action.isEnabled()
