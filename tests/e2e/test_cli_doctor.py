@@ -67,3 +67,12 @@ def test_a_secret_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
     ended = run("doctor", f"{sys.executable} -c 'import sys; sys.exit(3)' --token hunter2hunter2")
     assert ended.returncode == 2
     assert "hunter2" not in ended.stdout + ended.stderr
+
+
+def test_json_has_no_secret_of_the_url_in_any_member() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        url = f"http://localhost:{once.getsockname()[1]}/mcp?api_key=hunter2hunter2"
+    ended = run("doctor", url, "--format", "json")
+    assert ended.returncode == 2
+    assert json.loads(ended.stdout)["server"].startswith("http://localhost:")
+    assert "hunter2" not in ended.stdout

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON
+from inspector.base.redact import masked_url
 from inspector.cli import output
 from inspector.cli.exitcodes import ExitCode
 from inspector.cli.headless import run_engine, run_on_server
@@ -134,6 +135,11 @@ def _write_end(examination: Examination) -> None:
     output.write_text("\n".join(lines) + "\n")
 
 
+def _shown(text: str) -> str:
+    """A server without a name is called by its URL."""
+    return masked_url(text) if "://" in text else text
+
+
 def _as_json(examination: Examination) -> JSON:
     failure = examination.failure
     results: list[JSON] = [
@@ -152,10 +158,11 @@ def _as_json(examination: Examination) -> JSON:
         members = asdict(diagnosis)
         action = diagnosis.action
         members["evidence"] = list(diagnosis.evidence)
-        members["action"] = {"id": action.kind.name.lower(), "value": action.value} if action else None
+        value = _shown(action.value) if action is not None else ""
+        members["action"] = {"id": action.kind.name.lower(), "value": value} if action is not None else None
         diagnoses.append(members)
     return {
-        "server": examination.server,
+        "server": _shown(examination.server),
         "address": examination.address,
         "works": failure is None,
         "checks": results,

@@ -75,7 +75,7 @@ _PLACES = (
     *("~/.local/bin", "~/bin", "~/.cargo/bin", "~/.bun/bin", "~/.deno/bin", "~/.volta/bin", "~/.asdf/shims"),
     *("~/.nvm/versions/node/*/bin", "~/.fnm/node-versions/*/installation/bin", "~/.local/share/mise/shims"),
     *("~/.pyenv/shims", "~/miniconda3/bin", "~/anaconda3/bin", "/opt/homebrew/bin", "/usr/local/bin"),
-    *("/snap/bin", "/home/linuxbrew/.linuxbrew/bin"),
+    *("/usr/bin", "/snap/bin", "/home/linuxbrew/.linuxbrew/bin"),
 )
 
 

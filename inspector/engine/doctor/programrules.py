@@ -8,7 +8,7 @@ import platform
 from inspector.base.plaintext import one_line
 from inspector.engine.doctor.checks import Diagnosis
 from inspector.engine.doctor.program import ProgramSeen
-from inspector.engine.doctor.runtimes import VersionSeen, major_of, runtime_of
+from inspector.engine.doctor.runtimes import Runtime, VersionSeen, major_of, runtime_of
 
 _STEP = "command"
 
@@ -56,7 +56,7 @@ def _name(seen: ProgramSeen) -> Diagnosis:
         return Diagnosis(
             "runtime-missing",
             _STEP,
-            f"{name} is not on the PATH, nor in the usual places: {runtime.what} is not installed here.",
+            f"{name} is not on the PATH, nor in the usual places: {_missing(runtime)}.",
             f"{runtime.install}; then examine again.",
         )
     return Diagnosis(
@@ -65,6 +65,13 @@ def _name(seen: ProgramSeen) -> Diagnosis:
         f"There is no program called {name} on the PATH.",
         "Check the spelling, install it, or give its full path.",
     )
+
+
+def _missing(runtime: Runtime) -> str:
+    _, _, whole = runtime.what.partition(", a part of ")
+    if whole:
+        return f"it is a part of {whole}, which is not installed here"
+    return f"{runtime.what} is not installed here"
 
 
 def _path(seen: ProgramSeen) -> Diagnosis:

@@ -18,12 +18,13 @@ _MARKS = {
 
 
 def as_text(examination: Examination, *, with_details: bool = True) -> str:
-    lines = [f"{examination.server}: {examination.address}", ""]
-    for result in examination.results:
-        lines += result_lines(result, with_details=with_details)
-    lines += ["", verdict_of(examination)]
+    """What matters most comes first: who reads a report may not read all of it."""
+    lines = [f"{examination.server}: {examination.address}", verdict_of(examination)]
     for diagnosis in examination.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis)]
+    lines.append("")
+    for result in examination.results:
+        lines += result_lines(result, with_details=with_details)
     return "\n".join(visible(line) for line in lines) + "\n"
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from inspector.config.entries import StdioEntry
 from inspector.engine.doctor.checks import CheckState
+from inspector.engine.doctor.program import ProgramSeen
+from inspector.engine.doctor.programrules import diagnose_program
 from tests.helpers.servers import fault_entry
 from tests.unit.doctor.clinic import Report, examined, path_with, script, shell_script
 
@@ -32,6 +34,13 @@ async def test_a_whole_command_line_as_the_command_is_recognised() -> None:
     assert failure.id == "line-as-command"
     assert "“npx”" in failure.fix
     assert "“-y some-server”" in failure.fix
+
+
+def test_a_part_of_a_runtime_says_of_which() -> None:
+    seen = ProgramSeen("npx", problem="not found")
+    failure = diagnose_program(seen)
+    assert failure is not None
+    assert failure.cause.endswith("places: it is a part of Node.js, which is not installed here.")
 
 
 async def test_a_runtime_that_is_not_installed_is_named_with_where_to_get_it(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def plain_http_that_waits_for_a_line(
 async def test_ssh_behind_either_scheme_is_called_by_its_name() -> None:
     async with raw_server(ssh) as port:
         for scheme in ("http", "https"):
-            failure = (await visit(f"{scheme}://127.0.0.1:{port}/mcp", limit=1.0)).failure
+            failure = (await visit(f"{scheme}://127.0.0.1:{port}/mcp", limit=0.5)).failure
             assert failure.id == "not-http"
             assert "SSH" in failure.cause
             assert failure.action is None

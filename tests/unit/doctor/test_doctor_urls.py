@@ -126,7 +126,7 @@ async def test_a_host_that_swallows_packets_is_told_apart_from_one_that_refuses(
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(full.getsockname())
-        failure = (await visit(f"http://127.0.0.1:{full.getsockname()[1]}/mcp", limit=1.0)).failure
+        failure = (await visit(f"http://127.0.0.1:{full.getsockname()[1]}/mcp", limit=0.5)).failure
         for each in waiting:
             each.close()
     assert failure.id == "connection-silent"
@@ -361,7 +361,7 @@ async def test_https_on_a_plain_port_offers_the_plain_url() -> None:
 
 async def test_a_port_that_is_silent_to_tls_is_said() -> None:
     async with raw_server(never) as port:
-        assert (await visit(f"https://127.0.0.1:{port}/mcp", limit=1.0)).failure.id == "tls-silent"
+        assert (await visit(f"https://127.0.0.1:{port}/mcp", limit=0.5)).failure.id == "tls-silent"
 
 
 async def test_http_on_a_tls_port_offers_the_https_url(authority: Authority) -> None:
@@ -387,7 +387,7 @@ async def test_something_that_is_no_http_is_recognised() -> None:
         await never(reader, writer)
 
     async with raw_server(ssh) as port:
-        assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=1.0)).failure.id == "not-http"
+        assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=0.5)).failure.id == "not-http"
 
 
 async def test_a_request_that_cannot_be_sent_is_told_without_its_secret() -> None:
@@ -405,7 +405,7 @@ async def test_a_server_that_hangs_up_is_told_apart_from_one_that_is_silent() ->
     async with raw_server(hang_up) as port:
         assert (await visit(f"http://127.0.0.1:{port}/mcp")).failure.id == "hung-up"
     async with raw_server(never) as port:
-        assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=1.0)).failure.id == "http-silent"
+        assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=0.5)).failure.id == "http-silent"
 
 
 @pytest.mark.parametrize(
@@ -475,7 +475,7 @@ async def test_a_stream_that_is_held_back_points_at_buffering() -> None:
         await asyncio.Event().wait()
 
     async with Broken(begins) as server:
-        assert (await visit(server.url(), limit=1.0)).failure.id == "stream-silent"
+        assert (await visit(server.url(), limit=0.5)).failure.id == "stream-silent"
 
 
 async def test_a_message_under_a_wrong_label_is_a_remark() -> None:
