@@ -28,11 +28,13 @@ class CatalogueWatch:
     """Signals:
     changed: The file was changed, and the servers are as it says now; carries the CatalogueDiff.
     problem_found: The file cannot be used as it stands; what was there stays. Carries a sentence.
+    problem_over: That is not so any more; carries the sentence.
     """
 
     def __init__(self, servers: Servers) -> None:
         self.changed: Signal[CatalogueDiff] = Signal()
         self.problem_found: Signal[str] = Signal()
+        self.problem_over: Signal[str] = Signal()
         self._servers = servers
         self._tasks = TaskScope()
         self._told: frozenset[str] = frozenset()
@@ -75,6 +77,8 @@ class CatalogueWatch:
                 problems = (f"{catalogue.path} is gone. Its servers stay until MCP Lens is closed.",)
             elif loaded.is_readable:
                 diff = await self._apply(loaded)
+        for problem in self._told.difference(problems):
+            self.problem_over.emit(problem)
         for problem in problems:
             if problem not in self._told:
                 self.problem_found.emit(problem)

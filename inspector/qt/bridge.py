@@ -79,12 +79,14 @@ class Bridge(QObject):
     Signals:
         server_changed: A server was added or stands differently; carries its ServerView.
         server_removed: Carries its name.
+        server_renamed: It was removed, and comes with another name; carries both.
         servers_ordered: Servers stand in another order; carries all names.
         catalogue_changed: Somebody else changed the file of servers; carries a CatalogueDiff.
         found_changed: Servers in files of other tools stand differently; carries a FoundReport.
         list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
+        problem_over: It is not so any more; carries the sentence.
         recording_changed: The recording stands differently; carries a RecordingState.
         secrets_changed: How secrets are kept stands differently; carries a SecretsState.
         login_changed: A login stands differently; carries its LoginView.
@@ -103,12 +105,14 @@ class Bridge(QObject):
 
     server_changed = Signal(object)
     server_removed = Signal(str)
+    server_renamed = Signal(str, str)
     servers_ordered = Signal(object)
     catalogue_changed = Signal(object)
     found_changed = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
     problem_found = Signal(str)
+    problem_over = Signal(str)
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
     login_changed = Signal(object)
@@ -502,9 +506,11 @@ class Bridge(QObject):
         engine: Engine = self._engine
         engine.server_changed.connect(lambda view: self._post(partial(self.server_changed.emit, view)))
         engine.server_removed.connect(lambda name: self._post(partial(self.server_removed.emit, name)))
+        engine.servers.renamed.connect(self._on_server_renamed)
         watch = engine.catalogue_watch
         watch.changed.connect(lambda diff: self._post(partial(self.catalogue_changed.emit, diff)))
         watch.problem_found.connect(lambda text: self._post(partial(self.problem_found.emit, text)))
+        watch.problem_over.connect(lambda text: self._post(partial(self.problem_over.emit, text)))
         engine.found.changed.connect(self.on_window(self.found_changed.emit))
         ordered = engine.servers.order_changed
         ordered.connect(lambda names: self._post(partial(self.servers_ordered.emit, names)))
@@ -557,6 +563,9 @@ class Bridge(QObject):
 
         self._post(open_it)
         await opened
+
+    def _on_server_renamed(self, before: Entry, after: Entry) -> None:
+        self._post(partial(self.server_renamed.emit, before.name, after.name))
 
     def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
         """A task that moves quickly is told of as it stands in the end."""

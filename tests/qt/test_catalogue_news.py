@@ -79,3 +79,42 @@ def test_what_we_write_ourselves_is_no_news(lens: Lens) -> None:
     change(lens, lambda servers: None)
     assert lens.window.strips.text("catalogue") == ""
     assert "changed by hand" not in words_on(lens.window)
+
+
+def test_who_looks_at_a_server_that_is_renamed_by_hand_goes_on_looking_at_it(lens: Lens) -> None:
+    for name in ("one", "two", "three"):
+        lens.keep(scripted(name, notes=name))
+    lens.choose("two")
+    lens.do("server.connect")
+    lens.wait_for("two", ServerStatus.CONNECTED)
+
+    def edit(servers: dict[str, Any]) -> None:
+        before = list(servers.items())
+        servers.clear()
+        servers.update({"second" if name == "two" else name: value for name, value in before})
+
+    change(lens, edit)
+    lens.wait_for("second", ServerStatus.CONNECTED)
+    view = lens.window.current_view()
+    assert view is not None
+    assert view.name == "second"
+    assert lens.window.strips.text("catalogue") == "servers.json was changed by hand: 1 renamed."
+    lens.press("Show…", lens.window.strips)
+    assert ("≠ two", "", "renamed to second") in rows(lens.dialog(CatalogueChangesDialog))
+
+
+def test_a_broken_file_is_said_until_it_is_whole_and_switches_nothing_off(lens: Lens) -> None:
+    lens.keep(scripted("one"))
+    lens.choose("one")
+    whole = lens.catalogue.read_text()
+    lens.catalogue.write_text(whole[:-4])
+    engine = lens.app.thread.engine
+    lens.run(lens.app.bridge.on_engine(engine.catalogue_watch.look()))
+    lens.until(lambda: "is not valid JSON" in lens.window.notices.text())
+    lens.actions["server.enable"].trigger()
+    lens.until(lambda: lens.actions["server.enable"].isChecked())
+    assert lens.view("one").status is ServerStatus.IDLE
+    assert "before" not in words_on(lens.window.notices), "the same problem counts once"
+    lens.catalogue.write_text(whole)
+    lens.run(lens.app.bridge.on_engine(engine.catalogue_watch.look()))
+    lens.until(lambda: not lens.window.notices.isVisible())

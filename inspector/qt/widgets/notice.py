@@ -6,16 +6,19 @@ from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.labels import PlainLabel
+from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
+
+_MOST = 50
 
 
 class NoticeBar(QWidget):
-    """Hidden until there is something to say. The newest problem is shown; earlier ones are counted."""
+    """Hidden until there is something to say. The newest problem is shown; earlier ones are counted, and can
+    be read there. The same one again is one."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._count = 0
+        self._texts: list[str] = []
         self._text = PlainLabel(theme, wrap=True, selectable=True)
         self._more = PlainLabel(theme, tone="muted")
         dismiss = QAction("Dismiss", self)
@@ -33,17 +36,28 @@ class NoticeBar(QWidget):
         theme.changed.connect(self.update)
 
     def show_problem(self, text: str) -> None:
-        self._count += 1
-        self._text.setText(text)
-        self._more.setText(f"and {self._count - 1} before" if self._count > 1 else "")
-        self.show()
+        self._texts = [*(each for each in self._texts if each != text), text][-_MOST:]
+        self._show()
+
+    def take_back(self, text: str) -> None:
+        """This is not so any more."""
+        if text in self._texts:
+            self._texts.remove(text)
+            self._show()
 
     def text(self) -> str:
         return self._text.text()
 
     def dismiss(self) -> None:
-        self._count = 0
-        self.hide()
+        self._texts = []
+        self._show()
+
+    def _show(self) -> None:
+        *before, latest = self._texts or [""]
+        self._text.setText(latest)
+        self._more.setText(f"and {len(before)} before" if before else "")
+        self._more.setToolTip(plain_tooltip("\n".join(reversed(before))))
+        self.setVisible(bool(latest))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

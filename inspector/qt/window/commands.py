@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
+from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -281,7 +283,15 @@ class Commands(QObject):
     def _toggle_enabled(self) -> None:
         if (view := self._window.current_view()) is not None:
             enabled = view.status is ServerStatus.DISABLED
-            self._bridge.start(f"enable {view.name}", self._bridge.set_enabled(view.name, enabled))
+            self._bridge.start(f"enable {view.name}", self._set_enabled(view.name, enabled))
+
+    async def _set_enabled(self, name: str, enabled: bool) -> None:
+        try:
+            await self._bridge.set_enabled(name, enabled)
+        except UserError:
+            if shiboken6.isValid(self._window):
+                self.update(self._window.current_view())  # the click set the mark itself
+            raise
 
 
 def _copy_state(own: QAction, shown: QAction) -> None:

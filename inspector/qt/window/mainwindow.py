@@ -305,6 +305,7 @@ class MainWindow(QMainWindow):
         self._bridge.server_changed.connect(self._on_server_changed)
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
+        self._bridge.problem_over.connect(self.notices.take_back)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.card_changed.connect(self._on_card_changed)
         self._bridge.found_changed.connect(self._on_found_changed)

@@ -65,6 +65,7 @@ class ServersPanel(QWidget):
         self._empty.show_empty("server", "No servers yet", "Paste a command, a URL or a configuration.")
         self._pages = QStackedWidget()
         self._wanted = ""
+        self._left = ""  # what was in front when it was removed
         self._lay_out()
         self._connect(bridge)
 
@@ -126,6 +127,7 @@ class ServersPanel(QWidget):
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._on_server_removed)
+        bridge.server_renamed.connect(self._on_server_renamed)
         bridge.servers_ordered.connect(self.model.set_order)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
         self.list.clicked.connect(self._go_back)
@@ -144,7 +146,8 @@ class ServersPanel(QWidget):
 
     def _on_server_removed(self, name: str) -> None:
         choose = self.choose_inbox if self.inbox.isChecked() else self.choose_found
-        is_elsewhere = self._is_elsewhere
+        is_elsewhere, current = self._is_elsewhere, self.current()
+        self._left = name if current is not None and current.name == name and not is_elsewhere else ""
         self.model.remove(name)
         if is_elsewhere:
             choose()  # the list went to another server, the person did not
@@ -152,6 +155,11 @@ class ServersPanel(QWidget):
             self._pages.setCurrentWidget(self._empty)
             if not is_elsewhere:
                 self.server_chosen.emit("")
+
+    def _on_server_renamed(self, before: str, after: str) -> None:
+        """Who looked at it goes on looking at it."""
+        if before == self._left:
+            self.choose(after)
 
     def _on_found_changed(self, report: FoundReport) -> None:
         from inspector.qt.models.foundwords import news_count, summary_words
