@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from inspector.config.entries import StdioEntry
 from inspector.config.settings import Settings
 from inspector.engine.views import ServerStatus
 from inspector.traffic.records import RecordKind
+from tests.helpers.fakes import LoopTime
 from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 
@@ -64,10 +66,21 @@ async def test_a_server_that_never_answers_says_what_was_waited_for(hasty_lab: L
     assert hasty_lab.view().pid is None
 
 
-async def test_a_program_that_is_no_server_is_told_by_what_it_printed(hasty_lab: Lab) -> None:
-    error = await hasty_lab.fails_to_connect(shell_entry("echo 'Usage: tool [options]'; cat >/dev/null"))
+async def test_a_program_that_is_no_server_is_told_by_what_it_printed(lab: Lab) -> None:
+    time = LoopTime()
+    grown = asyncio.Event()
+    lab.engine.log.grew.connect(lambda length: grown.set())
+    failing = asyncio.ensure_future(
+        lab.fails_to_connect(shell_entry("echo 'Usage: tool [options]'; cat >/dev/null"))
+    )
+    while not lab.rows(RecordKind.TEXT):
+        grown.clear()
+        await grown.wait()
+    while not failing.done():
+        await time.advance(60)
+    error = await failing
     assert error.next_step.startswith("It printed text that is no message: “Usage: tool [options]”.")
-    assert [row.raw for row in hasty_lab.rows(RecordKind.TEXT)] == [b"Usage: tool [options]"]
+    assert [row.raw for row in lab.rows(RecordKind.TEXT)] == [b"Usage: tool [options]"]
 
 
 async def test_a_server_that_echoes_what_it_gets_is_no_server(hasty_lab: Lab) -> None:

@@ -195,7 +195,7 @@ async def test_where_it_is_wished_a_new_session_is_begun_by_itself(
     server.session = "s-2"
     await net.call()
     await server.wait_for("initialize", 2)
-    await asyncio.wait_for(net.lab.until(ServerStatus.CONNECTED), 10)
+    await asyncio.wait_for(net.lab.until(ServerStatus.CONNECTED), 30)
     assert len(server.called("tools/call")) == 1  # nothing is sent again by itself
     assert (await net.call()).kind is OutcomeKind.RESULT
 
@@ -276,7 +276,7 @@ async def test_a_change_on_a_stream_reaches_the_window(net: Net, server: FaultSe
     be_stateless(server, tools={"listChanged": True})
     server.order("subscriptions/listen", stream)
     await net.connect()
-    await asyncio.wait_for(changed.wait(), 10)
+    await asyncio.wait_for(changed.wait(), 30)
     assert server.called("subscriptions/listen")[0].headers["mcp-method"] == "subscriptions/listen"
 
 

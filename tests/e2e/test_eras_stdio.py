@@ -145,7 +145,7 @@ async def test_a_change_that_is_told_on_a_stream_reaches_the_window(lab: Lab) ->
 
     lab.engine.list_changed.connect(on_change)
     await connect(lab, script(STATELESS))
-    await asyncio.wait_for(changed.wait(), 10)
+    await asyncio.wait_for(changed.wait(), 30)
     assert changes == [("srv", "tools")]
 
 
@@ -166,7 +166,7 @@ async def test_a_call_that_is_given_up_is_cancelled_by_a_notice(stateless: Lab) 
     with pytest.raises(asyncio.CancelledError):
         await call
     (row,) = (row for row in stateless.rows(RecordKind.REQUEST) if row.method == "tools/call")
-    assert await asyncio.wait_for(until(b"cancelled"), 10) == f"cancelled {row.id}".encode()
+    assert await asyncio.wait_for(until(b"cancelled"), 30) == f"cancelled {row.id}".encode()
 
 
 # ------------------------------------------------------------------ starting again
@@ -182,8 +182,8 @@ async def test_a_server_that_dies_is_started_again_by_itself(monkeypatch: pytest
         outcome = await lab.call("dies", code=7)
         assert outcome.kind is OutcomeKind.FAILED
         assert outcome.summary == "The server exited with code 7."
-        await asyncio.wait_for(lab.until(ServerStatus.RESTARTING), 10)
-        view = await asyncio.wait_for(lab.until(ServerStatus.CONNECTED), 10)
+        await asyncio.wait_for(lab.until(ServerStatus.RESTARTING), 30)
+        view = await asyncio.wait_for(lab.until(ServerStatus.CONNECTED), 30)
         assert view.pid != first
         assert await lab.text("echo", text="back") == "back"
         assert b"Fatal: lost the database." in lab.stderr()  # the history stays

@@ -150,8 +150,13 @@ class LoopTime:
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
-        self._now = loop.time()
+        self._real, self._now = loop.time, loop.time()
         loop.time = lambda: self._now  # type: ignore[method-assign]
+
+    def go_on(self) -> None:
+        """From here on it runs by itself again."""
+        ahead = self._now - self._real()
+        asyncio.get_running_loop().time = lambda: self._real() + ahead  # type: ignore[method-assign]
 
     async def advance(self, seconds: float) -> None:
         """Move on, and let everything that is due then happen."""

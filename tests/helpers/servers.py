@@ -103,7 +103,7 @@ async def lab() -> AsyncIterator[Lab]:
     await lab.engine.close()
 
 
-async def gone(*pids: int, within: float = 5.0) -> None:
+async def gone(*pids: int, within: float = 30.0) -> None:
     """Wait until these processes are gone, or only wait to be buried. Nobody tells: look again and again."""
     async with asyncio.timeout(within):
         for pid in pids:

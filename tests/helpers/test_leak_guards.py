@@ -96,6 +96,7 @@ def inner(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> pytest.Pytester:
     monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath))
+    monkeypatch.setenv("LENS_TESTS_GRACE", "1")
     return pytester
 
 

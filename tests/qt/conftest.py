@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QPalette
@@ -17,7 +18,7 @@ from inspector.config.places import Place
 from inspector.demo.servers import command
 from inspector.qt.theme import Scheme
 from tests.peers.netserver import listening
-from tests.qt.lens_driver import Lens
+from tests.qt.lens_driver import PATIENCE, Lens
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +29,24 @@ def _collected_between_tests() -> Iterator[None]:
     gc.collect()
     gc.freeze()  # what is left stays: the next collection need not look at it again
     gc.enable()
+
+
+class _PatientBot(QtBot):
+    """Waits for as long as tests of the whole window do, where nothing else is said."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+    def waitSignals(self, signals: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
+        return super().waitSignals(signals, timeout=timeout, **options)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return _PatientBot(request)
 
 
 @pytest.fixture

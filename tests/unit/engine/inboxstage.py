@@ -57,7 +57,7 @@ class Peer:
         return self.wire
 
     async def next(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.wire.next(), 5)
+        return await asyncio.wait_for(self.wire.next(), 30)
 
     async def reply(self, **result: JSON) -> dict[str, Any]:
         """Answer the next request; gives it."""

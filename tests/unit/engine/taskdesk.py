@@ -94,7 +94,7 @@ class TaskDesk:
 
     async def next(self) -> JSONObject:
         while True:
-            message = await asyncio.wait_for(self.wire.next(), 5)
+            message = await asyncio.wait_for(self.wire.next(), 30)
             if not self._is_about_listening(message):
                 return message
 

@@ -17,6 +17,7 @@ from inspector.engine.results import read_result
 from inspector.engine.views import ServerStatus
 from inspector.traffic.records import RecordKind
 from tests.helpers.editedserver import edited_entry, write_server
+from tests.helpers.fakes import LoopTime
 
 
 class Watched:
@@ -37,7 +38,7 @@ class Watched:
         await self.engine.connect("edited")
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
@@ -45,11 +46,6 @@ class Watched:
     async def until_looked(self) -> None:
         """Until there is something to compare with."""
         await self.until(lambda: bool(self.view.files or self.view.problem))
-
-    async def until_seen(self) -> None:
-        """Until a new file was looked at."""
-        count = len([path for path in self.folder.iterdir() if path.suffix in (".txt", ".py")])
-        await self.until(lambda: self.view.files == count)
 
     async def until_restarts(self, count: int) -> None:
         await self.until(lambda: len(self.restarts) >= count and not self.view.is_restarting)
@@ -134,10 +130,15 @@ async def test_files_written_one_after_the_other_are_one_restart(watched: Watche
     write_server(watched.folder, say="one")
     await watched.start("*.txt", "*.py")
     await watched.until_looked()
-    watched.engine.filewatch.pace = Pace(look=0.02, quiet=0.3, longest=5.0)
-    for name in ("0.txt", "1.txt", "2.txt", "3.txt"):
-        (watched.folder / name).write_text("x")
-        await watched.until_seen()
+    time = LoopTime()
+    watched.engine.filewatch.pace = Pace(look=0.02, quiet=60.0, longest=1e9)
+    files = watched.view.files
+    for number in range(4):
+        (watched.folder / f"{number}.txt").write_text("x")
+        while watched.view.files != files + number + 1:
+            await time.advance(61)
+    await time.advance(0)
+    await time.advance(61)
     await watched.until_restarts(1)
     assert watched.restarts == [("edited", "0.txt, 1.txt, 2.txt and 1 more changed")]
 

@@ -653,7 +653,7 @@ async def test_a_big_picture_is_looked_through_beside_the_loop(
     stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
     peer = await stage.connect()
     peer.ask("sampling/createMessage", picture("!" * 1_000_000))
-    card = await asyncio.wait_for(opened, 5)
+    card = await asyncio.wait_for(opened, 30)
     assert card.questions[0].remarks == ("A content block holds data that is not Base64.",)
     assert threads
     assert threading.get_ident() not in threads
@@ -673,7 +673,7 @@ async def test_a_big_question_is_parsed_once(stage: InboxStage, monkeypatch: pyt
     stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
     monkeypatch.setattr(jsonrpc, "parse", parse)
     peer.ask("sampling/createMessage", picture("A" * 1_000_000))
-    stage.reply(await asyncio.wait_for(opened, 5), SAMPLED)
+    stage.reply(await asyncio.wait_for(opened, 30), SAMPLED)
     await peer.next()
     assert sum(size > 1_000_000 for size in texts) == 1
 

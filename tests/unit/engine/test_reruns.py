@@ -49,14 +49,14 @@ class Bench:
         return await self.engine.calls.save(call)
 
     async def until_ran(self, number: int) -> RerunView:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (self.views and self.views[-1].number == number and not self.views[-1].is_running):
                 self._news.clear()
                 await self._news.wait()
         return self.views[-1]
 
     async def until_running(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (self.views and self.views[-1].count(RerunState.RUNNING)):
                 self._news.clear()
                 await self._news.wait()

@@ -69,7 +69,7 @@ async def until(lab: Lab, is_so: Callable[[], bool]) -> None:
     """Until the log is so. It tells when it grows."""
     grown = asyncio.Event()
     lab.engine.log.grew.connect(lambda length: grown.set())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not is_so():
             grown.clear()
             await grown.wait()

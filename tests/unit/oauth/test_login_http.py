@@ -520,8 +520,8 @@ async def drips(call: faults.Call) -> None:
 async def test_a_step_has_an_end_when_nothing_comes(server: FaultServer, log: TrafficLog) -> None:
     gate = asyncio.Event()
     server.order("GET", faults.after(gate))
-    async with login(log, limit=0.1) as http:
-        with pytest.raises(RequestTimedOut, match=r"127\.0\.0\.1 did not finish its answer within 100 ms"):
+    async with login(log, limit=0.5) as http:
+        with pytest.raises(RequestTimedOut, match=r"127\.0\.0\.1 did not finish its answer within 500 ms"):
             await http.send(get_document(server.url()))
     assert exchanges(log)[0].is_over
     gate.set()

@@ -84,7 +84,7 @@ class EraStage:
     # -------------------------------------------------------------- the server's part
 
     async def next(self) -> JSONObject:
-        return await asyncio.wait_for(self.wire.next(), 5)
+        return await asyncio.wait_for(self.wire.next(), 30)
 
     async def reply(self, **result: JSON) -> JSONObject:
         """Answer the next request; gives it."""

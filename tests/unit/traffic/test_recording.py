@@ -21,7 +21,7 @@ from inspector.traffic.recording import Recording, RecordingState
 from inspector.traffic.records import Remark
 from tests.helpers.randomlogs import same
 
-PATIENCE = 10
+PATIENCE = 30
 
 
 @pytest.fixture(autouse=True)

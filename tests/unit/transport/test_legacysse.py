@@ -120,7 +120,7 @@ async def test_a_stream_without_an_endpoint_is_given_up() -> None:
     enough = asyncio.Event()
     async with FaultServer() as server:
         server.order("GET", faults.held(enough, b": hello\n\n"))
-        error = await refusal(server, limit=0.1)
+        error = await refusal(server, limit=1.0)
         enough.set()
     assert isinstance(error, ConnectFailed)
     assert "did not say where to send messages to. It has no `endpoint` event" in str(error)

@@ -227,7 +227,7 @@ async def test_sending_to_a_process_that_closed_its_input_says_so(shell: Start) 
             await asyncio.sleep(0)
 
     with pytest.raises(ConnectionLost, match="no longer reads its input"):
-        await asyncio.wait_for(send_until_refused(), 5)
+        await asyncio.wait_for(send_until_refused(), 30)
 
 
 # ------------------------------------------------------------------ ending
@@ -249,7 +249,7 @@ async def test_what_a_server_says_on_its_way_out_is_reported(shell: Start) -> No
 async def test_a_paused_wire_can_be_closed(start: Start) -> None:
     wire = await start("/bin/cat")
     wire.transport.pause()
-    await asyncio.wait_for(wire.transport.close(), 5)
+    await asyncio.wait_for(wire.transport.close(), 30)
     assert isinstance(wire.events[-1], Closed)
 
 
