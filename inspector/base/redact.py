@@ -51,6 +51,7 @@ _HEADER = re.compile(
     r"(?P<value>(?!//)\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ADDRESS = re.compile(r"https?://[^\s,;“”()]+", re.IGNORECASE)
 _BEFORE_URL = re.compile(r"(?:-{0,2}[\w.-]+=)?(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
 MASK = "•••"
 
@@ -126,6 +127,11 @@ def masked_url(url: str) -> str:
     host = f"{MASK}@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
     query, fragment = masked_form(parts.query), masked_form(parts.fragment)
     return urlunsplit(parts._replace(netloc=host, query=query, fragment=fragment))
+
+
+def masked_addresses(text: str) -> str:
+    """A sentence for showing: what is secret in the web addresses in it is masked."""
+    return _ADDRESS.sub(lambda match: masked_url(match[0]), text) if "://" in text else text
 
 
 def masked_form(text: str) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from inspector.base.clock import Clock
 from inspector.base.errors import UserError
 from inspector.base.jsonvalue import JSONObject
+from inspector.base.redact import masked_addresses
 from inspector.config.auth import OAuthSettings
 from inspector.oauth.http import LoginHttp, LoginReply, LoginRequest
 from inspector.oauth.loopback import DEFAULT_PATH, LoopbackListener
@@ -218,21 +219,21 @@ class Stage:
     # -------------------------------------------------------------- telling
 
     def decide(self, text: str) -> None:
-        self.notes.decisions.append(Decision(text))
+        self.notes.decisions.append(Decision(masked_addresses(text)))
 
     def use(self, name: str, value: str | None, origin: str = "", *, is_secret: bool = False) -> None:
         if is_secret and value and name in _NOT_STORED:
             self.tools.recorder.know(name, value)
-        self.notes.inputs.append(
-            Input(name, value if value is not None else "(none)", origin, is_secret and bool(value))
-        )
+        shown = "(none)" if value is None else value if is_secret else masked_addresses(value)
+        self.notes.inputs.append(Input(name, shown, origin, is_secret and bool(value)))
 
     def find(self, found: Iterable[Finding]) -> None:
         known = {(one.id, one.seen) for one in self.notes.findings}
-        self.notes.findings += [one for one in found if (one.id, one.seen) not in known]
+        shown = [_without_secrets(one) for one in found]
+        self.notes.findings += [one for one in shown if (one.id, one.seen) not in known]
 
     def show(self, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-        every = tuple(rows)
+        every = tuple(tuple(map(masked_addresses, row)) for row in rows)
         if every:
             self.notes.tables.append(Table(title, columns, every))
 
@@ -347,3 +348,9 @@ class Stage:
         listener, self.listener = self.listener, None
         if listener is not None:
             await listener.close()
+
+
+def _without_secrets(found: Finding) -> Finding:
+    """The address of a server may hold a key: it is for the server alone."""
+    seen, fix, evidence = map(masked_addresses, (found.seen, found.fix, found.evidence))
+    return replace(found, seen=seen, fix=fix, evidence=evidence)

@@ -9,6 +9,7 @@ import pytest
 from inspector.config.auth import SecretRef
 from inspector.config.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
 from inspector.config.expansion import Values, expand
+from inspector.config.exportsecrets import without_secrets
 from inspector.config.textsecrets import (
     moved_to_store,
     plain_secrets_of,
@@ -128,3 +129,10 @@ def test_headers_and_texts_are_moved_together() -> None:
 def test_the_password_of_a_proxy_may_be_an_input() -> None:
     entry = web(proxy="http://ann:${input:p}@proxy:1")
     assert expand(entry, Values(inputs={"p": "hush"})) == web(proxy="http://ann:hush@proxy:1")
+
+
+def test_a_header_among_the_arguments_is_not_exported() -> None:
+    shown, names = without_secrets(program("https://h/mcp", "--header", "Authorization: Bearer hush"))
+    assert isinstance(shown, StdioEntry)
+    assert names == ("MY_SERVER_AUTHORIZATION",)
+    assert shown.args[-1] == "Authorization: Bearer ${MY_SERVER_AUTHORIZATION}"

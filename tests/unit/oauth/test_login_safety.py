@@ -277,3 +277,29 @@ def test_a_secret_in_memory_can_be_deleted_though_the_file_is_damaged(tmp_path: 
     (tmp_path / "vault.json").write_text("{")
     assert store.delete("oauth/tokens")
     assert store.get("oauth/tokens") is None
+
+
+@pytest.mark.parametrize("fault", ["", "no document", "of another server"])
+async def test_a_key_in_the_servers_address_is_shown_nowhere_but_in_the_requests_and_goes_to_nobody_else(
+    engine: Engine, world: World, fault: str
+) -> None:
+    if fault == "no document":
+        del world.paths["/.well-known/oauth-protected-resource/mcp"]
+    if fault == "of another server":
+        world.resource["resource"] = "https://other.example/mcp"
+    engine.logins.open_url = browse
+    engine.add(HttpEntry(name=SERVER, url=f"{world.url}?api_key={MARKER}", type="http"))
+    await engine.logins.start(SERVER)
+    view = await engine.logins.run(SERVER)
+    told = [view.failure, view.next_step]
+    for step in view.steps:
+        told += [step.problem, *(each.text for each in step.decisions)]
+        told += [each.value for each in step.inputs if not each.is_secret]
+        told += [cell for table in step.tables for row in table.rows for cell in row]
+        told += [f"{found.text} {found.evidence}" for found in step.findings]
+    assert any("api_key=•••" in words for words in told)
+    assert [words for words in told if MARKER in words] == []
+    assert {seen.path for seen in world.seen if MARKER in f"{seen.query} {seen.body!r}"} <= {
+        "/mcp",
+        "/.well-known/oauth-protected-resource/mcp",  # RFC 9728, section 3.1: the query stays
+    }
