@@ -25,6 +25,7 @@ MOST_ENDED = 50
 _LAST_LINES = 5
 _LONGEST_LINE = 500
 _DEEP_NS = 5_000_000_000  # how often memory and open files are looked at closely
+_GROWTH = 0.25  # … or when memory has changed by this share since
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class _Running:
     first_row: int
     sample: Sample | None = None
     deep_at_ns: int = 0
+    deep_rss: int = 0
 
 
 class Processes:
@@ -136,12 +138,14 @@ class Processes:
 
     async def _sample(self, running: _Running) -> None:
         now = self._clock.monotonic_ns()
-        is_deep = now - running.deep_at_ns >= _DEEP_NS
         before = running.sample
+        growth = abs(before.rss - running.deep_rss) if before is not None else 0
+        is_deep = now - running.deep_at_ns >= _DEEP_NS or growth > _GROWTH * running.deep_rss
         sample = await asyncio.to_thread(take, running.pid, before, deep=is_deep)
         if sample is not None and running.sample is before:  # else somebody else's look is newer
             running.sample = sample
-            running.deep_at_ns = now if is_deep else running.deep_at_ns
+            if is_deep:
+                running.deep_at_ns, running.deep_rss = now, sample.rss
 
     def _with_lines(self, ended: tuple[EndedProcess, ...]) -> tuple[EndedProcess, ...]:
         return tuple(self._lines_of(each) if each.rows else each for each in ended)

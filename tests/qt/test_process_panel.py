@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.base.plaintext import one_line
 from inspector.config.entries import HttpEntry, StdioEntry
-from inspector.engine.processes import EndedProcess
+from inspector.engine.processes import EndedProcess, ProcessView
 from inspector.engine.processsample import ProcessFacts, Sample
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.processes import HEADS, Column, ProcessesModel, age, cell, percent
@@ -70,6 +70,18 @@ def test_what_runs_is_shown_with_its_figures(lens: Lens, tmp_path: Path) -> None
     assert panel.running.files.topLevelItem(0).text(1) == str(file)  # type: ignore[union-attr]
     lens.until(lambda: panel.running.figures.value("CPU").endswith("%"))
     lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+
+
+def test_a_look_from_before_the_end_does_not_stay_in_front(lens: Lens) -> None:
+    panel = opened(lens)
+    running = ProcessView("work", pid=lens.view("work").pid)
+    lens.do("server.disconnect")
+    lens.wait_for("work", ServerStatus.IDLE)
+    lens.until(lambda: not panel.running.gate.is_open())
+    panel.running.show_processes(running)
+    panel.running.show_processes(ProcessView("work"))
+    assert not panel.running.gate.is_open()
+    assert "Not connected" in words_on(panel.running)
 
 
 def test_children_stand_below_their_parent(lens: Lens) -> None:
@@ -241,7 +253,8 @@ def test_ages_are_said_in_two_units_at_most(seconds: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(None, "—"), (0.0, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")]
+    ("share", "words"),
+    [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
 )
 def test_shares_are_of_one_core(share: float | None, words: str) -> None:
     assert percent(share) == words

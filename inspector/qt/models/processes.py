@@ -120,7 +120,7 @@ def percent(share: float | None) -> str:
     """Of one core: 250 % are two and a half."""
     if share is None:
         return _UNKNOWN
-    return f"{share * 100:.1f} %" if 0 < share < 0.0995 else f"{share * 100:.0f} %"
+    return f"{share * 100:.1f} %" if 0.0005 <= share < 0.0995 else f"{share * 100:.0f} %"
 
 
 def age(nanoseconds: int) -> str:

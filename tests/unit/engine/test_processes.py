@@ -81,6 +81,17 @@ async def test_a_process_whose_parent_is_gone_is_still_shown(lab: Lab) -> None:
     assert [each.is_stray for each in view.sample.processes] == [False, True]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell it")
+async def test_memory_that_grew_is_looked_at_closely_at_once(lab: Lab) -> None:
+    before = (await started(lab)).sample
+    await call(lab, "family")
+    await lab.engine.processes.look("srv")  # sees that there is more of it
+    after = (await lab.engine.processes.look("srv")).sample
+    assert before is not None
+    assert after is not None
+    assert (after.pss or 0) > (before.pss or 0)
+
+
 async def test_open_files_are_listed(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("x")

@@ -17,9 +17,9 @@ _TIPS = {
     "CPU": "Of all processes together; 100 % is one core",
     "Memory": "Of all processes together (RSS); PSS counts what they share in parts",
     "Threads": "Of all processes together",
-    "Open files": "Files, pipes and sockets of all processes together",
+    "Open handles": "Files, pipes and sockets of all processes together",
 }
-_LEAST = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open files": 16.0}
+_LEAST = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
 
 
 class Figures(QWidget):
@@ -66,7 +66,7 @@ class Figures(QWidget):
         self._put("Memory", float(sample.rss), size(sample.rss), pss)
         self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")
         words = f"{handles:,}" if handles is not None else "—"
-        self._put("Open files", None if handles is None else float(handles), words, "")
+        self._put("Open handles", None if handles is None else float(handles), words, "")
 
     def _put(self, name: str, value: float | None, words: str, note: str) -> None:
         self._values[name].setText(words)

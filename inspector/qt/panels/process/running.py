@@ -51,6 +51,7 @@ class RunningView(QWidget):
         super().__init__(parent)
         self._actions = actions
         self._theme = theme
+        self._server: ServerView | None = None
         self._pid: int | None = None
         self._files: tuple[OpenFile, ...] | None = None
         self.head = Muted(theme, wrap=True)
@@ -70,9 +71,12 @@ class RunningView(QWidget):
 
     def set_view(self, view: ServerView) -> None:
         """What the server does while it has no process."""
+        self._server = view
+        if view.pid is None:
+            self._explain(view)
+
+    def _explain(self, view: ServerView) -> None:
         standing = standing_of(view)
-        if view.pid is not None:
-            return
         if standing is None:  # connected, and yet no child of ours
             self.gate.explain("empty", "server", "No process", "There is no process of ours.")
         else:
@@ -88,6 +92,8 @@ class RunningView(QWidget):
             widget.setVisible(bool(view.ended))
         if view.pid is None:
             self.model.show(None)
+            if self._server is not None:  # a look that began earlier may have opened the gate since
+                self._explain(self._server)
             return
         self._show_head(view)
         if view.sample is not None:
