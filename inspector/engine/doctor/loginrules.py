@@ -81,7 +81,7 @@ def _other_login(schemes: tuple[str, ...], evidence: tuple[str, ...]) -> Diagnos
             "password-wanted",
             "auth",
             "The server, or a proxy before it, wants a user name and a password (HTTP 401, “Basic”).",
-            "Give the server a header Authorization: Basic …, with user:password in Base64.",
+            "Give the server an Authorization header: the word Basic, and then user:password in Base64.",
             evidence,
         )
     return Diagnosis(

@@ -132,7 +132,7 @@ def _has_foreign_ids(heard: Heard) -> bool:
 
 
 def _shown(heard: Heard) -> tuple[str, ...]:
-    return tuple(_line(message) for message in heard.messages[:3])
+    return tuple(dict.fromkeys(_line(message) for message in heard.messages[:3]))
 
 
 def _line(message: Message) -> str:

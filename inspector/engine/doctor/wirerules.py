@@ -320,6 +320,7 @@ _SERVICES = (
     (r"220[ -]|\* OK|\+OK", "a mail server"),
     (r"-(?:ERR|DENIED|NOAUTH)", "Redis"),
     (r".*(?:mysql|mariadb|caching_sha2_password)", "MySQL or MariaDB"),
+    (r".*unsupported frontend protocol", "PostgreSQL"),
     (r"RFB \d", "a VNC server"),
     (r".*you are trying to access mongodb", "MongoDB"),
 )

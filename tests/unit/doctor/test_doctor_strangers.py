@@ -134,4 +134,5 @@ async def test_what_a_challenge_says_is_told(challenge: str, id: str, named: str
         report = await visit(server.url())
     assert report.failure.id == id
     assert named in report.failure.cause
+    assert "•••" not in report.failure.fix
     assert report.results["http"].state is CheckState.OK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.plaintext import one_line
@@ -12,6 +12,13 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.actionbutton import ActionButton, ButtonKind
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.labels import PlainLabel
+
+
+class _Cause(PlainLabel):
+    """What is read first."""
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
 
 
 class FindingView(QWidget):
@@ -28,8 +35,8 @@ class FindingView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.diagnosis = diagnosis
-        self.cause = PlainLabel(theme, diagnosis.cause, wrap=True, selectable=True)
-        self.fix = PlainLabel(theme, diagnosis.fix, tone="muted", wrap=True, selectable=True)
+        self.cause = _Cause(theme, diagnosis.cause, wrap=True, selectable=True)
+        self.fix = PlainLabel(theme, diagnosis.fix, wrap=True, selectable=True)
         evidence = "\n".join(diagnosis.evidence)
         self.evidence = PlainLabel(theme, evidence, tone="muted", wrap=True, selectable=True, mono=True)
         self.evidence.setVisible(bool(evidence))
