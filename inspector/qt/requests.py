@@ -1,0 +1,330 @@
+"""What panels ask of the engine: each method runs on its loop, and its value comes back to the window's.
+
+`Bridge` is one of these; it says how a coroutine gets to the other thread and back.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from inspector.base.jsonvalue import JSON, JSONObject
+
+# Types only: the window is on screen before the engine is imported.
+if TYPE_CHECKING:
+    from inspector.config.auth import Auth
+    from inspector.config.entries import Entry
+    from inspector.engine.answerrules import AnswerRules
+    from inspector.engine.byhand import ToolCall
+    from inspector.engine.calls import Calls
+    from inspector.engine.captures import Captures
+    from inspector.engine.cards import Card
+    from inspector.engine.doctor.doctor import Doctor
+    from inspector.engine.drift import Drift
+    from inspector.engine.engine import Engine
+    from inspector.engine.filewatch import FileWatch
+    from inspector.engine.found import FoundServers
+    from inspector.engine.inbox import Inbox
+    from inspector.engine.logins import Logins
+    from inspector.engine.outputcheck import OutputCheck
+    from inspector.engine.prettytext import PrettyText
+    from inspector.engine.processes import Processes
+    from inspector.engine.repeating import RepeatPlan, RepeatReport
+    from inspector.engine.reruns import Reruns
+    from inspector.engine.secrets import Secrets
+    from inspector.engine.servers import Servers
+    from inspector.engine.settingsdesk import SettingsDesk
+    from inspector.engine.taskbook import TaskBook
+    from inspector.engine.taskviews import TaskView
+    from inspector.engine.thread import EngineThread
+    from inspector.engine.views import CallOutcome, RawOutcome, ServerView
+    from inspector.engine.watching import Sighting, WatchPlan
+    from inspector.protocol.connection import Progressed
+    from inspector.protocol.declared import Declared
+    from inspector.protocol.tasks import Task
+    from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
+    from inspector.traffic.log import TrafficLog
+    from inspector.transport.base import Headers
+
+T = TypeVar("T")
+
+
+class Requests:
+    """Raises UserError, or LensError where a server may refuse, as the methods of the engine do."""
+
+    _thread: EngineThread
+    _engine: Engine
+
+    @abstractmethod
+    async def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it on the engine's loop."""
+
+    @abstractmethod
+    def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
+        """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
+
+    @abstractmethod
+    def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """`callback`, to be called on any thread: it runs on the window's, with the latest arguments only."""
+
+    async def load(self) -> None:
+        await self._call(_soon(self._engine.load))
+
+    async def save_server(self, entry: Entry, secrets: Mapping[str, str] | None = None) -> ServerView:
+        """With what it refers to in the secret store. Raises UserError."""
+        return await self._call(self._engine.save_with_secrets(entry, secrets or {}))
+
+    async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
+        """Move plain headers or variables into the secret store; give others new values. Raises UserError."""
+        await self._call(self._engine.set_secrets(name, moved, values))
+
+    async def add_server(self, entry: Entry) -> ServerView:
+        return await self._call(_soon(partial(self._engine.add, entry)))
+
+    async def unique_name(self, name: str) -> str:
+        return await self._call(_soon(partial(self._engine.unique_name, name)))
+
+    async def remove_server(self, name: str) -> None:
+        await self._call(self._engine.remove(name))
+
+    async def ask_servers(self, ask: Callable[[Servers], Coroutine[Any, Any, T]]) -> T:
+        """Edit, duplicate: `await bridge.ask_servers(lambda servers: servers.update(name, entry))`. Remove so
+        that it can be undone: `servers.removals.remove(name)`. Raises UserError."""
+        return await self._call(ask(self._engine.servers))
+
+    async def ask_found(self, ask: Callable[[FoundServers], Coroutine[Any, Any, T]]) -> T:
+        """Servers in files of other tools: `await bridge.ask_found(lambda found: found.look())`. Raises
+        UserError."""
+        return await self._call(ask(self._engine.found))
+
+    async def set_enabled(self, name: str, enabled: bool) -> None:
+        await self._call(self._engine.set_enabled(name, enabled))
+
+    async def view(self, name: str) -> ServerView:
+        """One server as it stands. Raises UserError."""
+        return await self._call(_soon(partial(self._engine.view, name)))
+
+    async def set_declared(self, name: str, declared: Declared | None) -> None:
+        """What we declare to a server (`Engine.set_declared`). Raises UserError."""
+        await self._call(_soon(partial(self._engine.set_declared, name, declared)))
+
+    async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
+        """The folders that a server is told of (`Engine.set_roots`). Raises UserError."""
+        await self._call(self._engine.set_roots(name, roots))
+
+    def connect_server(self, name: str) -> None:
+        """Begin to connect; `server_changed` tells how it goes."""
+        self._thread.call(self._engine.connect_soon, name)
+
+    def connect_all(self) -> None:
+        """Begin to connect all that are enabled, likewise. No browser is opened."""
+        self._thread.call(self._engine.servers.connecting.connect_all)
+
+    def watch_catalogue(self) -> None:
+        """From now on, follow what others write into the file of servers."""
+        self._thread.call(self._engine.catalogue_watch.start)
+
+    def connect_at_start(self) -> None:
+        """Begin to connect those that are to be when the app starts, likewise."""
+        self._thread.call(self._engine.servers.connecting.connect_at_start)
+
+    async def disconnect_server(self, name: str) -> None:
+        await self._call(self._engine.disconnect(name))
+
+    async def list_tools(self, server: str) -> Listing[Tool]:
+        return await self._call(self._engine.list_tools(server))
+
+    async def list_resources(self, server: str) -> Listing[Resource]:
+        return await self._call(self._engine.list_resources(server))
+
+    async def list_resource_templates(self, server: str) -> Listing[ResourceTemplate]:
+        return await self._call(self._engine.list_resource_templates(server))
+
+    async def list_prompts(self, server: str) -> Listing[Prompt]:
+        return await self._call(self._engine.list_prompts(server))
+
+    async def read_resource(self, server: str, uri: str) -> CallOutcome:
+        """Read a resource. Cancelling the task that awaits this cancels the request."""
+        return await self._call(self._engine.read_resource(server, uri))
+
+    async def get_prompt(self, server: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
+        """Get a prompt, likewise."""
+        return await self._call(self._engine.get_prompt(server, prompt, arguments))
+
+    async def complete(
+        self, server: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
+    ) -> Completion:
+        """How a value may go on (`Client.complete`), likewise. Raises LensError."""
+        return await self._call(self._engine.complete(server, ref, argument, value, context))
+
+    async def subscribe(self, server: str, uri: str, wanted: bool) -> None:
+        """Hear of changes of a resource (`resources_changed`), or no longer. Raises LensError."""
+        await self._call(self._engine.subscribe(server, uri, wanted))
+
+    async def call_tool(
+        self, server: str, tool: str, arguments: JSONObject, on_progress: Callable[[Progressed], None]
+    ) -> CallOutcome:
+        """Call a tool. Cancelling the task that awaits this cancels the call."""
+        from inspector.engine.byhand import ToolCall
+
+        return await self.call(server, ToolCall(tool, arguments), on_progress)
+
+    async def call(
+        self,
+        server: str,
+        call: ToolCall,
+        on_progress: Callable[[Progressed], None],
+        on_task: Callable[[Task], None] | None = None,
+    ) -> CallOutcome:
+        """Call a tool with all that can be said about it, and keep it in the history; likewise."""
+        news = self._each(on_task) if on_task is not None else None
+        by_hand = self._engine.by_hand
+        make = partial(
+            by_hand.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=news
+        )
+        return await self._call(self._engine.processes.measured(server, make))
+
+    async def repeat_call(
+        self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
+    ) -> RepeatReport:
+        """Call a tool many times over. Cancelling ends it; the latest report stands. Raises UserError."""
+        return await self._call(self._engine.by_hand.repeat(server, call, plan, self.on_window(on_report)))
+
+    async def watch_tool(
+        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Call a tool every so often and tell what changed, until the server is lost: gives the reason.
+
+        Cancelling ends it. Raises UserError.
+        """
+        return await self._call(self._engine.by_hand.watch_tool(server, call, plan, self._each(on_sight)))
+
+    async def watch_resource(
+        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]
+    ) -> str:
+        """Read a resource every so often, likewise."""
+        return await self._call(self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_sight)))
+
+    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+        """A tool's answer against its outputSchema; None where it has none."""
+        return await self._call(self._engine.by_hand.check_output(answer, output_schema))
+
+    async def ask_calls(self, ask: Callable[[Calls], Coroutine[Any, Any, T]]) -> T:
+        """History, saved calls, variables: `await bridge.ask_calls(lambda calls: calls.saved())`."""
+        return await self._call(ask(self._engine.calls))
+
+    async def set_auth(self, name: str, auth: Auth, secrets: Mapping[str, str]) -> None:
+        """How a server is told who asks; what that newly refers to are `secrets`. Raises UserError."""
+        await self._call(self._engine.set_auth(name, auth, secrets))
+
+    async def ask_secrets(self, ask: Callable[[Secrets], Coroutine[Any, Any, T]]) -> T:
+        """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
+        return await self._call(ask(self._engine.secrets))
+
+    async def ask_logins(self, ask: Callable[[Logins], Coroutine[Any, Any, T]]) -> T:
+        """Logins: `await bridge.ask_logins(lambda logins: logins.next(server))`. Raises UserError."""
+        return await self._call(ask(self._engine.logins))
+
+    async def ask_drift(self, ask: Callable[[Drift], Coroutine[Any, Any, T]]) -> T:
+        """What changed: `await bridge.ask_drift(lambda drift: drift.get(server))`. Raises UserError."""
+        return await self._call(ask(self._engine.drift))
+
+    async def ask_doctor(self, ask: Callable[[Doctor], Coroutine[Any, Any, T]]) -> T:
+        """Why a server fails: `await bridge.ask_doctor(lambda doctor: doctor.start(server))`. Raises
+        UserError."""
+        return await self._call(ask(self._engine.doctor))
+
+    async def ask_processes(self, ask: Callable[[Processes], Coroutine[Any, Any, T]]) -> T:
+        """What runs of a server, and what ran: `await bridge.ask_processes(lambda its: its.look(server))`."""
+        return await self._call(ask(self._engine.processes))
+
+    async def ask_filewatch(self, ask: Callable[[FileWatch], Coroutine[Any, Any, T]]) -> T:
+        """The files that restart a server. Raises UserError."""
+        return await self._call(ask(self._engine.filewatch))
+
+    async def ask_reruns(self, ask: Callable[[Reruns], Coroutine[Any, Any, T]]) -> T:
+        """Calls that are made again after a restart. Raises UserError."""
+        return await self._call(ask(self._engine.reruns))
+
+    async def ask_settings(self, ask: Callable[[SettingsDesk], Coroutine[Any, Any, T]]) -> T:
+        """All settings: `await bridge.ask_settings(lambda desk: desk.set(id, value))`. Raises UserError."""
+        return await self._call(ask(self._engine.settings_desk))
+
+    async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
+        """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
+        return await self._call(ask(self._engine.answers))
+
+    async def cards(self) -> tuple[Card, ...]:
+        """Those of the Inbox that wait, the oldest first; `card_changed` tells of the others."""
+        return await self.ask_inbox(lambda inbox: inbox.cards())
+
+    async def tasks(self, server: str) -> tuple[TaskView, ...]:
+        """Those that are known of a server; `tasks_changed` tells of the others."""
+        return await self._call(_soon(partial(self._engine.tasks.views, server)))
+
+    async def ask_tasks(self, ask: Callable[[TaskBook], Coroutine[Any, Any, T]]) -> T:
+        """Poll, cancel, forget: `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
+
+        Raises LensError.
+        """
+        return await self._call(ask(self._engine.tasks))
+
+    async def ask_inbox(self, ask: Callable[[Inbox], T]) -> T:
+        """Answer a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
+
+        Raises UserError for what is not asked any more.
+        """
+        return await self._call(_soon(partial(ask, self._engine.inbox)))
+
+    async def send_raw(
+        self,
+        server: str,
+        raw: bytes,
+        *,
+        headers: Headers = (),
+        resent_of: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+        split: bool = False,
+    ) -> RawOutcome:
+        """Send bytes as they are (`Engine.send_raw`). Cancelling the task that awaits this ends the wait."""
+        work = self._engine.send_raw(
+            server, raw, headers=headers, resent_of=resent_of, wait=wait, timeout=timeout, split=split
+        )
+        return await self._call(work)
+
+    async def next_id(self, server: str) -> int:
+        """An id for a request that a person writes: nobody else gets it in this conversation."""
+        return await self._call(_soon(partial(self._engine.next_id, server)))
+
+    async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
+        return await self._call(self._engine.pretty(log, row))
+
+    async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """What a function gives that follows a server's schema: in another process, under a time limit.
+
+        Raises UserError when it is over.
+        """
+        return await self._call(self._engine.work_apart(function, data))
+
+    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """What a function of bytes gives, without holding up the window if they are many."""
+        return await self._call(self._engine.work(function, data))
+
+    async def ask_captures(self, ask: Callable[[Captures], Coroutine[Any, Any, T]]) -> T:
+        """Save, open, export: `await bridge.ask_captures(lambda captures: captures.open(path))`.
+
+        Progress is told on other threads: give `on_window(callback)` for it. Cancelling ends the work.
+        """
+        return await self._call(ask(self._engine.captures))
+
+
+def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
+    """A plain function as a coroutine, so that it runs on the engine's thread."""
+
+    async def run() -> T:
+        return function()
+
+    return run()
