@@ -88,6 +88,11 @@ class FoundServers:
                 return view
         raise ConfigError("This server is not in its file any more.", "Look again.")
 
+    async def entry_of(self, id: str) -> Entry:
+        """As its file says now, with the folder that it would run in. Raises ConfigError."""
+        found = await asyncio.to_thread(self._again, id)
+        return (await asyncio.to_thread(self._examine, found)).entry
+
     async def trust(
         self,
         id: str,

@@ -63,6 +63,11 @@ class Doctor:
         self._running[server] = self._tasks.spawn(f"examine {server}", self._run(server, its))
         return view
 
+    async def look_into_failure(self, server: str) -> None:
+        """It could not be connected: `start`, unless the person wants to be the one who asks for that."""
+        if self._engine.settings.examine_failures:
+            await self.start(server)
+
     async def examine(self, server: str) -> Examination:
         """`start`, and wait for the end. Raises ConfigError."""
         await self.start(server)
@@ -114,6 +119,18 @@ class Doctor:
         from inspector.engine.doctor.examine import examine
 
         return examine(entry, replace(self._tools(), may_contact=False))
+
+    async def look_over(self, found: str) -> Examination:
+        """`look_at` for a server of another tool's file, by its id there. Raises ConfigError."""
+        entry = await self._engine.found.entry_of(found)
+        view = Examination(entry.name, entry.address)
+        async with aclosing(self.look_at(entry)) as items:
+            async for item in items:
+                if isinstance(item, CheckResult):
+                    view = replace(view, results=view.with_result(item))
+                else:
+                    view = replace(view, diagnoses=(*view.diagnoses, item))
+        return view
 
     async def close(self) -> None:
         await self._tasks.close()

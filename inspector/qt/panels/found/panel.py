@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
+from inspector.base.plaintext import one_line
 from inspector.config.finding import FoundFile
 from inspector.engine.found import FoundServers
 from inspector.engine.foundviews import FoundReport, FoundView
@@ -62,6 +63,7 @@ class FoundPanel(QWidget):
         self.look_action.triggered.connect(self.look)
         self.review.trust_wanted.connect(lambda view: self._start("trust", self._trust(view)))
         self.review.import_wanted.connect(lambda view: self._start("import", self._import(view)))
+        self.review.examine_wanted.connect(lambda view: self._start("examine", self._examine(view)))
         self.review.distrust_wanted.connect(lambda view: self._start("distrust", self._distrust(view)))
         self.review.server_wanted.connect(self.server_wanted)
         bridge.found_changed.connect(self.show_report)
@@ -87,7 +89,8 @@ class FoundPanel(QWidget):
     # --------------------------------------------------------------
 
     def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
-        self.alert.close_about("failed")
+        for about in ("failed", "examined"):
+            self.alert.close_about(about)
         if isinstance(what, FoundView):
             self.review.show_server(what)
         elif what is not None:
@@ -133,6 +136,21 @@ class FoundPanel(QWidget):
         )
         if shiboken6.isValid(self):
             self.server_wanted.emit(server.name)
+
+    async def _examine(self, view: FoundView) -> None:
+        examination = await self._bridge.ask_doctor(lambda doctor: doctor.look_over(view.id))
+        shown = self.review.view if shiboken6.isValid(self) else None
+        if shown is None or shown.id != view.id:
+            return
+        failure = examination.failure
+        if failure is not None:
+            self.alert.say("examined", failure.cause, failure.fix, tone="error")
+            return
+        seen = next((each for each in examination.results if each.id in ("command", "url")), None)
+        words = "Nothing that can be seen speaks against it."
+        if seen is not None and seen.found:  # where it is, or why that cannot be told
+            words = f"{words} {seen.title}: {one_line(seen.found).rstrip('.')}."
+        self.alert.say("examined", words, "It was not started, and nobody was asked.", tone="ok")
 
     async def _distrust(self, view: FoundView) -> None:
         await self._bridge.ask_found(lambda found: found.forget(view.id))

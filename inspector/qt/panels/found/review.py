@@ -56,12 +56,14 @@ class ReviewPage(QWidget):
     Signals:
         trust_wanted: The person agrees to what is shown; carries the view.
         import_wanted: A copy of it is to be one of the person's own; carries the view.
+        examine_wanted: What can be seen without starting it is to be said; carries the view.
         distrust_wanted: It is to be trusted no longer; carries the view.
         server_wanted: The server that it is among ours is to be shown; carries that name.
     """
 
     trust_wanted = Signal(object)
     import_wanted = Signal(object)
+    examine_wanted = Signal(object)
     distrust_wanted = Signal(object)
     server_wanted = Signal(str)
 
@@ -75,6 +77,8 @@ class ReviewPage(QWidget):
         self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
         self.import_action = self._action("Import a copy", lambda view: self.import_wanted.emit(view))
         self.import_action.setToolTip("Add it to your own servers; the file stays as it is")
+        self.examine_action = self._action("Examine", lambda view: self.examine_wanted.emit(view))
+        self.examine_action.setToolTip("Look whether it could start, without starting or asking it")
         self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_wanted.emit(view))
         self.show_action = self._action("Show server", lambda view: self.server_wanted.emit(view.server))
         self._scroll = QScrollArea()
@@ -86,6 +90,7 @@ class ReviewPage(QWidget):
         self._show_button = ActionButton(self.show_action)
         self._distrust_button = ActionButton(self.distrust_action)
         self._import_button = ActionButton(self.import_action)
+        self._examine_button = ActionButton(self.examine_action)
         self._lay_out()
 
     def given(self) -> dict[str, str]:
@@ -247,6 +252,7 @@ class ReviewPage(QWidget):
         self._trust_button.setVisible(not is_trusted)
         self._show_button.setVisible(is_trusted and bool(view.server))
         self._distrust_button.setVisible(is_trusted)
+        self._examine_button.setVisible(not is_trusted)  # or it has a Doctor tab, which does more
         self.trust_action.setEnabled(not view.problem)
         self.import_action.setEnabled(view.is_importable)
         self._buttons.show()
@@ -255,7 +261,10 @@ class ReviewPage(QWidget):
         row = QHBoxLayout(self._buttons)
         row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_3)
         row.setSpacing(SPACE_2)
-        for button in (self._trust_button, self._show_button, self._distrust_button, self._import_button):
+        for button in (
+            *(self._trust_button, self._show_button, self._distrust_button),
+            *(self._import_button, self._examine_button),
+        ):
             row.addWidget(button)  # none is the default: no key agrees by itself
         row.addStretch(1)
         column = QVBoxLayout(self)
