@@ -17,5 +17,6 @@ class Settings:
     keep_alive: float = 0.0  # 0: never ask whether the server is still there
     line_cap: int = DEFAULT_LINE_CAP
     most_pages: int = 10_000
+    examine_failures: bool = True  # the doctor looks at a server in front that cannot be connected
     remember_lists: bool = True  # what servers offer, to say what changed since the last time
     ask_for_lists: bool = True  # for that, also for lists that nobody looks at

@@ -26,6 +26,7 @@ _FIELDS = {
     "connections.keepAlive": ("keep_alive", 1),
     "connections.lineCapMebibytes": ("line_cap", MEBIBYTE),
     "connections.mostPages": ("most_pages", 1),
+    "connections.examineFailures": ("examine_failures", 1),
     "lists.remember": ("remember_lists", 1),
     "lists.askForLists": ("ask_for_lists", 1),
 }

@@ -96,6 +96,10 @@ SETTINGS = (
     Setting("connections.mostPages", "Connections", "Most pages of a list",
             f"A list that goes on after so many pages is given up: a server may send pages for ever. {_NEXT}",
             Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_whole=True, unit="pages"),
+    Setting("connections.examineFailures", "Connections", "Examine a server that cannot be connected",
+            "The doctor tries again, step by step, and says why: a command is started again for that. "
+            "Else only when you ask for it. At once.",
+            Kind.FLAG, _usual.examine_failures),
     Setting("captures.record", "Traffic and captures", "Record every run",
             "All traffic is written into a capture while the app runs, to be opened later. At once.",
             Kind.FLAG, _captures.is_on),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,11 @@ def remembering() -> None:
 
 
 @pytest.fixture
+def examining() -> None:
+    """For a test of the doctor: a server in front that cannot be connected is examined by itself."""
+
+
+@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """For a test of servers in files of other tools: a folder with an `.mcp.json`, where alone we look. To be
     asked for before `lens`."""
@@ -84,14 +90,15 @@ def make_lens(
     """
     if "style_sheet" not in request.fixturenames:
         monkeypatch.setattr("inspector.qt.theme.stylesheet", lambda tokens: "")
-    # A test of something else is not to meet examinations of the servers that it lets fail.
-    monkeypatch.setattr("inspector.qt.window.doctornews.DoctorNews.examines_failures", False)
     made: list[Lens] = []
 
     def make() -> Lens:
         scheme = None if made else Scheme.LIGHT
         remembers, finds = (name in request.fixturenames for name in ("remembering", "project"))
         made.append(Lens(qtbot, tmp_path, scheme, remembers=remembers, finds=finds))
+        # A test of something else is not to meet examinations of the servers that it lets fail.
+        engine = made[-1].app.thread.engine
+        engine.use_settings(replace(engine.settings, examine_failures="examining" in request.fixturenames))
         return made[-1]
 
     yield make

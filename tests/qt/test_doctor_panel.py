@@ -20,7 +20,6 @@ from inspector.qt.panels.doctor.finding import FindingView
 from inspector.qt.panels.doctor.panel import DoctorPanel
 from inspector.qt.panels.doctor.steps import StepList
 from inspector.qt.theme import Theme
-from inspector.qt.window.doctornews import DoctorNews
 from tests.qt.lens_driver import Lens, faulty, words_on
 from tests.qt.test_hostile_text import HOSTILE, assert_harmless
 from tests.unit.doctor.brokenhosts import Broken, with_tools
@@ -113,10 +112,8 @@ def test_an_examination_can_be_stopped(lens: Lens) -> None:
     assert "Examine again" in words_on(panel)
 
 
-def test_a_server_that_fails_in_front_is_examined_and_a_line_leads_to_the_doctor(
-    lens: Lens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DoctorNews, "examines_failures", True)
+@pytest.mark.usefixtures("examining")
+def test_a_server_that_fails_in_front_is_examined_and_a_line_leads_to_the_doctor(lens: Lens) -> None:
     lens.add(missing())
     lens.choose("broken")
     lens.do("server.connect")
@@ -129,8 +126,17 @@ def test_a_server_that_fails_in_front_is_examined_and_a_line_leads_to_the_doctor
     assert lens.workspace.strips.text("doctor") == ""
 
 
-def test_a_server_behind_the_one_in_front_is_left_alone(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DoctorNews, "examines_failures", True)
+def test_nothing_is_examined_by_itself_when_that_is_not_wanted(lens: Lens) -> None:
+    lens.add(missing())
+    lens.choose("broken")
+    lens.do("server.connect")
+    lens.wait_for("broken", ServerStatus.FAILED)
+    lens.settle()
+    assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("broken"))) is None
+
+
+@pytest.mark.usefixtures("examining")
+def test_a_server_behind_the_one_in_front_is_left_alone(lens: Lens) -> None:
     lens.add(missing())
     lens.add(faulty("other"))
     lens.choose("broken")

@@ -21,10 +21,10 @@ _ABOUT = "doctor"
 
 
 class DoctorNews(QObject):
-    """Made for the first server that fails, or the first examination."""
+    """Made for the first server that fails, or the first examination.
 
-    # A server that was used and is lost is not examined by itself: that would start it again unasked.
-    examines_failures = True
+    A server that was used and is lost is not examined by itself: that would start it again unasked.
+    """
 
     def __init__(self, window: MainWindow, bridge: Bridge) -> None:
         super().__init__(window)
@@ -42,15 +42,12 @@ class DoctorNews(QObject):
                 workspace.strips.take_back(_ABOUT)
             return
         is_in_front = workspace is not None and self._window.workspace() is workspace
-        if before is ServerStatus.CONNECTING and is_in_front and self.examines_failures:
-            self.examine(view.name)
-
-    def examine(self, server: str) -> None:
-        self._bridge.start(f"examine {server}", self._examine(server))
+        if before is ServerStatus.CONNECTING and is_in_front:
+            self._bridge.start(f"examine {view.name}", self._examine(view.name))
 
     async def _examine(self, server: str) -> None:
         try:
-            await self._bridge.ask_doctor(lambda doctor: doctor.start(server))
+            await self._bridge.ask_doctor(lambda doctor: doctor.look_into_failure(server))
         except UserError:
             return  # it was removed meanwhile
 

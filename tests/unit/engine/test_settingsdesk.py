@@ -67,6 +67,7 @@ CHOICES: dict[str, JSON] = {
     "connections.keepAlive": 9,
     "connections.lineCapMebibytes": 2,
     "connections.mostPages": 3,
+    "connections.examineFailures": False,
     "captures.record": False,
     "captures.keepDays": 4,
     "captures.keepMebibytes": 5,
