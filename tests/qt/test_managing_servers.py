@@ -209,7 +209,7 @@ def test_duplicate_stands_behind_its_original_and_is_not_connected(lens: Lens) -
     copy = names(lens)[1]
     assert names(lens) == ["one", copy, "two"]
     assert saved(lens)[copy]["args"] == saved(lens)["one"]["args"]
-    assert lens.workspace.view.name == copy
+    lens.until(lambda: lens.workspace.view.name == copy)
     assert lens.view(copy).status is ServerStatus.IDLE
 
 
@@ -228,7 +228,7 @@ def test_removed_server_is_had_back_in_its_place_and_connected_as_it_was(lens: L
     lens.until(lambda: names(lens) == ["one", "two", "three"])
     lens.wait_for("two", ServerStatus.CONNECTED)
     assert lens.catalogue.read_text() == before
-    assert lens.workspace.view.name == "two"
+    lens.until(lambda: lens.workspace.view.name == "two")
     assert "was removed" not in words_on(lens.window)
 
 
@@ -287,6 +287,19 @@ def test_name_of_a_tool_is_copied_as_clients_have_it(lens: Lens) -> None:
     panel.choose("steps")
     lens.do("tool.copy_name")
     assert QGuiApplication.clipboard().text() == "mcp__my_server__steps"
+
+
+def test_changes_are_dropped_only_when_one_says_so_twice(lens: Lens) -> None:
+    lens.keep(REMOTE)
+    before = lens.catalogue.read_text()
+    dialog = open_dialog(lens, "remote")
+    QTest.keyClicks(dialog.name, "!")
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert "You changed something" in dialog.error_text()
+    assert dialog.isVisible()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert lens.catalogue.read_text() == before
 
 
 def test_return_in_a_field_saves(lens: Lens) -> None:

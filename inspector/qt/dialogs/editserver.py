@@ -48,6 +48,7 @@ class EditServerDialog(QDialog):
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name")
         self.form = ServerForm(name, draft, theme)
+        self._is_edited = self._is_warned = False
         self._names = Muted(theme, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self._error.hide()
@@ -84,7 +85,17 @@ class EditServerDialog(QDialog):
         column.addWidget(self._error)
         column.addLayout(buttons)
 
+    def reject(self) -> None:
+        """Cancel or Esc: what was changed is dropped only when the person says so twice."""
+        if self._is_edited and not self._is_warned:
+            self._is_warned = True
+            self._error.setText("You changed something. Save it, or cancel once more to drop it.")
+            self._error.show()
+            return
+        super().reject()
+
     def _on_edited(self) -> None:
+        self._is_edited, self._is_warned = True, False
         self.save_action.setEnabled(True)
         self._error.hide()
         self._show_names()
