@@ -97,6 +97,13 @@ class Catalogue:
         """Add a server, or write it anew in its place."""
         self.replace(entry.name, entry)
 
+    def add(self, entry: Entry) -> None:
+        """Write a new server. Raises ConfigError when somebody wrote one of its name, also a broken one."""
+        with self._file.changing():
+            if entry.name in _servers(self._file.read()):
+                raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
+            self.save(entry)
+
     def written(self, name: str) -> JSONObject:
         """A server as it stands in the file; nothing for one that does not. Raises ConfigError."""
         value = _servers(self._file.read()).get(name)
@@ -105,44 +112,49 @@ class Catalogue:
     def replace(self, name: str, entry: Entry, draft: JSONObject | None = None) -> None:
         """Write a server in the place of the one of this name, which may be another; else at the end. Members
         that we do not know are those of the `draft`, or stay as they are."""
-        document = self._file.read()
-        servers = _servers(document)
-        if entry.name != name and entry.name in servers:
-            raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
-        written = _write_over(entry, servers.get(name) if draft is None else draft)
-        if name in servers:
-            items = [(entry.name, written) if each == name else (each, servers[each]) for each in servers]
-            servers = dict(items)
-        else:
-            servers[entry.name] = written
-        self._write(document, servers)
+        with self._file.changing():
+            document = self._file.read()
+            servers = _servers(document)
+            if entry.name != name and entry.name in servers:
+                raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
+            written = _write_over(entry, servers.get(name) if draft is None else draft)
+            if name in servers:
+                items = [(entry.name, written) if each == name else (each, servers[each]) for each in servers]
+                servers = dict(items)
+            else:
+                servers[entry.name] = written
+            self._write(document, servers)
 
     def copy(self, name: str, entry: Entry) -> None:
         """Add a server behind the one of this name, with the members of that one that we do not know."""
-        document = self._file.read()
-        servers = _servers(document)
-        place = list(servers).index(name) + 1 if name in servers else len(servers)
-        self._write(document, _inserted(servers, entry.name, _write_over(entry, servers.get(name)), place))
+        with self._file.changing():
+            document = self._file.read()
+            servers = _servers(document)
+            place = list(servers).index(name) + 1 if name in servers else len(servers)
+            written = _write_over(entry, servers.get(name))
+            self._write(document, _inserted(servers, entry.name, written, place))
 
     def remove(self, name: str) -> TakenOut | None:
-        document = self._file.read()
-        servers = _servers(document)
-        if name not in servers:
-            return None
-        place = list(servers).index(name)
-        taken = TakenOut(name, servers.pop(name), place)
-        self._write(document, servers)
-        return taken
+        with self._file.changing():
+            document = self._file.read()
+            servers = _servers(document)
+            if name not in servers:
+                return None
+            place = list(servers).index(name)
+            taken = TakenOut(name, servers.pop(name), place)
+            self._write(document, servers)
+            return taken
 
     def put_back(self, taken: TakenOut) -> None:
         """Where it was, as it was. Raises ConfigError when there is another of its name by now."""
-        document = self._file.read()
-        servers = _servers(document)
-        if taken.name in servers:
-            raise ConfigError(
-                f"There is a server {taken.name!r} in {self.path} again.", "Rename or remove it first."
-            )
-        self._write(document, _inserted(servers, taken.name, taken.value, taken.place))
+        with self._file.changing():
+            document = self._file.read()
+            servers = _servers(document)
+            if taken.name in servers:
+                raise ConfigError(
+                    f"There is a server {taken.name!r} in {self.path} again.", "Rename or remove it first."
+                )
+            self._write(document, _inserted(servers, taken.name, taken.value, taken.place))
 
     def set_enabled(self, entry: Entry, enabled: bool) -> None:
         self.save(replace(entry, enabled=enabled))

@@ -7,15 +7,47 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.config.exactfile import read_exactly, write_exactly
+from inspector.config.secrets.filelock import FileLock
+
+# How long we wait for another process: none has reason to hold the lock for longer than a moment.
+_PATIENCE_S = 2.0
+
+
+class _Turn:
+    """Who has it is alone with a file: among the threads of this process, and among processes.
+
+    Where no lock file can be made, or somebody keeps it, we go on without: a change that cannot be written
+    at all would be worse.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._threads = threading.RLock()
+        # Beside a link, not beside what it leads to: that may be in somebody's repository.
+        self._processes = FileLock(path.with_name(f".{path.name}.lock"))
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._threads.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            with suppress(OSError):
+                self._processes.take(_PATIENCE_S)
+
+    def __exit__(self, *reason: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._processes.release()
+        self._threads.release()
+
 
 # One a file, for the whole process: several parts keep their sections in the same one, on several threads.
-_turns: dict[str, threading.RLock] = {}
+_turns: dict[str, _Turn] = {}
 
 
 class JsonDocument:
@@ -27,7 +59,9 @@ class JsonDocument:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """What is read in here is what is written over: nobody else writes the file meanwhile."""
-        with _turns.setdefault(os.path.realpath(self.path), threading.RLock()):
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock is beside the file
+        with _turns.setdefault(os.path.realpath(self.path), _Turn(self.path)):
             yield
 
     def read(self) -> JSONObject:

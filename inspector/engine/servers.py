@@ -117,7 +117,7 @@ class Servers:
         when it cannot be added."""
         server = self._make_new(entry, self.catalogue is not None)
         if self.catalogue is not None:
-            self.catalogue.save(entry)
+            self.catalogue.add(entry)
         return self.admit(server)
 
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:

@@ -198,14 +198,14 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(
     with pytest.raises(ConfigError, match=r"cannot be written: .*No space left on device"):
         catalogue.save(HTTP)
     assert path.read_bytes() == before
-    assert os.listdir(path.parent) == ["servers.json"]
+    assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
 def test_half_a_character_is_written_as_an_escape_and_comes_back(catalogue: Catalogue, path: Path) -> None:
     odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
     catalogue.save(odd)
     assert catalogue.load().entries == (odd,)
-    assert os.listdir(path.parent) == ["servers.json"]
+    assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
 def test_a_linked_file_stays_a_link(catalogue: Catalogue, path: Path, tmp_path: Path) -> None:

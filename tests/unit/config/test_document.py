@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -141,3 +143,35 @@ def test_approvals_that_are_given_at_once_are_all_kept(path: Path) -> None:
         store.is_for(each, content_of(StdioEntry(name=each.name, command="x"), "/f", "/"))
         for each in store.approvals()
     )
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from inspector.config.catalogue import Catalogue
+from inspector.config.entries import StdioEntry
+
+catalogue = Catalogue(Path(sys.argv[1]))
+for number in range(40):
+    catalogue.add(StdioEntry(name=f"{sys.argv[2]}{number}", command="x"))
+"""
+
+
+def test_two_processes_that_write_servers_at_once_lose_none(path: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in ("a", "b")]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert len(Catalogue(path).load().entries) == 80
+
+
+def test_a_change_within_a_change_does_not_wait_for_itself(path: Path) -> None:
+    file = JsonDocument(path)
+    with file.changing(), file.changing():
+        file.write({"a": 1})
+    assert file.read() == {"a": 1}
+
+
+def test_a_server_that_somebody_wrote_meanwhile_is_not_written_over(path: Path) -> None:
+    path.write_text('{"mcpServers": {"broken": {"command": 5}}}')
+    with pytest.raises(ConfigError, match="There is a server 'broken'"):
+        Catalogue(path).add(StdioEntry(name="broken", command="x"))
+    assert '"command": 5' in path.read_text()
