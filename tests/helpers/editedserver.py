@@ -36,10 +36,11 @@ for line in sys.stdin.buffer:
 
 
 def write_server(folder: Path, **answers: str | int) -> Path:
-    """The server, with these tools and what each answers."""
+    """The server, with these tools and what each answers. Nobody sees half of it."""
     path = folder / "server.py"
-    path.write_text(_CODE.format(answers=answers))
-    return path
+    written = folder / "server.being-written"
+    written.write_text(_CODE.format(answers=answers))
+    return written.replace(path)
 
 
 def edited_entry(folder: Path, *watch: str, name: str = "edited") -> StdioEntry:

@@ -165,7 +165,7 @@ def test_a_new_process_begins_new_figures(lens: Lens) -> None:
     first = lens.view("work").pid
     lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
     lens.do("server.reconnect")
-    lens.until(lambda: text(panel, Column.PID) != str(first))
+    lens.until(lambda: panel.running.model.rowCount() and text(panel, Column.PID) != str(first))
     assert len(panel.running.figures.lines["Memory"].values) == 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None

@@ -79,6 +79,21 @@ def test_invalid_json_is_sent_on_purpose_and_the_error_without_an_id_shows_up(le
     lens.until(lambda: "Parse error" in raw.answer.text.shown_text())
 
 
+def test_row_that_is_chosen_while_a_message_is_under_way_stays_in_front(lens: Lens) -> None:
+    raw = opened(lens)
+    send(lens, raw, TEMPLATES["Ping"])
+    lens.until(lambda: raw.model.rowCount() == 2)
+    raw.composer.editor.set_raw(b'{"jsonrpc": "2.0", "id": 7, "method": "the/second"}')
+    raw.send()
+    assert raw.composer.is_waiting
+    raw.table.selectRow(0)
+    lens.until(lambda: not raw.composer.is_waiting)
+    lens.until(lambda: raw.model.rowCount() == 4)
+    lens.settle()
+    assert raw.table.currentIndex().row() == 0
+    assert "the/second" not in raw.answer.text.shown_text()
+
+
 def test_every_template_says_what_it_is_and_can_be_sent(lens: Lens) -> None:
     raw = opened(lens)
     for name in TEMPLATES:

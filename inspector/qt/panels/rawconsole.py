@@ -69,6 +69,7 @@ class RawConsole(QWidget):
         self._history: list[bytes] = []
         self._place = 0  # in the history; behind its end is what was being written
         self._draft = b""
+        self._is_chosen = False  # by the person, since the last message was sent
         self.strips = Strips(theme)
         self.composer = RawComposer(bridge, theme)
         self.model = RawRowsModel(bridge.log, server, theme)
@@ -119,12 +120,15 @@ class RawConsole(QWidget):
         if not self._history or self._history[-1] != raw:
             self._history = [*self._history, raw][-_MOST_HISTORY:]
         self._place, self._draft = len(self._history), raw
+        self._is_chosen = False
         self.model.begin(length)
 
     def _on_sent(self, outcome: RawOutcome) -> None:
-        """What came of it comes to the front, unless something else does meanwhile."""
+        """What came of it comes to the front, unless the person went to something else meanwhile."""
         self.model.extend(len(self._bridge.log))
         self._explain()
+        if self._is_chosen:
+            return
         row = self.model.find_row(outcome.row if outcome.answer_row is None else outcome.answer_row)
         if row is not None:
             self.table.selectionModel().blockSignals(True)
@@ -145,6 +149,7 @@ class RawConsole(QWidget):
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
+            self._is_chosen = True
             work = self.answer.show_row(self.model.number(current.row()))
             self._bridge.start("show message", work, self)
 
