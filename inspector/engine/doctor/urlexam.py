@@ -254,7 +254,7 @@ class UrlExam(Exam):
         return diagnose_no_answer(heard, entry.url, speaks_tls=bool(tls.version), greeting=said)
 
     async def _elsewhere(self, entry: HttpEntry, status: int, is_other: bool) -> Elsewhere | None:
-        """The usual places of the same host, tried in turn. Nobody who answers otherwise is asked again."""
+        """The usual places of the same host, tried at the same time; the first of them that works."""
         is_answer_of_other = status < 300 and is_other
         if not is_answer_of_other and status not in (400, 404, 405, 406) and entry.type != "sse":
             return None
@@ -269,11 +269,11 @@ class UrlExam(Exam):
             Elsewhere(with_parts(entry.url, path="/sse"), "sse"),
             Elsewhere(with_parts(entry.url, path=beside), "http"),
         ]
-        for place in places:
-            is_same = place.url == entry.url and place.type == entry.type
-            if not is_same and await self._works_at(entry, place):
-                return place
-        return None
+        others = [
+            place for place in dict.fromkeys(places) if (place.url, place.type) != (entry.url, entry.type)
+        ]
+        works = await asyncio.gather(*(self._works_at(entry, place) for place in others))
+        return next((place for place, is_it in zip(others, works, strict=True) if is_it), None)
 
     async def _works_at(self, entry: HttpEntry, place: Elsewhere) -> bool:
         limit = min(_PLACE_LIMIT, self.settings.connect_timeout)

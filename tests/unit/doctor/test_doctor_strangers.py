@@ -136,3 +136,22 @@ async def test_what_a_challenge_says_is_told(challenge: str, id: str, named: str
     assert named in report.failure.cause
     assert "•••" not in report.failure.fix
     assert report.results["http"].state is CheckState.OK
+
+
+async def test_places_that_hang_are_waited_for_together() -> None:
+    """Each may take as long as it likes: the verdict comes after the longest, and not after all."""
+    waiting: set[str] = set()
+    all_wait = asyncio.Event()
+
+    async def serve(call: Call) -> None:
+        if call.path == "/x" and call.method == "POST":
+            await call.reply(404)
+            return
+        waiting.add(f"{call.method} {call.path}")
+        if {"POST /mcp", "POST /x/mcp", "POST /x/", "GET /sse"} <= waiting:
+            all_wait.set()
+        await all_wait.wait()
+        await call.reply(404)
+
+    async with Broken(serve) as server, asyncio.timeout(10):  # one after the other they take 20 s and more
+        assert (await visit(server.url(path="/x"))).failure.id == "not-found"
