@@ -20,7 +20,7 @@ def run(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
         check=False,
         env={**os.environ, **(env or {})},
         cwd=cwd,

@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-_PATIENCE = 30.0
+_PATIENCE = 100.0
+pytestmark = pytest.mark.timeout(3 * _PATIENCE)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -39,11 +40,18 @@ def _wait_for_servers(window: psutil.Process) -> list[psutil.Process]:
     """Until the demo servers run: nobody tells, so look at the process table."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
-        servers = [child for child in window.children(recursive=True) if "inspector.demo" in child.cmdline()]
+        servers = [child for child in window.children(recursive=True) if _is_demo(child)]
         if len(servers) >= 4:
             return servers
         time.sleep(0.05)
     raise AssertionError("the demo servers did not start")
+
+
+def _is_demo(process: psutil.Process) -> bool:
+    try:
+        return "inspector.demo" in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
 
 
 # Ends Qt's loop from inside when the servers run, as Qt itself does when the display goes away.
@@ -56,7 +64,7 @@ def make_and_lose(layout):
     front = make_front(layout)
     def look():
         views = front.window.servers.model.views()
-        if sum(view.pid is not None for view in views) == 3 and len(views) == 4:
+        if sum(view.pid is not None for view in views) >= 3 and len(views) >= 4:
             front.qt.exit(1)
     timer = QTimer(front.window, interval=50)
     timer.timeout.connect(look)
