@@ -21,9 +21,9 @@ STAGES = [
     "ruff format --check",
     "mypy",
     "lint-imports",
-    "pytest tests/unit (meanwhile)",
-    "pytest --ignore=tests/unit",
-    "pytest tests/unit",
+    "pytest --ignore=tests/qt (meanwhile)",
+    "pytest tests/qt",
+    "pytest --ignore=tests/qt",
 ]
 
 
@@ -115,8 +115,8 @@ def test_all_checks_run_offscreen_in_the_project_folder(sandbox: Sandbox, script
     assert result.returncode == 0
     headings = [line for line in result.stdout.splitlines() if line.startswith("== ")]
     assert headings == [f"== {stage}" for stage in STAGES]
-    assert f"pytest --ignore=tests/unit [offscreen] in {sandbox.tree}\n" in result.stdout
-    assert f"pytest tests/unit [offscreen] in {sandbox.tree}\n" in result.stdout
+    assert f"pytest tests/qt [offscreen] in {sandbox.tree}\n" in result.stdout
+    assert f"pytest --ignore=tests/qt [offscreen] in {sandbox.tree}\n" in result.stdout
     assert result.stdout.endswith("\nAll stages are clean.\n")
 
 
@@ -125,7 +125,7 @@ def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox:
     sandbox.tell("fails-ruff", "yes")
     result = sandbox.run("packaging/test")
     assert result.returncode == 1
-    assert "== pytest tests/unit\n" in result.stdout
+    assert "== pytest --ignore=tests/qt\n" in result.stdout
     assert result.stdout.endswith("\nNot clean: ruff check, ruff format --check, mypy\n")
 
 
