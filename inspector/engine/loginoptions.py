@@ -42,10 +42,15 @@ class LoginOptions:
         await asyncio.to_thread(self._put, server, write_overrides(overrides))
 
     async def move(self, before: str, after: str) -> None:
-        """The server has another name. It gets that though the file cannot be written."""
+        """The server has another name. It gets that though the file cannot be written. Where nothing was
+        chosen, another window may have moved it already."""
+        from inspector.oauth.steps import Overrides
+
+        chosen = await self.of(before)
         with suppress(ConfigError):
-            await self.keep(after, await self.of(before))
-            await self.forget(before)
+            if chosen != Overrides():
+                await self.keep(after, chosen)
+                await self.forget(before)
 
     async def forget(self, server: str) -> None:
         """The server is no more. It goes though the file cannot be written."""

@@ -49,6 +49,8 @@ async def test_a_renamed_server_takes_its_options_along(tmp_path: Path) -> None:
     assert await options.of("one") == Overrides()
     await options.move("none", "nothing")
     assert await options.of("nothing") == Overrides()
+    await options.move("one", "other")  # as another window does that hears of the same renaming
+    assert await options.of("other") == CHOSEN
 
 
 async def test_the_engine_takes_options_along_when_it_renames_and_forgets_them_with_the_server() -> None:
