@@ -133,8 +133,8 @@ def test_changed_list_keeps_the_choice_and_says_what_is_new(lens: Lens) -> None:
     read_aside(lens, "do://grow")
     lens.until(lambda: panel.lists.resources.total == 4)
     assert panel.lists.list.currentIndex().data() == "it"
+    lens.until(lambda: panel.lists.resources.mark_of("x://new3") == "new")
     assert "1 added: x://new3." in words_on(panel.news)
-    assert panel.lists.resources.mark_of("x://new3") == "new"
     lens.press("Dismiss", panel.news)
     assert panel.news.isHidden()
     read_aside(lens, "do://edit")
