@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QFont
+from PySide6.QtGui import QAction, QFont, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme, Tone
@@ -15,6 +15,7 @@ from inspector.qt.widgets.spinner import Spinner
 
 _MARK_SIZE = 28
 _TEXT_WIDTH = 420
+_QUOTED_WIDTH = 720
 
 
 class _Title(PlainLabel):
@@ -35,6 +36,7 @@ class EmptyState(QWidget):
         self._title = _Title(theme, wrap=True)
         self._sentence = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._next_step = PlainLabel(theme, wrap=True)
+        self._quoted = PlainLabel(theme, wrap=True, mono=True, selectable=True)
         self._buttons: list[ActionButton] = []
         self._button_row = QHBoxLayout()
         self._lay_out()
@@ -64,6 +66,7 @@ class EmptyState(QWidget):
         for label in (self._title, self._sentence, self._next_step):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             column.addLayout(_centred(label))
+        column.addLayout(_centred(self._quoted, _QUOTED_WIDTH))
         column.addSpacing(SPACE_3)
         column.addLayout(self._button_row)
         column.addStretch(3)
@@ -83,9 +86,15 @@ class EmptyState(QWidget):
         self._icon = (icon, tone) if icon else None
         self._mark.setVisible(icon is not None)
         self._spinner.setVisible(icon is None)
-        for label, text in ((self._title, title), (self._sentence, sentence), (self._next_step, next_step)):
+        # Lines below it are somebody's words, such as the last ones of a program: places count in them.
+        step, _, quoted = next_step.partition("\n")
+        texts = ((self._title, title), (self._sentence, sentence), (self._next_step, step))
+        for label, text in (*texts, (self._quoted, quoted)):
             label.setText(text)
             label.setVisible(bool(text))
+        metrics = QFontMetrics(self._theme.mono_font())
+        widest = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
+        self._quoted.setMaximumWidth(min(widest + SPACE_2, _QUOTED_WIDTH))  # as a block in the middle
         self.setAccessibleName(title)
         self._paint_mark()
         self._set_buttons(actions, first)
@@ -109,9 +118,9 @@ class EmptyState(QWidget):
             self._mark.setPixmap(self._theme.pixmap(name, tone, _MARK_SIZE, self.devicePixelRatioF()))
 
 
-def _centred(label: QLabel) -> QHBoxLayout:
+def _centred(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
     """A column of comfortable width; the label's own alignment hint would stop it from wrapping."""
-    label.setMaximumWidth(_TEXT_WIDTH)
+    label.setMaximumWidth(width)
     row = QHBoxLayout()
     row.addStretch(1)
     row.addWidget(label, 1000)
