@@ -192,10 +192,11 @@ class Lens:
         self.actions[command].trigger()
 
     def press(self, words: str, widget: QWidget) -> None:
-        """Click the button with these words on a widget."""
+        """Click the button with these words on a widget, as soon as it can be."""
         buttons = widget.findChildren(QAbstractButton)
         button = next((each for each in buttons if each.text() == words and each.isVisibleTo(widget)), None)
         assert button is not None, f"no button {words!r} there"
+        self.until(button.isEnabled)
         button.click()
 
     @property

@@ -98,6 +98,7 @@ def test_who_looks_at_a_server_that_is_renamed_by_hand_goes_on_looking_at_it(len
     view = lens.window.current_view()
     assert view is not None
     assert view.name == "second"
+    lens.until(lambda: lens.window.strips.text("catalogue"))
     assert lens.window.strips.text("catalogue") == "servers.json was changed by hand: 1 renamed."
     lens.press("Show…", lens.window.strips)
     assert ("≠ two", "", "renamed to second") in rows(lens.dialog(CatalogueChangesDialog))

@@ -72,6 +72,7 @@ def state(lens: Lens) -> SecretsState:
 def open_dialog(lens: Lens) -> SecretsDialog:
     lens.do("app.secrets")
     dialog = lens.dialog(SecretsDialog)
+    lens.until(lambda: "keychain" in dialog._busy_words.text())  # it asks by itself
     settle(lens, dialog)
     return dialog
 

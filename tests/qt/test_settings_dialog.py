@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from inspector.app.behind import open_first_servers
 from inspector.base.errors import UserError
+from inspector.base.jsonvalue import JSON
 from inspector.config.settingstable import SETTINGS, Kind
+from inspector.engine.settingsdesk import SettingsDesk
 from inspector.qt.dialogs.keptcaptures import KeptCapturesDialog
 from inspector.qt.dialogs.settingeditors import ChoiceEditor, FlagEditor, NamesEditor, NumberEditor
 from inspector.qt.dialogs.settingrows import CommandRow, PlaceRow
@@ -126,6 +130,31 @@ def test_a_number_is_in_force_and_written_and_can_be_reset(lens: Lens) -> None:
     lens.until(lambda: kept(lens) == {})
     lens.until(lambda: not row.reset_button.isVisibleTo(row))
     assert number(dialog, "connections.connectTimeout").box.text() == "15 s"
+
+
+def test_what_is_chosen_while_others_are_looked_up_stays(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialog = open_settings(lens)
+    lens.settle()
+    held: list[asyncio.Future[None]] = []
+    look_up = SettingsDesk.values
+
+    async def values(desk: SettingsDesk) -> Mapping[str, JSON]:
+        found = await look_up(desk)
+        if not held:  # the first one takes its time
+            held.append(asyncio.get_running_loop().create_future())
+            await held[0]
+        return found
+
+    monkeypatch.setattr(SettingsDesk, "values", values)
+    QApplication.sendEvent(dialog, QEvent(QEvent.Type.WindowActivate))
+    lens.until(lambda: held)
+    type_number(dialog, "connections.connectTimeout", "2.5")
+    row = dialog.value_row("connections.connectTimeout")
+    lens.until(lambda: row.reset_button.isVisibleTo(row))
+    lens.app.thread.call(lambda: held[0].set_result(None))
+    lens.settle()
+    lens.settle()
+    assert number(dialog, "connections.connectTimeout").box.text() == "2.5 s"
 
 
 def test_a_number_out_of_bounds_is_brought_into_them(lens: Lens) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,9 @@ class SettingsDialog(QDialog):
         self._command_of = command_of
         self._own = own
         self._places = dict(places)
+        self._being_kept: Counter[str] = Counter()
+        self._kept: dict[str, int] = {}  # in which turn each was changed here last
+        self._turn = 0
         self._opener = opener or Opener()
         self.rows: dict[str, SettingRow] = {}
         self._heads: dict[str, Heading] = {}
@@ -116,6 +120,8 @@ class SettingsDialog(QDialog):
     # -------------------------------------------------------------- values
 
     async def _load(self, *, is_first: bool = False) -> None:
+        """What the person changes meanwhile is newer than what is asked for here."""
+        begun = self._turn
         values = await self._bridge.ask_settings(lambda desk: desk.values())
         places = await self._bridge.ask_settings(lambda desk: desk.places()) if is_first else {}
         if not shiboken6.isValid(self):
@@ -125,7 +131,8 @@ class SettingsDialog(QDialog):
         for id, own in self._own.items():
             self.value_row(id).show_value(own.get())
         for id, value in values.items():
-            self.value_row(id).show_value(value)
+            if not self._being_kept[id] and self._kept.get(id, 0) <= begun:
+                self.value_row(id).show_value(value)
 
     def _take_places(self, places: Mapping[str, Path]) -> None:
         self._places |= places
@@ -142,6 +149,7 @@ class SettingsDialog(QDialog):
             self.value_row(setting.id).show_value(own.get())
         else:
             # Not ours to end with the window: what was chosen is to be written.
+            self._being_kept[setting.id] += 1
             self._bridge.start(f"set {setting.id}", self._keep(setting, value))
 
     async def _keep(self, setting: Setting, value: JSON) -> None:
@@ -153,6 +161,10 @@ class SettingsDialog(QDialog):
             is_named = setting.title in exc.summary
             words = exc.summary if is_named else f"“{setting.title}” is as it was. {exc.summary}"
             self.alert.say(setting.id, words, exc.next_step, tone="error")
+        finally:
+            self._turn += 1
+            self._kept[setting.id] = self._turn
+            self._being_kept[setting.id] -= 1
         values = await self._bridge.ask_settings(lambda desk: desk.values())
         # Somebody who types on has chosen another one meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
