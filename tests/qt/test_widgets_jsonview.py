@@ -250,14 +250,14 @@ class Numbered:
 
 
 def test_view_slides_over_the_content_and_never_grows_without_end(view: JsonView) -> None:
-    body = Numbered(8 * MIB // 16)
+    body = Numbered(4 * MIB // 16)
     view.set_body(body, "text")
     most = 0
-    while view.is_partial and not view.shown_text().rstrip().endswith(f"{8 * MIB // 16 - 1}"):
+    while view.is_partial and not view.shown_text().rstrip().endswith(f"{4 * MIB // 16 - 1}"):
         view.show_more()
         most = max(most, len(view.shown_text()))
     assert most <= MAX_SHOWN + PAGE_SIZE
-    assert view.progress_text().endswith("to 8.0 MiB of 8.0 MiB")
+    assert view.progress_text().endswith("to 4.0 MiB of 4.0 MiB")
     last = view.shown_text().splitlines()[0]
     view.show_earlier()
     assert view.shown_text().splitlines()[0] < last
