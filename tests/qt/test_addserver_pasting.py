@@ -97,7 +97,7 @@ def test_all_ticked_servers_of_a_file_are_added_and_connected_under_the_names_gi
     lens.until(lambda: names(lens) == ["one", "second"])
     for name in ("one", "second"):
         lens.wait_for(name, ServerStatus.CONNECTED)
-    assert lens.workspace.view.name == "one"
+    lens.until(lambda: lens.workspace.view.name == "one")
     assert TOKEN not in lens.catalogue.read_text()
     assert saved(lens)["one"]["env"] == {"KEY": "${input:key}"}
     assert stored(lens, "input/one/key") == TOKEN

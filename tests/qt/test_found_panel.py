@@ -76,7 +76,7 @@ def test_trusted_server_is_connected_and_comes_to_the_front(project: Path, lens:
     panel.review.trust_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
     lens.wait_for("mine", ServerStatus.CONNECTED)
-    assert lens.workspace.view.name == "mine"
+    lens.until(lambda: lens.workspace.view.name == "mine")
     assert lens.view("mine").origin
     assert not lens.actions["server.edit"].isEnabled(), "the file is somebody else's"
     assert not lens.catalogue.exists()
