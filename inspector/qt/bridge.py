@@ -209,20 +209,7 @@ class Bridge(QObject, Requests):
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         import asyncio
 
-        try:
-            answer = await asyncio.wrap_future(self._thread.submit(work))
-        except Exception:
-            self._hear()
-            raise
-        self._hear()
-        return answer
-
-    def _hear(self) -> None:
-        """What the engine said before it answered comes before its answer."""
-        if not self._is_closed:
-            for _ in range(len(self._queue)):
-                if self._queue:  # else a slot had an event loop of its own, and that heard the rest
-                    self._queue.popleft()()
+        return await asyncio.wrap_future(self._thread.submit(work))
 
     async def _shown(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:
         try:
@@ -349,7 +336,8 @@ class Bridge(QObject, Requests):
 
     def _deliver(self) -> None:
         self._is_awake = False
-        self._hear()
+        for _ in range(len(self._queue)):
+            self._queue.popleft()()
         length, touched = len(self.log), len(self.log.touched)
         if length - self._shown_length >= _FLOOD_ROWS:
             self._hold_engine()

@@ -267,12 +267,6 @@ def test_undo_that_does_not_work_can_be_tried_again(lens: Lens) -> None:
     lens.until(lambda: names(lens) == ["one"])
 
 
-def test_the_list_has_heard_of_a_removal_when_it_is_answered(lens: Lens) -> None:
-    lens.keep(scripted("one"))
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.removals.remove("one")))
-    assert names(lens) == [], "what the engine says before its answer comes first"
-
-
 @pytest.mark.parametrize(
     ("command", "starts"), [("server.copy_claude", "claude mcp add"), ("server.copy_fragment", '"remote": {')]
 )
