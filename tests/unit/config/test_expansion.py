@@ -22,7 +22,7 @@ STDIO = StdioEntry(
 VALUES = Values(
     environment={"TOKEN": "t0p", "HOME": "/h"},
     inputs={"api-key": "k"},
-    known={"userHome": "/home/me", "workspaceFolder": "/work"},
+    known={"userHome": "/home/me", "workspaceFolder": "/project"},
 )
 
 
@@ -40,7 +40,7 @@ def test_everything_is_put_in_where_it_stands_and_the_rest_stays_as_it_is() -> N
         command="/home/me/bin/x",
         args=("--key=k", "80", "$HOME", "${x%y}", "${HOME}"),
         env={"A": "t0p", "B": "plain", "C": SecretRef("env/a/C")},
-        cwd="/work/sub",
+        cwd="/project/sub",
     )
 
 
