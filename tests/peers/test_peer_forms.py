@@ -15,10 +15,10 @@ from inspector.base.jsonvalue import JSON
 from inspector.config.entries import StdioEntry
 from inspector.schema.build import build_form
 from inspector.schema.check import check
-from inspector.schema.coverage import coverage
 from inspector.schema.sample import example
 from inspector.schema.validate import validate
 from inspector.schema.values import draft_of, finish
+from tests.helpers.schema_coverage import coverage
 from tests.peers.installs import Unavailable, npm_packages, python_packages
 from tests.peers.visit import visiting
 

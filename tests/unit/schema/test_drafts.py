@@ -7,12 +7,12 @@ import pytest
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.schema.build import build_field, build_form
 from inspector.schema.check import check
-from inspector.schema.coverage import MOST_FIELDS, Coverage, coverage
 from inspector.schema.drafts import ABSENT, Draft, Pairs, Unreadable
 from inspector.schema.sample import example
 from inspector.schema.start import start
 from inspector.schema.validate import Verdict, validate
 from inspector.schema.values import FormError, draft_of, finish
+from tests.helpers.schema_coverage import MOST_FIELDS, Coverage, coverage
 from tests.helpers.steps import steps_of
 
 HEADERS: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}
