@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-# qasync takes whichever Qt binding is imported first; ours is the only one there may be.
+# qasync uses whichever Qt binding was imported first; make sure that is PySide6.
 os.environ.setdefault("QT_API", "pyside6")
 
 from qasync import QEventLoop
 
-# Loaded here, behind the window, so that the first row that is chosen and the first filter need not wait.
+# Preloaded once the window is up, so that the first selected row and the first filter do not wait.
 import inspector.qt.panels.traffic.detail
 import inspector.traffic.query.matcher  # noqa: F401
 from inspector.app.demo import DemoHttpServers, add_demo_servers
@@ -41,7 +41,7 @@ from inspector.qt.window.mainwindow import MainWindow
 
 @dataclass
 class App:
-    """The whole application."""
+    """The running application: window, event loop, engine thread and demo servers."""
 
     front: Front
     loop: asyncio.AbstractEventLoop
@@ -59,9 +59,9 @@ class App:
 
 
 def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
-    """Give a window its engine.
+    """Attach the engine to a window.
 
-    `is_running` says that Qt's event loop runs already, and asyncio is to run on it from now on.
+    `is_running`: Qt's event loop is already running, and asyncio takes it over from now on.
     """
     loop = QEventLoop(front.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
@@ -96,21 +96,27 @@ def put_behind(front: Front, files: Files, *, is_running: bool) -> App:
 
 
 def _places(files: Files) -> Places | None:
-    """Where files of other tools are. Without a list of what is trusted, nobody could agree to them."""
+    """Return where the config files of other tools are.
+
+    None without a trust file: there would be no way to approve the servers found in them.
+    """
     if files.trust is None:
         return None
     return places_here if files.home is None else partial(places_for, sys.platform, files.home, {})
 
 
 def _start_demo(app: App) -> None:
-    """A second wish while they start is the same one."""
+    """Start the demo servers, unless they are already starting."""
     if app.demo_start is None or app.demo_start.done():
         work = add_demo_servers(app.bridge, app.demo_http)
         app.demo_start = app.bridge.start("demo servers", work)
 
 
 async def open_first_servers(app: App, demo: bool) -> None:
-    """Record first: nothing that a server says is to be missed."""
+    """Start recording, then connect the first servers.
+
+    Recording comes first so that no message is missed.
+    """
     await app.bridge.ask_settings(lambda desk: desk.begin())
     await app.bridge.ask_captures(lambda captures: captures.begin())
     await app.bridge.ask_calls(lambda calls: calls.begin())
@@ -126,7 +132,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
 
 
 async def shut_down(app: App) -> None:
-    """Nothing of ours runs afterwards: no task, no thread, no child process."""
+    """Stop everything: no task, thread or child process is left running."""
     await app.bridge.close()
     await app.bridge.on_engine(app.demo_http.stop())
     await app.bridge.on_engine(app.thread.engine.close())
@@ -134,6 +140,9 @@ async def shut_down(app: App) -> None:
 
 
 def stop_at_once(app: App) -> None:
-    """`shut_down` without the window's loop, which is over: for the engine's thread and the processes."""
+    """Stop the engine thread and its processes after the window's event loop has ended.
+
+    The synchronous counterpart of `shut_down`.
+    """
     app.thread.submit(app.demo_http.stop()).result()
     app.thread.stop()

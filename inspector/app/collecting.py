@@ -16,13 +16,14 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
 _LOOK_MS = 500
-# New objects that are worth looking at, and so many looks until older ones are looked at too.
+# Collect the youngest generation after this many allocations, and an older one after this many collections
+# of the one below it.
 _MANY = 5_000
 _LOOKS = 10
 
 
 class Collector(QObject):
-    """At work for as long as it lives."""
+    """Runs the garbage collector from a timer for as long as it lives."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -35,7 +36,7 @@ class Collector(QObject):
             app.applicationStateChanged.connect(self._on_state_changed)
 
     def look(self) -> None:
-        """Collect what Python would have collected by now, the youngest first."""
+        """Collect what Python's collector would have collected by now, youngest generation first."""
         young, middle, old = gc.get_count()
         if old > _LOOKS:
             gc.collect()
@@ -46,7 +47,7 @@ class Collector(QObject):
             gc.collect(0)
 
     def look_at_all(self) -> None:
-        """Also at what was put aside."""
+        """Run a full collection that includes frozen objects."""
         gc.unfreeze()
         gc.collect()
         gc.freeze()

@@ -20,10 +20,10 @@ Tell = Callable[[str], None]
 
 
 def report_uncaught(tell: Tell, credentials: Credentials | None = None) -> None:
-    """From now on, an error that nobody caught ends in a file and in `tell`."""
+    """Install an exception hook that writes uncaught errors to a file and passes them to `tell`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):  # somebody's wish, not an error
+        if issubclass(kind, KeyboardInterrupt):  # the user's request, not an error
             sys.__excepthook__(kind, error, trace)
             return
         tell(_write(_traceback(error), credentials))
@@ -32,7 +32,7 @@ def report_uncaught(tell: Tell, credentials: Credentials | None = None) -> None:
 
 
 def report_task_errors(tell: Tell, credentials: Credentials | None = None) -> None:
-    """Likewise for what background tasks log as an error: nobody awaits them."""
+    """Report errors logged by background tasks the same way: nothing awaits those tasks."""
     import logging
 
     class TaskErrors(logging.Handler):
@@ -56,7 +56,7 @@ def _write(report: str, credentials: Credentials | None) -> str:
 
     from inspector.traffic.atrest import without_secrets
 
-    data = report.encode(errors="backslashreplace")  # a file name in it may hold what UTF-8 cannot
+    data = report.encode(errors="backslashreplace")  # file names in the report may not be encodable as UTF-8
     data = without_secrets(data, credentials)
     with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
         file.write(data)

@@ -17,9 +17,10 @@ _START_LIMIT = 20.0
 
 
 def demo_entries() -> list[StdioEntry]:
-    """The stdio servers, in the handshake era; the one over HTTP is found to be of the stateless one.
+    """Return the stdio demo servers, configured to try the handshake era first.
 
-    `roots` lets the tool that asks for them get an answer.
+    The one over HTTP is detected as stateless. `roots` is set so that the tool that requests roots gets a
+    result.
     """
     entries = []
     for name in (name for name, server in SERVERS.items() if server.speaks_stdio):
@@ -31,18 +32,18 @@ def demo_entries() -> list[StdioEntry]:
 
 
 def shown_name(name: str) -> str:
-    """What the one over HTTP is called, beside that over stdio if there is one."""
+    """Return the display name of a demo server over HTTP, distinct from its stdio twin."""
     return f"{name} (http)" if SERVERS[name].speaks_stdio else name
 
 
 class DemoHttpServers:
-    """Demo servers over HTTP, each in a child of its own that ends with our end of its stdin."""
+    """HTTP demo servers, each in a child process that exits when its stdin is closed."""
 
     def __init__(self) -> None:
         self._processes: list[asyncio.subprocess.Process] = []
 
     async def start(self, name: str) -> HttpEntry:
-        """Start one and wait until it says where it listens. Runs on the engine's loop."""
+        """Start a server and wait until it reports its URL. Runs on the engine's loop."""
         process = await asyncio.create_subprocess_exec(
             *command(name, http=True),
             stdin=asyncio.subprocess.PIPE,
@@ -78,8 +79,10 @@ class DemoHttpServers:
 
 
 async def add_demo_servers(bridge: Bridge, http: DemoHttpServers, *, connect: bool = True) -> None:
-    """Put those of the demo servers into the list that are not there, and connect them: all but the one that
-    wants a login first."""
+    """Add the missing demo servers to the server list and connect them.
+
+    The one that requires a login is not connected.
+    """
 
     async def names(servers: Servers) -> set[str]:
         return {server.entry.name for server in servers.all()}

@@ -22,7 +22,7 @@ from inspector.traffic.log import TrafficLog
 
 @dataclass
 class Front:
-    """Everything that lives on the window's thread as long as the window does."""
+    """Objects that live on the window's thread as long as the window does."""
 
     qt: QApplication
     theme: Theme
@@ -31,9 +31,9 @@ class Front:
 
 
 def make_front(layout: Path, scheme: Scheme | None = None) -> Front:
-    """Build it, lowest part first. Not shown yet, and with nothing behind it."""
+    """Build the window, bottom up. It is not shown yet and has no engine."""
     qt = make_qt_application()
-    # The loop still has to end what runs behind the window when that is closed.
+    # The event loop must keep running after the window closes, to shut down the engine.
     qt.setQuitOnLastWindowClosed(False)
     remembered = QSettings(str(layout), QSettings.Format.IniFormat)
     theme = Theme(resource_folder() / "icons")
@@ -45,7 +45,7 @@ def make_front(layout: Path, scheme: Scheme | None = None) -> Front:
 
 
 def make_qt_application() -> QApplication:
-    """The one QApplication, dressed for us."""
+    """Return the QApplication, created and configured on first use."""
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
@@ -53,7 +53,7 @@ def make_qt_application() -> QApplication:
     QApplication.setApplicationDisplayName("MCP Lens")
     QApplication.setDesktopFileName("mcp-lens")
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-    # Not `setStyle`, which gives the style back: its class takes 6 ms to load, and nobody needs it yet.
+    # Not `setStyle`, which returns the style: loading its class takes 6 ms, and it is not needed yet.
     return QApplication([*sys.argv[:1], "-style", "Fusion"])
 
 

@@ -34,14 +34,17 @@ if TYPE_CHECKING:
 
 
 def build(files: Files, layout: Path, scheme: Scheme | None = None) -> App:
-    """The whole application at once, for those who drive its loop themselves: tests and the tour."""
+    """Build the whole application at once, for callers that run the loop: tests and the tour."""
     from inspector.app.behind import put_behind
 
     return put_behind(make_front(layout, scheme), files, is_running=False)
 
 
 def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -> int:
-    """Open the window, on these captures, and stay until it is closed. The demo uses no catalogue."""
+    """Open the window, with these captures, and run until it is closed.
+
+    The demo uses no server list.
+    """
     front = make_front(layout_path())
     report_uncaught(front.bridge.problem_found.emit, front.bridge.log.credentials)
     life = _Life(front, demo, _own_files(None if demo else catalogue or catalogue_path()), files)
@@ -62,28 +65,28 @@ def _own_files(catalogue: Path | None) -> Files:
         secrets_path(),
         answers_path(),
         trust=trust_path() if catalogue is not None else None,
-        baselines=baselines_path() if catalogue is not None else None,  # the demo's ports are never the same
+        baselines=baselines_path() if catalogue is not None else None,  # the demo's ports change every time
     )
 
 
 def tune_interpreter(window: QObject) -> None:
-    """Once, when everything is built: what is there by then stays until the end."""
-    # The garbage collector need not look at it again: a full collection took 20-30 ms, now 2-3.
+    """Tune the GC and thread switching. Call once, when all long-lived objects exist."""
+    # Exempts these objects from garbage collection: a full collection takes 2-3 ms instead of 20-30.
     gc.freeze()
     Collector(window)
-    # Both threads want Python's lock in a flood; a short slice halves the window's longest wait.
+    # Both threads compete for the GIL in a flood; a short slice halves the window's longest wait.
     sys.setswitchinterval(0.0005)
 
 
-# Time for the first paint, before another thread wants Python's lock.
+# Time for the first paint, before another thread competes for the GIL.
 _PAINTING_MS = 50
 
 
 class _Life(QObject):
-    """From the window being shown until nothing runs behind it any more.
+    """Application lifecycle, from showing the window until the engine has stopped.
 
     Signals:
-        loaded: What runs behind the window can be imported without waiting.
+        loaded: The engine's modules have been imported on the loader thread.
     """
 
     loaded = Signal()
@@ -102,12 +105,15 @@ class _Life(QObject):
         front.window.closing.connect(self._on_closing)
 
     def begin(self) -> None:
-        """Load the rest when the window has been painted, on a thread, so that it can be used meanwhile."""
+        """Load the engine on a thread once the window has been painted, so that it stays responsive."""
         QTimer.singleShot(_PAINTING_MS, self._loader.start)
 
     def finish(self) -> None:
-        """Qt's loop is over. Not by our doing when the display went away or the desktop logs out: what runs
-        behind the window must be stopped all the same, or its thread would keep the process alive unseen."""
+        """Clean up after Qt's event loop has ended.
+
+        The loop may have been ended from outside (display lost, desktop logout). The engine must be stopped
+        all the same, or its thread would keep the process alive without a window.
+        """
         if self._loader.ident is not None:
             self._loader.join()
         if self._app is not None and not self._is_over:
@@ -143,7 +149,7 @@ class _Life(QObject):
             self._end()
 
     def _end(self) -> None:
-        """Take it apart; a window that was closed while it was loading is, once it has loaded."""
+        """Shut down; if the window was closed while the engine was loading, do so after loading."""
         if self._app is not None:
             self._ending = self._app.loop.create_task(self._shut_down(self._app), name="shut down")
 

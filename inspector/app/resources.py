@@ -8,9 +8,9 @@ import inspector
 
 
 def resource_folder() -> Path:
-    """The folder that holds `icons/` and `help/`.
+    """Return the folder that holds `icons/` and `help/`.
 
-    A checkout is looked at first: an editable install leaves a copy beside the package that grows old.
+    The checkout is tried first: an editable install leaves a copy beside the package that becomes stale.
     """
     package = Path(inspector.__file__).resolve().parent
     checkout = package.parent / "resources"

@@ -10,14 +10,15 @@ from PySide6.QtWidgets import QWidget
 
 
 def close_on_signals(window: QWidget) -> None:
-    """From now on, for as long as the window lives."""
+    """Close the window on SIGINT and SIGTERM, for as long as it exists."""
     _SignalWatch(window)
 
 
 class _SignalWatch(QObject):
-    """Python looks at signals only between its own instructions, and Qt's loop runs none while it waits.
+    """Wakes Qt's event loop when a signal arrives.
 
-    So the interpreter writes each signal to a socket, and Qt wakes up for that.
+    Python handles signals only between bytecode instructions, and Qt's loop runs none while it waits. So
+    the interpreter writes each signal to a socket, which wakes Qt up.
     """
 
     def __init__(self, window: QWidget) -> None:
@@ -32,4 +33,4 @@ class _SignalWatch(QObject):
 
 
 def _leave_it_to_qt(number: int, frame: object) -> None:
-    """The socket has it already."""
+    """Do nothing: the signal has already been written to the socket."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two readings: one that only goes forward, one that a person can read. Both in nanoseconds."""
+    """A monotonic clock and a wall clock. Both in nanoseconds."""
 
     def monotonic_ns(self) -> int: ...
 
@@ -15,7 +15,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The system clocks."""
 
     def monotonic_ns(self) -> int:
         return time.monotonic_ns()

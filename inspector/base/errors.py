@@ -28,7 +28,7 @@ from inspector.base.jsonvalue import JSON
 
 
 class LensError(Exception):
-    """Root of the tree."""
+    """Base class of all errors raised by MCP Lens."""
 
 
 class LocalProtocolError(LensError):
@@ -36,11 +36,11 @@ class LocalProtocolError(LensError):
 
 
 class RemoteProtocolError(LensError):
-    """The peer sent something we cannot use, where we needed it."""
+    """The peer sent something unusable where a valid message was required."""
 
 
 class RpcError(LensError):
-    """The peer's answer was a JSON-RPC error object."""
+    """The peer responded with a JSON-RPC error object."""
 
     def __init__(self, code: int, message: str, data: JSON = None) -> None:
         super().__init__(f"{message} ({code})")
@@ -50,7 +50,7 @@ class RpcError(LensError):
 
 
 class UserError(LensError):
-    """Text that can be shown as it is: what happened and why, then what to do about it."""
+    """An error with text for the user: what happened and why, then what to do."""
 
     def __init__(self, summary: str, next_step: str = "") -> None:
         super().__init__(f"{summary} {next_step}".strip())
@@ -63,11 +63,14 @@ class ConfigError(UserError):
 
 
 class ConnectFailed(UserError):
-    """No connection was made."""
+    """No connection could be established."""
 
 
 class NeedsLogin(ConnectFailed):
-    """The server wants to know who asks. Keeps the headers of its refusal: they say what a login needs."""
+    """The server requires a login.
+
+    Keeps the headers of its response: they say what a login needs.
+    """
 
     def __init__(
         self,
@@ -82,11 +85,14 @@ class NeedsLogin(ConnectFailed):
 
 
 class ConnectionLost(UserError):
-    """The connection ended while a request waited for its answer."""
+    """The connection ended while a request was pending."""
 
 
 class HttpRefused(ConnectionLost):
-    """A request was answered with an HTTP status instead of a message. Keeps what a verdict needs."""
+    """A request was answered with an HTTP error status instead of a message.
+
+    Keeps the status and the body, which `verdict` needs.
+    """
 
     def __init__(self, summary: str, next_step: str, status: int, body: bytes = b"") -> None:
         super().__init__(summary, next_step)
@@ -95,15 +101,15 @@ class HttpRefused(ConnectionLost):
 
 
 class NotReached(ConnectionLost):
-    """There was no way to the server: the request never left."""
+    """The server could not be reached: the request was never sent."""
 
 
 class RequestTimedOut(UserError):
-    """The peer did not answer in time."""
+    """The peer did not respond in time."""
 
 
 class RequestCancelled(UserError):
-    """The waiting was given up on our side."""
+    """The request was cancelled on our side."""
 
 
 class NotOffered(UserError):

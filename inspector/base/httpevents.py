@@ -13,21 +13,24 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class HttpTimings:
-    """How long each part of an exchange took, in nanoseconds; None for a part that did not happen.
+    """Duration of each phase of an exchange in nanoseconds; None if it did not happen.
 
-    A connection that was used before has no `dns`, `connect` and `tls`.
+    On a reused connection, `dns`, `connect` and `tls` are None.
     """
 
     dns: int | None = None
     connect: int | None = None
     tls: int | None = None
-    first_byte: int | None = None  # from the request's last byte to the answer's first
+    first_byte: int | None = None  # from the last byte of the request to the first of the response
     total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequested:
-    """An HTTP request is about to be sent. `exchange` numbers exchanges, per transport, from 1."""
+    """An HTTP request is about to be sent.
+
+    `exchange` numbers the exchanges of a transport, starting at 1.
+    """
 
     exchange: int
     method: str
@@ -40,7 +43,7 @@ class HttpRequested:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswered:
-    """Its status and headers arrived; the body may go on for hours."""
+    """Status and headers arrived; the body may go on for hours."""
 
     exchange: int
     status: int
@@ -51,8 +54,11 @@ class HttpAnswered:
 
 @dataclass(frozen=True, slots=True)
 class HttpEnded:
-    """The exchange is over. `error` says why when it was not the end of the body; `body` is kept when
-    it was no message (an HTML page, say), up to 64 KiB of it."""
+    """The exchange is over.
+
+    `error` says why, if it did not end with the end of the body. `body` is kept if it was not a message (an
+    HTML page, say), up to 64 KiB.
+    """
 
     exchange: int
     size: int
@@ -64,7 +70,7 @@ class HttpEnded:
 
 @dataclass(frozen=True, slots=True)
 class SseReceived:
-    """One server-sent event, or a comment. Its data, when it is a message, comes as a frame as well."""
+    """A server-sent event or a comment. Data that is a message is also delivered as a frame."""
 
     exchange: int
     event: str
@@ -73,4 +79,4 @@ class SseReceived:
     comment: str
     size: int
     at: int
-    data: bytes = b""  # of an event that is no message, such as `endpoint`: its beginning
+    data: bytes = b""  # start of the data, for events that are not messages, such as `endpoint`

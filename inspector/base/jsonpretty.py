@@ -12,17 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# "+" after a "*" takes no step back: remembering the steps through megabytes of text costs gigabytes.
+# Possessive quantifiers ("*+", "++"): backtracking state for megabytes of text would take gigabytes.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\."
 )
-_LONGEST_ESCAPE = len(r"\ud83d\ude00")  # of one letter
-_DEEPEST_MARGIN = 60  # else the margins of a deep value would grow with the square of its depth
+_LONGEST_ESCAPE = len(r"\ud83d\ude00")  # of one character
+_DEEPEST_MARGIN = 60  # otherwise the indentation of a deep value would grow with the square of its depth
 
 
 def reindent(text: str, limit: int | None = None) -> str:
-    """Lay a JSON text out in lines, two spaces a level; stop soon after `limit` characters."""
+    """Reformat JSON text with two spaces per level; stop soon after `limit` characters."""
     pieces: list[str] = []
     size = 0
     for piece in _pieces(text, len(text) if limit is None else limit):
@@ -34,10 +34,10 @@ def reindent(text: str, limit: int | None = None) -> str:
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:
-    """A piece that is longer than the limit may be cut behind it."""
+    """Yield the pieces of the layout. A piece longer than the limit may be cut after it."""
     level = 0
     is_opened = False  # right after a bracket: an empty container stays on one line
-    value_end = -1  # of a word or a string: where no comma follows, the white space is kept
+    value_end = -1  # end of a word or string: without a comma after it, white space is kept
     for match in _TOKEN.finditer(text):
         piece = match[0]
         if piece in "]}":
@@ -68,7 +68,7 @@ def _margin(level: int) -> str:
 
 
 def _readable(piece: str) -> str:
-    """A string with its letters for their escapes. What could not be seen as a letter stays an escape."""
+    """Replace escapes in a string by their characters, except those that would not be visible."""
     return _ESCAPE.sub(_letter, piece)
 
 
@@ -85,7 +85,7 @@ def _letter(escape: re.Match[str]) -> str:
 
 # ------------------------------------------------------------------ piece by piece
 
-# A string that is not closed is taken to the end of what is there: the next piece goes on with it.
+# An unterminated string matches to the end of the chunk; the next chunk continues it.
 _STREAM_TOKEN = re.compile(
     r'(?P<closed>"(?:[^"\\]++|\\.)*+")|(?P<open>"(?:[^"\\]++|\\.)*+\\?)|(?P<mark>[\[\]{},:])'
     r'|(?P<word>[^\s\[\]{},:"]++)|(?P<space>\s++)',
@@ -96,7 +96,10 @@ _HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 class Reindenter:
-    """Lays JSON text out as `reindent` does. Copy it (`copy.copy`) to come back to a place."""
+    """Incremental version of `reindent`.
+
+    Copy it (`copy.copy`) to save a position and resume there later.
+    """
 
     def __init__(self) -> None:
         self._level = 0
@@ -104,10 +107,10 @@ class Reindenter:
         self._is_after_value = False
         self._is_after_space = False
         self.is_in_string = False
-        self._held = ""  # the beginning of an escape that goes on in the next piece
+        self._held = ""  # start of an escape that continues in the next chunk
 
     def feed(self, text: str) -> str:
-        """The layout of the next piece of text, but for what can only be told with the one after it."""
+        """Return the layout of the next chunk, minus what depends on the chunk after it."""
         text, self._held = self._held + text, ""
         pieces: list[str] = []
         start = self._go_on_with_string(text, pieces) if self.is_in_string else 0
@@ -116,7 +119,7 @@ class Reindenter:
         return "".join(pieces)
 
     def finish(self) -> str:
-        """What is left when no more text comes."""
+        """Return what is left at the end of the text."""
         held, self._held = self._held, ""
         return held
 
@@ -158,7 +161,7 @@ class Reindenter:
             self._is_opened = False
 
     def _go_on_with_string(self, text: str, pieces: list[str]) -> int:
-        """Take the rest of a string that an earlier piece began; give where it ends."""
+        """Consume the rest of a string begun in an earlier chunk; return where it ends."""
         match = _STRING_REST.match(text)
         assert match is not None
         if match["end"]:
@@ -175,7 +178,7 @@ class Reindenter:
 
 
 def _unfinished_escape(text: str) -> int:
-    """Where an escape begins that may go on behind the text; else the text's end."""
+    """Return where an escape begins that may continue after the text, or the text's length."""
     start = text.rfind("\\", max(0, len(text) - _LONGEST_ESCAPE))
     if start < 0 or (start + 1 - len(text[: start + 1].rstrip("\\"))) % 2 == 0:
         return len(text)

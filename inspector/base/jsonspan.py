@@ -13,9 +13,9 @@ _value_at = json.JSONDecoder().raw_decode
 
 
 def member_text(text: str, *names: str) -> str:
-    """The text of the member that a path of names leads to. Of repeated names the last counts.
+    """Return the source text of the member at this path. For repeated names, the last one wins.
 
-    Raises JSONProblem: there is none, or the text is no JSON so far, or it is nested too deeply.
+    Raises JSONProblem if there is no such member, or the text up to it is invalid or nested too deeply.
     """
     start, end = _after_white(text, 1 if text.startswith("\ufeff") else 0), len(text)
     for name in names:
@@ -27,9 +27,9 @@ def member_text(text: str, *names: str) -> str:
 
 
 def member_places(text: str, *names: str) -> list[tuple[str, int]]:
-    """Each member of the object that a path of names leads to, and where its value begins.
+    """Return each member of the object at this path, with the offset of its value.
 
-    Repeated names are there as often as they stand in the text. Raises JSONProblem as `member_text` does.
+    Repeated names are listed as often as they occur. Raises JSONProblem as `member_text` does.
     """
     start = _after_white(text, 1 if text.startswith("\ufeff") else 0)
     for name in names:
@@ -41,7 +41,7 @@ def member_places(text: str, *names: str) -> list[tuple[str, int]]:
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
-    """Name, beginning and end of each member of the object that begins at a place."""
+    """Yield the name, start and end of each member of the object at this offset."""
     try:
         at = _expect(text, at, "{")
         while text[at : at + 1] != "}":
@@ -57,12 +57,12 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
         raise JSONProblem("nested too deeply to be read") from exc
-    except ValueError as exc:  # an integer of more digits than Python converts
+    except ValueError as exc:  # an integer with more digits than Python converts
         raise JSONProblem(str(exc)) from exc
 
 
 def _expect(text: str, at: int, mark: str) -> int:
-    """The place behind a mark and the white space after it."""
+    """Return the offset after a mark and the white space that follows it."""
     if text[at : at + 1] != mark:
         raise json.JSONDecodeError(f"Expecting {mark!r}", text, at)
     return _after_white(text, at + 1)

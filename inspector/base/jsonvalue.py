@@ -21,13 +21,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class JSONProblem(ValueError):
-    """The text is not JSON, or nested too deeply to be read; the message says where."""
+    """The text is not JSON, or is nested too deeply; the message says where."""
 
     is_too_deep = False
 
 
 def parse(text: str) -> JSON:
-    """Read one JSON value; raise JSONProblem for anything else."""
+    """Parse one JSON value. Raises JSONProblem for anything else."""
     try:
         value: JSON = _decode(text)
     except json.JSONDecodeError as exc:
@@ -36,25 +36,26 @@ def parse(text: str) -> JSON:
         problem = JSONProblem("nested too deeply to be read")
         problem.is_too_deep = True
         raise problem from exc
-    except ValueError as exc:  # an integer of more digits than Python converts
+    except ValueError as exc:  # an integer with more digits than Python converts
         raise JSONProblem(str(exc)) from exc
     return value
 
 
 def compact(value: JSON) -> str:
-    """Write a value on one line, as it goes over the wire."""
+    """Serialize a value to one line, as it is sent."""
     return _encode(value)
 
 
 def pretty(value: JSON) -> str:
-    """Write a value for reading: indented, keys in the order they came."""
+    """Serialize a value for display: indented, keys in their original order."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def to_wire(value: JSON) -> bytes:
-    """Write a value as UTF-8 bytes, numbers as they were written.
+    """Serialize a value as UTF-8 bytes, with numbers spelled as they were written.
 
-    A lone surrogate, which UTF-8 cannot hold, goes as an escape. Raises JSONProblem when nested too deeply.
+    A lone surrogate, which UTF-8 cannot encode, is written as an escape. Raises JSONProblem if nested too
+    deeply.
     """
     try:
         text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
@@ -69,7 +70,7 @@ def to_wire(value: JSON) -> bytes:
 def _holds_exact_number(value: JSON) -> bool:
     if not isinstance(value, dict | list):
         return isinstance(value, ExactNumber)
-    # A loop, and nothing called for a string: this looks at every value of every message that is sent.
+    # An inline loop, without a call per string: this visits every value of every message sent.
     for child in value.values() if isinstance(value, dict) else value:
         if type(child) is not str and _holds_exact_number(child):
             return True
@@ -86,13 +87,13 @@ def _write_exactly(value: JSON) -> str:
 
 
 def shorten(text: str, limit: int = 120) -> str:
-    """Cut a text for one line of display."""
+    """Shorten a text to one line of display."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def excerpt(value: JSON, limit: int = 60) -> str:
-    """A value on one line of display: a string as it is, anything else as JSON."""
+    """Return a value as one line of display: a string unchanged, anything else as JSON."""
     try:
         return shorten(value if isinstance(value, str) else compact(value), limit)
-    except RecursionError:  # reading it took less of the stack than writing it
+    except RecursionError:  # parsing it needed less stack than writing it does
         return "…"

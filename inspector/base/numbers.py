@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 import re
 
-# RFC 8259, section 6; no leading zeros, no plus sign, no bare point.
+# RFC 8259, section 6: no leading zeros, no plus sign, no bare decimal point.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-_MOST_INT_DIGITS = 4300  # Python converts no longer text to an int, by default
+_MOST_INT_DIGITS = 4300  # Python's default limit for converting text to an int
 
 
 class ExactNumber(float):
-    """A JSON number together with the text it was written as.
+    """A JSON number together with its original spelling.
 
-    As a float it is the nearest one (infinite for 1e400): write it with `write_number`
-    or `jsonvalue.to_wire`, never with `json.dumps`, which knows only the float.
+    Its float value is the nearest one (infinity for 1e400). Write it with `write_number` or
+    `jsonvalue.to_wire`, never with `json.dumps`, which only sees the float.
     """
 
     __slots__ = ("text",)
@@ -38,7 +38,7 @@ class ExactNumber(float):
 
 
 def read_number(text: str) -> int | float | None:
-    """The number that a JSON text stands for, or None when it is not a JSON number."""
+    """Parse a JSON number; return None if the text is not one."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
@@ -49,7 +49,7 @@ def read_number(text: str) -> int | float | None:
 
 
 def write_number(number: int | float) -> str:
-    """The JSON text of a number, as it was written where that is known."""
+    """Return the JSON text of a number, with its original spelling if known."""
     if isinstance(number, ExactNumber):
         return number.text
     if isinstance(number, float):

@@ -17,9 +17,9 @@ _HIDDEN = re.compile(
     "\ufeff\uffa0\U0001d173-\U0001d17a"
     "\ufe00-\ufe0f\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
-# Compiled by the first that needs them, which few texts do: the window would wait 3 ms for that.
+# Compiled on first use: few texts need them, and compiling would delay the window by 3 ms.
 _EMOJI = "[\u2194-\u21aa\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
-# Beside those, what is an emoji only with a selector behind it.
+# In addition, characters that are emoji only with a variation selector after them.
 _STYLED = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u24c2\u25aa-\u25fe\u2934\u2935\u3030\u303d"
     "\u3297\u3299\U0001f000-\U0001f2ff]"
@@ -38,22 +38,25 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`visible`, and every run of line breaks and tabs as one space: for a table cell or a title."""
+    """Like `visible`, with each run of line breaks and tabs as one space, for cells and titles."""
     return _LINE_BREAKS.sub(" ", visible(text))
 
 
 def whole_line(text: str) -> str:
-    """`visible`, and every line break and tab as a token: nothing of it looks like another line."""
+    """Like `visible`, with line breaks and tabs as tokens: none of it can pass for another line."""
     return _LINE_BREAK.sub(_break_token, visible(text))
 
 
 def hidden_tokens(text: str) -> list[str]:
-    """The hidden characters in a text, each as `visible` shows it; none in ordinary text."""
+    """Return the hidden characters in a text as `visible` shows them; empty for ordinary text."""
     return [token for match in _HIDDEN.finditer(text) if (token := _token(match)) != match.group()]
 
 
 def escaped(text: str) -> str:
-    """For rich text that shows exactly these characters. (`html` brings a table of 2,000 names along.)"""
+    """Escape text for rich text.
+
+    Not `html.escape`: importing `html` loads a table of 2,000 names.
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
@@ -62,7 +65,7 @@ def _token(match: re.Match[str]) -> str:
         return match.group()
     code = ord(match.group())
     if code < 0x20:
-        return chr(0x2400 + code)  # Unicode's own pictures for control characters
+        return chr(0x2400 + code)  # Unicode's Control Pictures block
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
@@ -72,7 +75,7 @@ def _break_token(match: re.Match[str]) -> str:
 
 
 def _belongs(hidden: str, text: str, place: int) -> bool:
-    """Whether it only changes how its neighbours look, as they are meant to be changed."""
+    """True if a hidden character only affects how its neighbors look, as intended by Unicode."""
     before, after = _at(text, place - 1), _at(text, place + 1)
     if hidden == _JOINER:
         if before == _STYLES[1]:

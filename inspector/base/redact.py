@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 class Secrecy(IntEnum):
-    """What a name says about the value that it stands for."""
+    """How likely a name denotes a secret value."""
 
     NONE = 0
     LIKELY = 1  # `key`, `session`: often a secret, and as often the name of something
@@ -32,20 +32,21 @@ _SURE = _whole_words(
     r"|private[_-]?key|pwd|request[_-]?state|secret|session[_-]?id|token"
 )
 _LIKELY = _whole_words("auth|key|pass|session|signature")
-# What speaks of a secret without being one: token_endpoint, token_type, grant_types_supported, progressToken.
+# Names about a secret that are not secrets themselves: token_endpoint, token_type, grant_types_supported,
+# progressToken.
 _DESCRIPTIVE = re.compile(
     r"(?:^|[_.-])(?:(?:endpoint|type|type[_-]hint|supported|methods?|uri|url|algs?|length|name|count|limit"
     r"|expires[_-]?in)$|progress[_-]?token$|dpo_?p[_-]nonce$)",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# Secret where OAuth puts them, into URLs and forms; everyday words everywhere else.
+# Secret in OAuth URLs and forms; ordinary words everywhere else.
 _PARAMETERS = frozenset({"code", "state", "sig"})
-# How well-known keys begin, wherever they stand.
+# Prefixes of well-known keys, wherever they occur.
 _SECRET_VALUE = re.compile(
     r"(?:sk|pk|rk)-\w|gh[opsu]_\w|github_pat_|glpat-|xox[abps]-|AKIA[A-Z0-9]{12}|eyJ[\w-]{10,}\."
 )
-# A header as programs take it for an argument: `Authorization: Bearer …`, `--header=X-Api-Key:…`.
+# A header passed as a program argument: `Authorization: Bearer …`, `--header=X-Api-Key:…`.
 _HEADER = re.compile(
     r"(?:-{1,2}[\w.-]+=)?(?P<name>[A-Za-z][\w-]*):\s*(?:(?:bearer|basic|dpop|token|apikey)\s+)?"
     r"(?P<value>(?!//)\S.*)",
@@ -58,7 +59,7 @@ MASK = "•••"
 
 @lru_cache(maxsize=4096)
 def secrecy(name: str) -> Secrecy:
-    """Does a header, variable or member of this name hold a secret?"""
+    """Return how likely a header, variable or member of this name holds a secret."""
     words = _CAMEL.sub("_", name)
     if _DESCRIPTIVE.search(words):
         return Secrecy.NONE
@@ -68,34 +69,34 @@ def secrecy(name: str) -> Secrecy:
 
 
 def is_secret_name(name: str) -> bool:
-    """Does a header, variable or member of this name usually hold a secret?"""
+    """True if a header, variable or member of this name usually holds a secret."""
     return secrecy(name) is not Secrecy.NONE
 
 
 def is_secret_parameter(name: str) -> bool:
-    """The same for a parameter of a URL or a form."""
+    """Like `is_secret_name`, for a parameter of a URL or a form."""
     return is_secret_name(name) or name.lower() in _PARAMETERS
 
 
 def looks_secret(text: str) -> bool:
-    """Does it begin as well-known keys do?"""
+    """True if the text starts like a well-known kind of key."""
     return _SECRET_VALUE.match(text) is not None
 
 
 def header_in(word: str) -> re.Match[str] | None:
-    """A header with a secret that is an argument of a program: its `name`, and the secret as `value`."""
+    """Match a program argument that is a header with a secret (groups `name` and `value`)."""
     match = _HEADER.fullmatch(word)
     return match if match is not None and secrecy(match["name"]) is Secrecy.SURE else None
 
 
 def url_start(word: str) -> int:
-    """Where the address begins that an argument is: behind `--url=`, or at its first letter; -1 for none."""
+    """Return where the URL in an argument begins (after `--url=`, or at 0); -1 if there is none."""
     match = _BEFORE_URL.match(word)
     return match.end() if match is not None else -1
 
 
 def masked_words(words: Iterable[str]) -> list[str]:
-    """A command line for showing: what follows `--token` or `KEY=` is masked, and what looks like a key."""
+    """Mask a command line for display: values after `--token` or `KEY=`, and known key formats."""
     shown: list[str] = []
     is_next_secret = False
     for word in words:
@@ -116,10 +117,13 @@ def masked_words(words: Iterable[str]) -> list[str]:
     return shown
 
 
-@lru_cache(maxsize=64)  # every HTTP exchange with a server has the same one
+@lru_cache(maxsize=64)  # the same for every HTTP exchange with a server
 def masked_url(url: str) -> str:
-    """A URL for showing: user names, passwords and the values of secret parameters are masked, also of those
-    behind a #, where some servers put tokens."""
+    """Mask a URL for display.
+
+    Masks user names, passwords and the values of secret parameters, also in the fragment, where some
+    servers put tokens.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -130,12 +134,12 @@ def masked_url(url: str) -> str:
 
 
 def masked_addresses(text: str) -> str:
-    """A sentence for showing: what is secret in the web addresses in it is masked."""
+    """Mask the secrets in the URLs of a text for display."""
     return _ADDRESS.sub(lambda match: masked_url(match[0]), text) if "://" in text else text
 
 
 def masked_form(text: str) -> str:
-    """The parameters of a URL or a form, for showing."""
+    """Mask the parameters of a URL or form for display."""
     return "&".join(map(_masked_parameter, text.split("&")))
 
 

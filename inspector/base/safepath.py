@@ -10,10 +10,10 @@ import sys
 
 
 def leave_working_folder() -> None:
-    """Only the entry that `-m` made, which is the first."""
+    """Remove the entry that `-m` put first in `sys.path`, and only that one."""
     try:
         folder = os.getcwd()
-    except OSError:  # it is gone
+    except OSError:  # it was deleted
         return
     if not sys.flags.safe_path and sys.path and sys.path[0] in ("", folder):
         del sys.path[0]

@@ -9,9 +9,9 @@ Args = TypeVarTuple("Args")
 
 
 class Signal(Generic[*Args]):
-    """Receivers are called in the order they connected, on the thread that emits.
+    """A signal whose receivers are called in connection order, on the emitting thread.
 
-    A receiver may connect or disconnect others while it is called: that takes effect with the next emit.
+    A receiver may connect or disconnect receivers while it is called; that takes effect with the next emit.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import time
 
 
 def duration(nanoseconds: int) -> str:
-    """0.8 ms, 42 ms, 1.24 s, 3 min 05 s."""
+    """Format a duration: 0.8 ms, 42 ms, 1.24 s, 3 min 05 s."""
     seconds = nanoseconds / 1e9
     # Each limit is where rounding would reach the next unit: there is no "1000 ms" and no "60.00 s".
     if seconds < 0.009_95:
@@ -20,7 +20,7 @@ def duration(nanoseconds: int) -> str:
 
 
 def size(count: int) -> str:
-    """312 B, 4.1 KiB, 50 MiB."""
+    """Format a size in bytes: 312 B, 4.1 KiB, 50 MiB."""
     if count < 1024:
         return f"{count} B"
     value, unit = count / 1024, "KiB"
@@ -32,30 +32,30 @@ def size(count: int) -> str:
 
 
 def three_digits(value: float) -> str:
-    """0.0167, 1.5, 29.8, 1,470: no more digits than one reads, and never a power of ten."""
+    """Format with three significant digits and no exponent: 0.0167, 1.5, 29.8, 1,470."""
     return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
 def plural(count: int, noun: str) -> str:
-    """1 tool, 250 tools, 10,000 tools."""
+    """Format a count with its noun: 1 tool, 250 tools, 10,000 tools."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def time_of_day(wall_ns: int) -> str:
-    """14:03:07.482, in the reader's zone."""
+    """Format a time of day in the local time zone: 14:03:07.482."""
     moment = time.localtime(wall_ns // 1_000_000_000)
     return f"{time.strftime('%H:%M:%S', moment)}.{wall_ns // 1_000_000 % 1000:03d}"
 
 
 def full_time(wall_ns: int) -> str:
-    """2026-11-16 14:03:07.482193512 +01:00, for a tool tip."""
+    """Format a full timestamp for a tooltip: 2026-11-16 14:03:07.482193512 +01:00."""
     moment = time.localtime(wall_ns // 1_000_000_000)
     zone = time.strftime("%z", moment)
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{wall_ns % 1_000_000_000:09d} {zone[:3]}:{zone[3:]}"
 
 
 def day(wall_ns: int, now_ns: int) -> str:
-    """14:03 for today, 12 Nov for this year, 12 Nov 2025 else: for a sentence."""
+    """Format a date for a sentence: 14:03 if today, 12 Nov if this year, else 12 Nov 2025."""
     moment, today = (time.localtime(each // 1_000_000_000) for each in (wall_ns, now_ns))
     if moment[:3] == today[:3]:
         return time.strftime("%H:%M", moment)

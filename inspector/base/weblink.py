@@ -18,10 +18,10 @@ from urllib.parse import quote, urlsplit
 from inspector.base.plaintext import one_line, visible
 
 LONG = 2_000
-_LONGEST = 32_000  # no browser and no system takes more on a command line
+_LONGEST = 32_000  # no browser or operating system accepts more on a command line
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# What some reader of addresses strips or reads as a slash, so that two readers see two hosts.
+# Some URL parsers strip these or read them as a slash, so that two parsers see two hosts.
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\s\\]")
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -33,9 +33,9 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A web address, taken apart. `before`, `host` and `after` together are the address as it was written.
+    """A parsed web URL; `before` + `host` + `after` is the URL as written.
 
-    `problem` says why it must not be opened; "" when it may be.
+    `problem` says why it must not be opened; "" if it may be.
     """
 
     url: str
@@ -43,18 +43,18 @@ class Link:
     host: str = ""
     after: str = ""
     scheme: str = ""
-    user: str = ""  # what stands before an @: a name, perhaps a password
+    user: str = ""  # before the @: a name, perhaps a password
     port: int | None = None
-    path: str = ""  # all that follows: path, query, fragment
-    ascii_host: str = ""  # the host as it is looked up
+    path: str = ""  # everything after the host: path, query, fragment
+    ascii_host: str = ""  # the host as it is resolved
     unicode_host: str = ""  # the host as a browser may show it, hidden characters made visible
-    address: Address | None = None  # when the host is a number, however it is written
+    address: Address | None = None  # if the host is an IP address, in any notation
     problem: str = ""
     warnings: tuple[str, ...] = ()
 
     @property
     def is_international(self) -> bool:
-        """Does its host have letters outside of a to z, or stand for some?"""
+        """True if the host has non-ASCII letters, directly or as Punycode."""
         return self.unicode_host != self.ascii_host
 
     @property
@@ -65,7 +65,7 @@ class Link:
         return name == "localhost" or name.endswith(".localhost")
 
     def encoded(self) -> str:
-        """The same address in plain letters only, with nothing in it that a shell could take for its own."""
+        """Return the URL in ASCII, without anything that a shell could interpret."""
         user = f"{quote(_escaped(self.user), safe='%:', errors='replace')}@" if self.user else ""
         host = f"[{self.address}]" if isinstance(self.address, IPv6Address) else self.ascii_host
         port = "" if self.port is None else f":{self.port}"
@@ -74,7 +74,7 @@ class Link:
 
 
 def read_link(url: str) -> Link:
-    """Take an address apart. Never raises: what cannot be read has a `problem`."""
+    """Parse a URL. Never raises: an unreadable one has a `problem`."""
     found = _FORBIDDEN.search(url)
     if found:
         what = "a backslash" if found[0] == "\\" else "a blank or a control character"
@@ -93,7 +93,7 @@ def read_link(url: str) -> Link:
 
 
 def may_open(link: Link) -> str:
-    """Why a link is never opened, as a sentence; "" when it may be, at a person's click."""
+    """Return why the link must never be opened, as a sentence; "" if the user may open it."""
     return link.problem
 
 
@@ -153,10 +153,10 @@ def _host_and_port(place: str) -> tuple[str, int | None]:
 
 
 def _address(host: str) -> Address | None:
-    """The address that a host is, written as usual or in one of the old ways (2130706433, 0x7f.1)."""
+    """Return the IP address in a host, in standard or legacy notation (2130706433, 0x7f.1)."""
     if host.startswith("["):
         try:
-            return IPv6Address(host[1:-1].replace("%", "?"))  # no zones: they mean this machine only
+            return IPv6Address(host[1:-1].replace("%", "?"))  # no zone IDs: they are local to this machine
         except AddressValueError:
             raise ValueError(f"“{one_line(host[:60])}” is no address.") from None
     parts = _folded(host).removesuffix(".").split(".")
@@ -177,7 +177,7 @@ def _loose_number(part: str) -> int:
 
 
 def _loose_address(numbers: list[int]) -> IPv4Address:
-    """As `inet_aton` reads it: the last number fills all the bytes that are left."""
+    """Parse like `inet_aton`: the last number fills all remaining bytes."""
     *head, last = numbers
     if len(numbers) > 4 or any(number > 255 for number in head) or last >= 256 ** (4 - len(head)):
         raise ValueError
@@ -188,15 +188,15 @@ def _loose_address(numbers: list[int]) -> IPv4Address:
 
 
 def _folded(host: str) -> str:
-    """As a browser reads a host first: compatible forms made equal, small letters, one kind of dot."""
+    """Fold a host as browsers do first: NFKC, lower case, one kind of dot."""
     return _DOTS.sub(".", unicodedata.normalize("NFKC", host).lower())
 
 
 def _to_ascii(host: str) -> str:
-    if visible(host) != host:  # some readers leave them out, others do not
+    if visible(host) != host:  # some parsers drop them, others do not
         raise ValueError("Its host holds characters that cannot be seen.")
     labels = list(map(_label_to_ascii, _folded(host).split(".")))
-    names = labels[:-1] if len(labels) > 1 and not labels[-1] else labels  # one dot at the end is allowed
+    names = labels[:-1] if len(labels) > 1 and not labels[-1] else labels  # one trailing dot is allowed
     if not all(map(_LABEL.fullmatch, names)):
         raise ValueError(f"“{one_line(host[:60])}” is no name of a host.")
     return ".".join(labels)
@@ -264,7 +264,7 @@ def _about_address(link: Link) -> Iterator[str]:
         yield f"The host is an address, {plain}, not a name."
 
 
-# Scripts that one language writes together; Latin letters go with each of them.
+# Scripts that are used together by one language; Latin goes with each of them.
 _TOGETHER = (
     frozenset({"CJK", "HIRAGANA", "KATAKANA", "LATIN"}),
     frozenset({"CJK", "HANGUL", "LATIN"}),
@@ -278,7 +278,7 @@ def _mixes_scripts(label: str) -> bool:
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name is its script: CYRILLIC SMALL LETTER A."""
+    """Return a letter's script: the first word of its name (CYRILLIC SMALL LETTER A)."""
     return unicodedata.name(letter, "UNKNOWN").partition(" ")[0].partition("-")[0]
 
 

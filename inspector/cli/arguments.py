@@ -23,7 +23,7 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One `key=value`; with `is_json` it was `key:=json`, and is sent as it is."""
+    """One `key=value` argument. With `is_json` it was `key:=json`, and its value is sent as is."""
 
     key: str
     text: str
@@ -31,7 +31,7 @@ class Assignment:
 
 
 def read_assignments(words: Iterable[str]) -> list[Assignment]:
-    """Raises ConfigError for a word that is none, and for a key that is there twice."""
+    """Parse `key=value` words. Raises ConfigError for a malformed word or a repeated key."""
     assignments = [_assignment(word) for word in words]
     seen: set[str] = set()
     for one in assignments:
@@ -56,7 +56,7 @@ def _assignment(word: str) -> Assignment:
 
 
 def read_object(text: str) -> JSONObject:
-    """The object that `--json` gives. Raises ConfigError."""
+    """Parse the object given with `--json`. Raises ConfigError."""
     value = _read_json(text, "--json")
     if not isinstance(value, dict):
         raise ConfigError(
@@ -66,9 +66,10 @@ def read_object(text: str) -> JSONObject:
 
 
 def arguments_for(tool: Tool | None, given: Sequence[Assignment], members: JSONObject) -> JSONObject:
-    """The members, with what was given over them; values are read with the tool's schema, if there is one.
+    """Return the arguments of a call: `members`, overridden by `given`.
 
-    Raises ConfigError, naming the key, what was expected, and the keys that there are.
+    Values are parsed according to the tool's schema, if there is one. Raises ConfigError, naming the key,
+    what was expected and the existing keys.
     """
     schema = _Schema(tool) if tool is not None else None
     arguments = dict(members)
@@ -82,7 +83,7 @@ def arguments_for(tool: Tool | None, given: Sequence[Assignment], members: JSONO
 
 
 class _Schema:
-    """The properties of one tool's input."""
+    """The properties of a tool's input schema."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -103,7 +104,11 @@ class _Schema:
             ) from None
 
     def _unknown(self, one: Assignment) -> str:
-        """An open schema may have any other key, and nothing is known of it: text."""
+        """Return a key that the schema does not name as text, if the schema is open.
+
+        An open schema allows any other key and says nothing about its type. Raises ConfigError if it is
+        closed.
+        """
         if not self._is_closed:
             return one.text
         close = difflib.get_close_matches(one.key, self._properties, n=1)
@@ -119,12 +124,15 @@ class _Schema:
 
 
 def _forced(one: Assignment) -> str:
-    """The same as text, whatever the schema says, as it is typed in a shell."""
+    """Return the assignment as `key:=json` text that overrides the schema, quoted for a shell."""
     return shlex.quote(f"{one.key}:={shorten(write_line(one.text), 60)}")
 
 
 def _read_json(text: str, place: str) -> JSON:
-    """JSON in the word itself, in a file (`@FILE`) or on stdin (`-`). No JSON begins with either."""
+    """Read JSON from the word itself, a file (`@FILE`) or stdin (`-`).
+
+    No JSON text begins with either.
+    """
     try:
         return read(_content(text))
     except JSONTextError as exc:

@@ -13,7 +13,7 @@ _NARROWEST_WORDS = 24
 
 
 def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
-    """The rows as text; `width` is the terminal's, or None where nothing needs to be cut."""
+    """Format rows as two columns. `width` is that of the terminal, or None to cut nothing."""
     lines: list[str] = []
     clean = [(one_line(name), one_line(words)) for name, words in rows]
     names = _names_width(clean, width)
@@ -23,7 +23,7 @@ def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
 
 
 def _names_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
-    """As wide as the names need, within reason: a single long one must not push the others away."""
+    """Return the name column's width, capped so that one long name does not widen it for all."""
     most = _WIDEST_NAMES if width is None else min(_WIDEST_NAMES, width // 2)
     return min(most, max((_cells(name) for name, _ in rows), default=0))
 
@@ -34,7 +34,7 @@ def _row(name: str, words: str, names: int, width: int | None) -> list[str]:
     room = width - names - len(_GAP)
     if not words:
         return [name]
-    if room < _NARROWEST_WORDS:  # too narrow for two columns: one under the other
+    if room < _NARROWEST_WORDS:  # too narrow for two columns: stack them
         return [name, _cut(f"{_GAP}{words}", width)]
     if _cells(name) > names:
         return [name, _cut(f"{' ' * names}{_GAP}{words}", width)]
@@ -58,7 +58,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _cells(text: str) -> int:
-    """How many columns a terminal gives to a text: East Asian characters take two, combining ones none."""
+    """Return a text's width in terminal cells: East Asian wide is two, combining is zero."""
     if text.isascii():
         return len(text)
     return sum(_cell(character) for character in text)

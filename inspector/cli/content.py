@@ -18,7 +18,7 @@ from inspector.schema.keywords import kind_of
 
 
 def result_in(answer: bytes) -> JSONObject:
-    """The result, its numbers as they were written. Raises RpcError, RemoteProtocolError."""
+    """Parse the result, with numbers spelled as sent. Raises RpcError, RemoteProtocolError."""
     try:
         body = _DECODER.decode(answer.decode(errors="replace"))
     except (json.JSONDecodeError, RecursionError) as exc:
@@ -34,7 +34,7 @@ def result_in(answer: bytes) -> JSONObject:
 
 
 def as_text(result: JSONObject) -> str:
-    """Everything that a person can read of a result, each part on lines of its own."""
+    """Return everything readable in a result, each part on its own lines."""
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in _parts(result))
 
 
@@ -53,7 +53,7 @@ def _parts(result: JSONObject) -> Iterator[str]:
 
 def _says_the_same(item: JSON, structured: JSON) -> bool:
     # 2025-11-25, Tools, Structured Content: a tool that returns it "SHOULD also return the serialized JSON
-    # in a TextContent block". Once is enough for a reader.
+    # in a TextContent block". Print it only once.
     text = item.get("text") if isinstance(item, dict) else None
     if not isinstance(text, str):
         return False
@@ -86,7 +86,7 @@ def _resource(resource: JSONObject) -> str:
 
 
 def _label(kind: str, *words: JSON) -> str:
-    """[image image/png, 1.2 KiB]"""
+    """Return a label such as "[image image/png, 1.2 KiB]"."""
     return f"[{kind} {', '.join(word for word in words if isinstance(word, str) and word)}]"
 
 
@@ -101,7 +101,7 @@ def _size(data: JSON) -> str:
 
 def _number(text: str) -> int | float:
     number = read_number(text)
-    assert number is not None  # the decoder has matched the grammar already
+    assert number is not None  # the decoder has already matched the grammar
     return number
 
 

@@ -7,9 +7,9 @@ from enum import IntEnum
 
 class ExitCode(IntEnum):
     RESULT = 0
-    TOOL_ERROR = 1  # the tool ran and says that it failed (isError)
-    FAILED = 2  # no connection, no answer, or an answer that is an error of the protocol
-    USAGE = 64  # EX_USAGE of sysexits.h: the command line or a file that it names
-    BUG = 70  # EX_SOFTWARE: a mistake of ours
-    INTERRUPTED = 130  # 128 + SIGINT, as a shell counts it
+    TOOL_ERROR = 1  # the tool ran and reported a failure (isError)
+    FAILED = 2  # no connection, no response, or a JSON-RPC error
+    USAGE = 64  # EX_USAGE of sysexits.h: the command line, or a file named on it, is invalid
+    BUG = 70  # EX_SOFTWARE: a bug in MCP Lens
+    INTERRUPTED = 130  # 128 + SIGINT, as shells report it
     TERMINATED = 143  # 128 + SIGTERM

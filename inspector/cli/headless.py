@@ -37,7 +37,10 @@ def run_on_server(
     *,
     connects: bool = True,
 ) -> int:
-    """Connect to the server that the options name, do the work, stop the server. Raises LensError."""
+    """Connect to the server chosen by the options, run the work, stop the server.
+
+    Raises LensError.
+    """
     entry = chosen_entry(options)
     settings = Settings()
     if options.connect_timeout is not None:
@@ -50,7 +53,7 @@ def run_on_server(
 
 
 def run_engine(work: Callable[[Engine], Awaitable[int]]) -> int:
-    """Do work that needs an engine and no server of it. Raises LensError."""
+    """Run work that needs an engine but no server. Raises LensError."""
 
     async def with_engine() -> int:
         engine = Engine()
@@ -65,7 +68,7 @@ def run_engine(work: Callable[[Engine], Awaitable[int]]) -> int:
 async def _on_server(
     entry: Entry, settings: Settings, work: Work, *, show_stderr: bool, connects: bool
 ) -> int:
-    # Only who refers to secrets opens the person's store: the keychain may ask them something.
+    # Open the secret store only if the entry refers to secrets: the keychain may prompt the user.
     secrets = Secrets(lambda: make_store(secrets_path())) if stored_secrets_of(entry) else None
     engine = Engine(settings=settings, secrets=secrets)
     if show_stderr:
@@ -80,7 +83,10 @@ async def _on_server(
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:
-    """Ctrl+C and SIGTERM cancel the work, so that it can stop the server before we exit."""
+    """Run a coroutine.
+
+    Ctrl+C and SIGTERM cancel it, so that it can stop the server before the process exits.
+    """
     try:
         return asyncio.run(_until_terminated(work))
     except KeyboardInterrupt:
@@ -94,11 +100,11 @@ async def _until_terminated(work: Coroutine[Any, Any, int]) -> int:
 
     def on_terminate() -> None:
         nonlocal is_terminated
-        if not is_terminated:  # a second signal must not cut the stopping short
+        if not is_terminated:  # a second signal must not interrupt the cleanup
             is_terminated = True
             task.cancel()
 
-    with contextlib.suppress(NotImplementedError):  # Windows ends processes without asking them
+    with contextlib.suppress(NotImplementedError):  # Windows terminates processes without a signal
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, on_terminate)
     try:
         return await work

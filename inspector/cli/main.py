@@ -16,14 +16,14 @@ from inspector.base.jsonvalue import compact, shorten
 from inspector.cli import output
 from inspector.cli.exitcodes import ExitCode
 
-if TYPE_CHECKING:  # argparse takes 15 ms, which opening the window need not wait for
+if TYPE_CHECKING:  # importing argparse takes 15 ms, which would delay the window
     import argparse
 
     from inspector.cli.parser import Parser
 
 
 class CommandModule(Protocol):
-    """What a module of `commands/` has."""
+    """Interface of a module in `commands/`."""
 
     def configure(self, parser: Parser) -> None: ...
 
@@ -32,7 +32,7 @@ class CommandModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command as the help shows it; `takes_server` when a server's command may follow after `--`."""
+    """A command as listed in the help. `takes_server`: a server's command may follow after `--`."""
 
     summary: str
     takes_server: bool = False
@@ -63,11 +63,11 @@ exit codes: 0 result, 1 the tool reported an error, 2 no connection or a protoco
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; gives the exit code and never raises."""
+    """Run a command line; return the exit code. Never raises."""
     output.prepare()
     try:
         return _dispatch(sys.argv[1:] if argv is None else argv)
-    except SystemExit as exc:  # argparse, after --help and --version
+    except SystemExit as exc:  # raised by argparse after --help and --version
         return exc.code if isinstance(exc.code, int) else ExitCode.RESULT
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
@@ -103,7 +103,10 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 
 def _files(first: str, rest: Sequence[str]) -> list[Path]:
-    """Captures to open, when the first word is no command. Raises ConfigError for what cannot be one."""
+    """Return the captures to open, if the first word is not a command.
+
+    Raises ConfigError for words that cannot be captures.
+    """
     paths = [Path(word) for word in (first, *rest)]
     for path in paths:
         if not path.exists():
@@ -132,7 +135,7 @@ def _command_options(
     parser = Parser(f"mcp-lens {name}", f"{summary[:1].upper()}{summary[1:]}.")
     parser.set_defaults(config=options.config, server_command=server_command)
     module.configure(parser)
-    # Intermixed: options may stand between the arguments of a tool.
+    # Intermixed: options may appear between the arguments of a tool.
     return parser.parse_intermixed_args(options.rest)
 
 

@@ -17,7 +17,7 @@ from inspector.base.plaintext import visible
 
 
 def prepare() -> None:
-    """Let no character stop the output: what the locale cannot write is written as an escape."""
+    """Make the output streams write characters that the locale lacks as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -28,7 +28,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def write_text(text: str) -> None:
-    """Write what a tool or a list says to stdout."""
+    """Write text from a server to stdout, made safe if it is a terminal."""
     _write(visible(text) if is_terminal(sys.stdout) else text)
 
 
@@ -38,7 +38,7 @@ def write_json(text: str) -> None:
 
 
 def write_file(text: str) -> None:
-    """Write a part of what would be a file to stdout, in UTF-8; for a person, made harmless."""
+    """Write file content to stdout in UTF-8, made safe if it is a terminal."""
     _write_utf8(visible(text) if is_terminal(sys.stdout) else text)
 
 
@@ -49,12 +49,12 @@ def _write_utf8(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Say on stderr what went wrong, or what is worth knowing."""
+    """Print an error or a note to stderr."""
     write_stderr(f"mcp-lens: {visible(text).rstrip()}\n")
 
 
 def write_stderr(text: str) -> None:
-    """Write to stderr as it is. That nobody reads it is no reason to fail."""
+    """Write to stderr unchanged. Never fails if stderr is closed."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             sys.stderr.write(text)
@@ -62,13 +62,13 @@ def write_stderr(text: str) -> None:
 
 
 def finish() -> None:
-    """Write what is still held back, so that Python has nothing to complain about when it exits."""
+    """Flush stdout, so that Python has nothing to report at exit."""
     with contextlib.suppress(UserError):
         _write("")
 
 
 def _write(text: str) -> None:
-    """Write and flush. A reader that has gone away (`| head`) has seen enough, and is no error."""
+    """Write and flush. A reader that went away (`| head`) is not an error."""
     if sys.stdout is None:  # closed by the shell: >&-
         return
     try:
@@ -82,7 +82,7 @@ def _write(text: str) -> None:
 
 
 def _discard_stdout() -> None:
-    """Send what is still buffered, and all that follows, nowhere."""
+    """Redirect stdout, including what is still buffered, to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

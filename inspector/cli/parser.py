@@ -11,7 +11,7 @@ from inspector.base.errors import ConfigError
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises ConfigError for what it cannot read, instead of ending the process with code 2."""
+    """Argument parser that raises ConfigError instead of exiting with code 2."""
 
     def __init__(self, prog: str, description: str, *, epilog: str = "", usage: str | None = None) -> None:
         super().__init__(
@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
             description,
             epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,  # an abbreviation in a script would break with the next option
+            allow_abbrev=False,  # abbreviations in scripts would break when an option is added
         )
 
     def error(self, message: str) -> NoReturn:
@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Our own words, and the server's command after the first `--`: not one of its words is read here."""
+    """Split off the server's command after the first `--`. Its words are not interpreted."""
     words = list(argv)
     if "--" not in words:
         return words, None
@@ -37,7 +37,7 @@ def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 
 def seconds(text: str) -> float:
-    """The type of an option that is a time limit."""
+    """Parse a time limit in seconds (an argparse `type`)."""
     try:
         value = float(text)
     except ValueError:

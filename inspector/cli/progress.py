@@ -12,11 +12,11 @@ from inspector.cli import output
 from inspector.protocol.connection import Progressed
 
 _ERASE = "\r\x1b[K"
-_PAUSE = 0.05  # between two writings: a flood of progress must not become a flood of output
+_PAUSE = 0.05  # seconds between updates: a flood of progress must not flood the output
 
 
 class ProgressLine:
-    """Where stderr is no terminal, it says nothing."""
+    """Progress display on stderr; prints nothing if stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._is_wanted = output.is_terminal(sys.stderr)
@@ -37,7 +37,7 @@ class ProgressLine:
 
 
 def in_words(event: Progressed) -> str:
-    """3 of 10 (30 %) Step three"""
+    """Format progress: 3 of 10 (30 %) Step three."""
     done = f"{event.progress:g}"
     if event.total:
         done += f" of {event.total:g} ({event.progress / event.total:.0%})"

@@ -11,7 +11,10 @@ from inspector.base.errors import UserError
 
 @contextlib.contextmanager
 def needs_qt() -> Iterator[None]:
-    """Around an import of the window. Missing system libraries show up as ImportError: name them."""
+    """Wrap an import of the window.
+
+    Missing system libraries raise ImportError; name them in the message.
+    """
     try:
         _load_qt()
         yield
@@ -23,10 +26,10 @@ def needs_qt() -> Iterator[None]:
 
 
 def _load_qt() -> None:
-    """And go on with Python's own import.
+    """Import Qt and restore Python's `__import__`.
 
-    PySide6 puts another in its place. That one reads the source of every module that is imported from then
-    on, and keeps it, to see whether the module may want a switch (`__feature__`) that nothing here uses.
+    PySide6 replaces it with a version that reads and keeps the source of every module imported afterwards,
+    to look for a switch (`__feature__`) that is not used here.
     """
     plain = builtins.__import__
     import PySide6.QtCore  # noqa: F401

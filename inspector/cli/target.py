@@ -51,7 +51,7 @@ def add_server_options(parser: Parser) -> None:
 
 
 def chosen_entry(options: argparse.Namespace) -> Entry:
-    """The server that the options name. Raises ConfigError."""
+    """Return the server chosen by the options. Raises ConfigError."""
     entry = _named_entry(options.url, options.server, options.server_command, options.config)
     headers = dict(_header(text) for text in options.header)
     env = dict(_variable(text) for text in options.env)
@@ -80,7 +80,7 @@ def _named_entry(
 def _header(text: str) -> tuple[str, str]:
     match = _HEADER.fullmatch(text.strip())
     if match is None:
-        # The text itself is not repeated: it may hold a secret.
+        # The text is not repeated in the message: it may hold a secret.
         raise ConfigError("A --header cannot be read.", "Write it as 'Name: value'.")
     return match[1], match[2]
 

@@ -19,7 +19,7 @@ from inspector.schema.jsontext import JSONTextError, read, same, write_line
 from inspector.schema.numbers import is_whole
 from inspector.schema.resolve import Resolved, resolve
 
-_MOST_SCHEMAS = 200  # looked at for one value; a hostile union must not cost more than a large honest one
+_MOST_SCHEMAS = 200  # per value; bounds the cost of a hostile union
 _MOST_CHOICES_NAMED = 8
 _WORDS = {
     "string": "text",
@@ -33,18 +33,18 @@ _WORDS = {
 
 
 class Misfit(ValueError):
-    """The word stands for no value that the schema allows; the text says what is expected."""
+    """The word is not a valid value for the schema; the message says what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a value may be: of one of the types, or one of the choices. Neither: anything at all."""
+    """What a value may be: one of the types or one of the choices; if neither is set, anything."""
 
     types: frozenset[str] = frozenset()
     choices: tuple[JSON, ...] = ()
 
     def read(self, word: str) -> JSON:
-        """The value that the word stands for. Raises Misfit."""
+        """Convert a word to a value. Raises Misfit."""
         if word in self.choices:
             return word
         for value in _as_json(word):
@@ -77,7 +77,10 @@ class Expected:
 
 
 def expected_by(schema: JSON, root: JSONObject) -> Expected:
-    """What a part of the schema `root` allows. What cannot be told (see `schema.resolve`) allows anything."""
+    """Return what a part of the schema `root` allows.
+
+    Anything is allowed where that cannot be determined (see `schema.resolve`).
+    """
     gathered = _Gathered()
     left: deque[tuple[JSON, tuple[str, ...]]] = deque([(schema, ())])
     for _ in range(_MOST_SCHEMAS):
@@ -93,14 +96,14 @@ def expected_by(schema: JSON, root: JSONObject) -> Expected:
 
 
 class _Gathered:
-    """What the branches of a union allow together."""
+    """The combined types and choices of a union's branches."""
 
     def __init__(self) -> None:
         self._types: set[str] = set()
         self._choices: list[JSON] = []
 
     def take(self, found: Resolved) -> list[JSON] | None:
-        """Note what one schema allows; gives the branches to look at, None when it cannot be told."""
+        """Add what one schema allows; return its branches, or None if that cannot be determined."""
         schema = found.schema
         names = keywords.types(schema)
         if found.nullable:
@@ -123,7 +126,7 @@ class _Gathered:
 
 
 def _as_json(word: str) -> list[JSON]:
-    """The word's value, when it is JSON of some other type than text."""
+    """Return the word's value if it is JSON of another type than string."""
     try:
         value = read(word)
     except JSONTextError:

@@ -21,17 +21,23 @@ _MEMBER = "allowed"
 
 
 class AllowedCalls:
-    """Without a path, for this run only. A file that cannot be read allows nothing."""
+    """Digests of the watched calls that the user has allowed to run automatically.
+
+    Without a path, nothing is persisted. An unreadable file allows no calls.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._digests: dict[str, None] | None = None  # the latest last
+        self._digests: dict[str, None] | None = None  # most recent last
 
     def has(self, call: SavedCall) -> bool:
         return digest(call) in self._read()
 
     def add(self, *calls: SavedCall) -> None:
-        """Raises ConfigError when it cannot be written; they are allowed for this run all the same."""
+        """Allow these calls.
+
+        Raises ConfigError when the file cannot be written; the calls are still allowed until the app exits.
+        """
         known = self._read()
         new = [each for each in map(digest, calls) if each not in known]
         if not new:
@@ -58,6 +64,9 @@ class AllowedCalls:
 
 
 def digest(call: SavedCall) -> str:
-    """Of all that is sent, and to whom; not of its name, nor of where its file is."""
+    """Return a digest of everything that is sent and of the target server.
+
+    The call's name and the location of its file are not included.
+    """
     sent: list[JSON] = [call.server, call.tool, call.arguments, call.meta, call.as_task, call.capabilities]
     return hashlib.sha256(to_wire(sent)).hexdigest()

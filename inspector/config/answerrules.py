@@ -34,13 +34,13 @@ MOST_RULES = 1_000
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_PER_MINUTE = 20
 MOST_PER_MINUTE = 6_000
-KEY_KIND = "answers"  # a rule can use no secrets but those that were stored for rules
+KEY_KIND = "answers"  # rules can only use secrets stored under this kind
 
-Stamp: TypeAlias = tuple[int, int]  # when the file was written last, and its size
+Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of the file
 
 
 class RuleKind(Enum):
-    """How a rule answers; the values stand in the file."""
+    """How a rule produces its reply. The values are written to the file."""
 
     CANNED = "canned"
     ECHO = "echo"
@@ -50,9 +50,10 @@ class RuleKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible service. `key` is the name of a secret; "" for none. `timeout` is in seconds.
+    """An OpenAI-compatible chat endpoint.
 
-    `per_minute` is how often it is asked by itself: a server that asks in a loop spends the person's money.
+    `key` is the name of a secret ("" for none). `timeout` is in seconds. `per_minute` limits automatic
+    requests: a server that asks in a loop spends the user's money.
     """
 
     url: str = ""
@@ -65,9 +66,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRule:
-    """One rule. It has the members of every kind, so that changing its kind and back loses nothing.
+    """A reply rule.
 
-    `source` is the rule as it stands in the file, with what we do not know.
+    It has the fields of every kind, so that switching the kind and back loses nothing. `source` is the rule
+    as read from the file, including unknown members.
     """
 
     id: str
@@ -83,18 +85,18 @@ class AnswerRule:
 
     @property
     def title(self) -> str:
-        """What it is called where people read it: on answers, in notes and lists."""
+        """Display name for replies, notes and lists."""
         return one_line(shorten(self.name.strip(), 80)) or "Rule without a name"
 
     @property
     def key_name(self) -> str:
-        """How the secret of its endpoint is called when it gets one."""
+        """Name of the endpoint's secret, existing or to be created."""
         return self.endpoint.key or make_name(KEY_KIND, "endpoint", self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """The rules in the order in which they are tried, and a sentence for each thing that is wrong."""
+    """Rules in evaluation order, plus one sentence per problem found in the file."""
 
     rules: tuple[AnswerRule, ...] = ()
     problems: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ class LoadedRules:
 
 
 class AnswerRulesFile:
-    """The file, which need not exist yet. Others may edit it."""
+    """The reply rules file. It may not exist yet and may be edited externally."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -115,7 +117,7 @@ class AnswerRulesFile:
         return found.st_mtime_ns, found.st_size
 
     def load(self) -> LoadedRules:
-        """Never raises: a file that cannot be read holds no rules."""
+        """Read the rules. Never raises: an unreadable file yields no rules."""
         stamp = self.stamp()
         try:
             entries = _entries(read_file(self.path))
@@ -139,7 +141,10 @@ class AnswerRulesFile:
         return LoadedRules(tuple(rules.values()), tuple(problems), stamp)
 
     def save(self, rules: Sequence[AnswerRule]) -> None:
-        """These rules instead; entries that could not be used stay, behind them. Raises ConfigError."""
+        """Replace the rules in the file. Raises ConfigError.
+
+        Entries that could not be parsed are kept, after these rules.
+        """
         try:
             document = read_file(self.path)
             entries = _entries(document)
@@ -168,7 +173,10 @@ def _entries(document: JSONObject) -> list[JSON]:
 
 
 def read_rule(entry: JSON, number: int, taken: dict[str, AnswerRule]) -> AnswerRule:
-    """Raises ValueError. A rule without an id of its own gets one that is the same whenever it is read."""
+    """Parse one rule. Raises ValueError.
+
+    A rule without an id gets one that is stable across reads.
+    """
     if not isinstance(entry, dict):
         raise ValueError("it must be an object")
     name, answer = _text(entry, "name"), entry.get("answer", "")
@@ -190,7 +198,7 @@ def read_rule(entry: JSON, number: int, taken: dict[str, AnswerRule]) -> AnswerR
 
 
 def write_rule(rule: AnswerRule) -> JSONObject:
-    """As it stands in the file: what is empty appears only where it was."""
+    """Return the rule's JSON; empty members are written only if they were already present."""
     endpoint = rule.source.get("endpoint")
     before = endpoint if isinstance(endpoint, dict) else {}
     now: JSONObject = {
@@ -206,7 +214,7 @@ def write_rule(rule: AnswerRule) -> JSONObject:
 
 
 def answer_problem(answer: JSON) -> str:
-    """What is wrong with an answer, as the end of a sentence; "" for nothing."""
+    """Return what is wrong with a reply, as the end of a sentence; "" if it is valid."""
     if isinstance(answer, str):
         return ""
     if not isinstance(answer, dict):
@@ -290,7 +298,7 @@ def _per_minute(source: JSONObject) -> int:
 
 
 def read_script(path: Path) -> list[JSON]:
-    """The answers in a file, in order: a JSON array of them, or one on each line. Raises ConfigError."""
+    """Read the replies of a script file: a JSON array, or one per line. Raises ConfigError."""
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as exc:
@@ -308,7 +316,7 @@ def _array(path: Path, text: str) -> list[JSON]:
         value = read_exactly(text)
     except JSONProblem as exc:
         raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Correct it there.") from exc
-    assert isinstance(value, list)  # it begins with a bracket
+    assert isinstance(value, list)  # the text starts with "["
     return value
 
 

@@ -16,19 +16,18 @@ from inspector.config.secrets.names import is_name
 
 @dataclass(frozen=True, slots=True)
 class SecretRef:
-    """The name of a secret in the store."""
+    """Reference to a secret in the secret store, by name."""
 
     ref: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider:
-    """Enterprise-managed authorization: the company's identity provider, and what it knows us by.
+    """Enterprise-managed authorization: the identity provider and our client registration there.
 
-    With its `issuer` and our `client_id` there, the person signs in with the browser. `id_token` is one that
-    they have already: then nobody signs in, and a `token_endpoint` spares the search for it.
-    `method` is how we authenticate there, `scope` what is asked for at the sign-in; None and "" leave it to
-    the rules.
+    With `issuer` and `client_id`, the user logs in in the browser. With an existing `id_token` that login
+    is skipped, and `token_endpoint` saves discovery. `method` is the client authentication method, `scope`
+    the scope requested at login; "" and None select the default.
     """
 
     issuer: str = ""
@@ -42,12 +41,13 @@ class IdentityProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthSettings:
-    """What a person set for the logins of a server; "" and None leave it to the rules.
+    """OAuth settings of a server; "" and None select the default.
 
-    `issuer` is whom the client belongs to; with a grant without a browser, nobody else gets its secret.
-    `assertion` (or a file, or an environment variable, read anew each time) is the JWT of a workload.
-    `audience` says whom our own assertions are made out to. `private` and `plain_http` are the person's
-    consent that this server names addresses in private networks, or without encryption.
+    `issuer` is the authorization server that the client belongs to; with a grant that uses no browser, the
+    client secret is sent to no other. `assertion` (or a file or an environment variable, both reread each
+    time) is the workload's JWT. `audience` is the `aud` of the assertions we sign. `private` and
+    `plain_http` are the user's consent to addresses in private networks and to unencrypted URLs named by
+    this server.
     """
 
     type: Literal["oauth"] = "oauth"
@@ -74,7 +74,7 @@ class OAuthSettings:
     plain_http: bool = False
 
     def references(self) -> tuple[SecretRef, ...]:
-        """All secrets that it names."""
+        """Return all secrets that these settings refer to."""
         own, provider = (self.client_secret, self.key, self.assertion), self.identity_provider
         theirs = (provider.client_secret, provider.id_token) if provider is not None else ()
         return tuple(ref for ref in (*own, *theirs) if ref is not None)
@@ -82,7 +82,7 @@ class OAuthSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearerSettings:
-    """A token that a person has: it is sent as it is, and never renewed."""
+    """A fixed bearer token, sent as is and never refreshed."""
 
     token: SecretRef
     type: Literal["bearer"] = "bearer"
@@ -93,10 +93,10 @@ _SECRETS = ("client_secret", "key", "assertion", "id_token", "token")
 
 
 def read_auth(value: JSON) -> Auth | None:
-    """The member `auth` of a server. Raises ConfigError in the words of the file."""
+    """Parse a server's `auth` member. Raises ConfigError, using the names in the file."""
     if value is None:
         return None
-    from pydantic import TypeAdapter, ValidationError  # costs 55 ms, and most servers have none
+    from pydantic import TypeAdapter, ValidationError  # takes 55 ms to import, and most servers have no auth
 
     if not isinstance(value, dict) or value.get("type") not in ("oauth", "bearer"):
         raise ConfigError("auth: it must be an object.", 'Give it "type": "oauth" or "type": "bearer".')
@@ -114,7 +114,7 @@ def read_auth(value: JSON) -> Auth | None:
 
 
 def write_auth(auth: Auth | None, before: JSON = None) -> JSON:
-    """The member as it stands in the file, with those of before that we do not know."""
+    """Return the `auth` member to write, keeping the unknown members of `before`."""
     if auth is None:
         return None
     written = _written(auth) | {"type": auth.type}

@@ -21,13 +21,16 @@ from inspector.config.exactfile import read_text, write_bytes
 from inspector.config.filenames import distinct_stem
 
 MOST_BYTES = 64 * 1024 * 1024
-MOST_FILES = 500  # those that were written longest ago go first
+MOST_FILES = 500  # the least recently written are deleted first
 _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`offer` are the lists by what is in them (`protocol.drift`); `taken_ns` is when that was agreed to."""
+    """The lists that a server offered when the user last accepted them.
+
+    `offer` maps a list kind (see `protocol.drift`) to its items; `taken_ns` is when it was accepted.
+    """
 
     server: str
     identity: str
@@ -36,10 +39,10 @@ class Baseline:
 
 
 def identity_of(entry: Entry) -> str:
-    """What a server is known by beside its name: the program that is started, or where it is.
+    """Return what identifies a server besides its name: its program, or its URL.
 
-    A newer version of a program is the same server, and so is one with other arguments: what became of it is
-    just what people want to know. Neither has a secret in it.
+    A new version of a program or different arguments are still the same server: how it changed is exactly
+    what users want to see. The result never contains a secret.
     """
     if isinstance(entry, StdioEntry):
         return name_from_argv([entry.command, *entry.args])
@@ -52,7 +55,7 @@ def baseline_path(folder: Path, server: str, identity: str) -> Path:
 
 
 def read_baseline(path: Path) -> Baseline | None:
-    """None when there is none. Raises ConfigError."""
+    """Read a baseline; None if there is none. Raises ConfigError."""
     try:
         document = parse(read_text(path, MOST_BYTES))
     except FileNotFoundError:
@@ -65,7 +68,7 @@ def read_baseline(path: Path) -> Baseline | None:
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Replace the file, whole or not at all. Raises ConfigError."""
+    """Replace the file atomically. Raises ConfigError."""
     try:
         data = b"".join(_written(baseline))
     except JSONProblem as exc:
@@ -78,7 +81,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def prune(folder: Path, most: int = MOST_FILES) -> None:
-    """Servers come and go: what was written longest ago is deleted once there is too much."""
+    """Delete the least recently written baselines beyond the limit."""
     with contextlib.suppress(OSError):
         files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
         for path in files[: max(0, len(files) - most)]:

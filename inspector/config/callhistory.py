@@ -28,43 +28,44 @@ from inspector.config.filenames import distinct_stem
 from inspector.config.notkept import mark_secrets
 
 MOST_CALLS = 50
-MOST_CHARACTERS = 64 * 1024  # of one call's arguments in the history; longer ones are only told of
+MOST_CHARACTERS = 64 * 1024  # per call; longer arguments are left out of the history
 MOST_LAST_CHARACTERS = 1024 * 1024
-MOST_ALL_CHARACTERS = 1024 * 1024  # of all calls of a tool; the oldest ones go
-MOST_TOOLS = 5_000  # files; those that were not called for longest go first
+MOST_ALL_CHARACTERS = 1024 * 1024  # all calls of one tool; the oldest are dropped
+MOST_TOOLS = 5_000  # files; the least recently called are deleted first
 
 _COALESCING = 0.3
 _VERSION = 1
-_MOST_BYTES = 16 * 1024 * 1024  # no file of ours can be bigger
+_MOST_BYTES = 16 * 1024 * 1024  # larger than any file we write
 
 Key: TypeAlias = tuple[str, str]  # server, tool
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCall:
-    """One call as it is remembered. `text` is "" where the arguments were too long to be kept.
+    """A call in the history.
 
-    `options` are what else was said about it, as JSON text: {} when nothing was, "" when that is not known.
+    `text` is "" when the arguments were too long to save. `options` holds the call's other settings as JSON
+    text: "{}" if there were none, "" if unknown.
     """
 
     at_ns: int  # wall time
-    outcome: str  # the value of an OutcomeKind
+    outcome: str  # value of an OutcomeKind
     elapsed_ns: int
     text: str
     options: str = ""
 
     def arguments(self) -> JSONObject | None:
-        """As they were typed, numbers as they were written; None where they were not kept."""
+        """Return the arguments as typed, number spelling preserved; None if they were not saved."""
         return _arguments_of(self.text)
 
     def said(self) -> JSONObject | None:
-        """The options likewise: `timeout`, `total`, `meta`, `task`, `capabilities`, as in a saved call."""
+        """Return the options `timeout`, `total`, `meta`, `task`, `capabilities`, as in a saved call."""
         return _arguments_of(self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolHistory:
-    """What is known of one tool: the arguments it had last, and its calls, newest first."""
+    """History of one tool: its last arguments, and its calls, newest first."""
 
     last_text: str = ""
     calls: tuple[KeptCall, ...] = ()
@@ -77,10 +78,13 @@ NOTHING_KEPT = ToolHistory()
 
 
 class CallHistory:
-    """`folder` None, or `is_on` false: nothing is read and nothing is written.
+    """Per-tool call history on disk, written by a background thread.
+
+    With `folder` None or `is_on` false, nothing is read or written.
 
     Signals:
-        problem_found: A file was set aside or could not be written; carries a sentence. On any thread.
+        problem_found: A file was set aside or could not be written; carries a sentence. Emitted on any
+            thread.
     """
 
     def __init__(
@@ -98,7 +102,7 @@ class CallHistory:
         self._most_calls = most_calls
         self._notes: deque[tuple[Key, _Note]] = deque()
         self._news = threading.Condition()
-        self._files = threading.Lock()  # one at a time reads, writes or deletes
+        self._files = threading.Lock()  # serializes reads, writes and deletes
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._told: set[str] = set()
@@ -116,14 +120,14 @@ class CallHistory:
         at_ns: int = 0,
         options: JSONObject | None = None,
     ) -> None:
-        """A call has ended. `arguments` and `options` as they were typed: variables not expanded."""
+        """Record a finished call. `arguments` and `options` as typed, with variables not expanded."""
         text, said = self._text(arguments), self._text(options or {})
         kept, also = (each if len(each) <= MOST_CHARACTERS else "" for each in (text, said))
         call = KeptCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept, also)
         self._note((server, tool), _Note(text, call))
 
     def set_last(self, server: str, tool: str, arguments: JSONObject) -> None:
-        """What stands in the form now, called or not."""
+        """Save the current form contents as the tool's last arguments, called or not."""
         self._note((server, tool), _Note(self._text(arguments)))
 
     def _text(self, arguments: JSONObject) -> str:
@@ -147,7 +151,7 @@ class CallHistory:
     # -------------------------------------------------------------- reading
 
     def of(self, server: str, tool: str) -> ToolHistory:
-        """What is kept of a tool, what was noted a moment ago included. Never raises."""
+        """Return the history of a tool, including entries not written yet. Never raises."""
         if self._folder is None or not self.is_on:
             return NOTHING_KEPT
         with self._files:
@@ -159,8 +163,10 @@ class CallHistory:
     # -------------------------------------------------------------- another name
 
     def rename_server(self, before: str, after: str) -> None:
-        """What was kept of a server goes by its new name. Where that has calls already, both stay as they
-        are. Never raises."""
+        """Move a server's history to its new name. Never raises.
+
+        If the new name already has calls, both are left as they are.
+        """
         if self._folder is None:
             return
         self.flush()
@@ -184,12 +190,12 @@ class CallHistory:
     # -------------------------------------------------------------- forgetting
 
     def forget(self, server: str, tool: str) -> None:
-        """Raises ConfigError."""
+        """Revoke the approval of a server. Raises ConfigError."""
         self._drop(lambda key: key == (server, tool))
         self._delete([self._path((server, tool))])
 
     def forget_all(self) -> None:
-        """Every file of ours, those that were set aside as well. Raises ConfigError."""
+        """Delete all history files, including those set aside. Raises ConfigError."""
         self._drop(lambda key: True)
         if self._folder is not None:
             self._delete([path for path in self._folder.glob("*.json*") if path.is_file()])
@@ -211,20 +217,21 @@ class CallHistory:
     # -------------------------------------------------------------- writing
 
     def flush(self) -> None:
-        """Write now what was noted."""
+        """Write pending entries now."""
         with self._files:
             with self._news:
                 notes = list(self._notes)
             for key in dict.fromkeys(key for key, _ in notes):
                 self._write(key, [note for other, note in notes if other == key])
             with self._news:
-                # Only now: who reads meanwhile finds it in one of the two places.
+                # Remove only after writing, so that a concurrent reader finds each note in one of the two
+                # places.
                 for written in notes:
-                    with contextlib.suppress(ValueError):  # forgotten meanwhile
+                    with contextlib.suppress(ValueError):  # deleted meanwhile
                         self._notes.remove(written)
 
     def close(self) -> None:
-        """Write the rest; nothing is noted any more."""
+        """Write pending entries and stop recording."""
         with self._news:
             self._is_closed = True
             self._news.notify()
@@ -236,7 +243,7 @@ class CallHistory:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._notes or self._is_closed)
-                if not self._is_closed:  # whoever calls in a loop calls again soon
+                if not self._is_closed:  # batch writes: calls in a loop come in quick succession
                     self._news.wait_for(lambda: self._is_closed, _COALESCING)
                 if self._is_closed:
                     return
@@ -269,7 +276,10 @@ class CallHistory:
         return self._folder / f"{distinct_stem(*key)}.json"
 
     def _load(self, key: Key) -> ToolHistory | None:
-        """None when the file must be left alone: a newer version of the app wrote it, say."""
+        """Read a history file.
+
+        Returns None if the file must be left alone, e.g. because a newer version of the app wrote it.
+        """
         path = self._path(key)
         try:
             document = read_file(path, _MOST_BYTES)
@@ -283,7 +293,7 @@ class CallHistory:
             return self._without(path, exc)
 
     def _without(self, path: Path, reason: Exception) -> ToolHistory | None:
-        """A file that cannot be used is set aside; one that cannot even be reached stays where it is."""
+        """Set an unusable file aside; leave one that cannot be accessed where it is."""
         words = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
         if isinstance(reason.__cause__, OSError):
             self._tell(f"{words} The tool's history is not kept.")
@@ -298,7 +308,7 @@ class CallHistory:
         return NOTHING_KEPT
 
     def _tell(self, sentence: str) -> None:
-        """Once, however often it is stumbled over."""
+        """Emit `problem_found`, once per distinct sentence."""
         if sentence not in self._told:
             self._told.add(sentence)
             self.problem_found.emit(sentence)
@@ -319,7 +329,7 @@ class _Note:
 
 
 def _fitting(calls: list[KeptCall]) -> Iterator[KeptCall]:
-    """Newest first, as many as a file has room for."""
+    """Yield the newest calls first, as many as fit in a file."""
     room = MOST_ALL_CHARACTERS
     for call in reversed(calls):
         room -= len(call.text) + len(call.options)
@@ -344,7 +354,7 @@ def _document(key: Key, history: ToolHistory) -> JSONObject:
 
 
 def _read(document: JSONObject) -> ToolHistory:
-    """Raises ValueError for a file that is not as we write them."""
+    """Parse a history file. Raises ValueError if it does not have our format."""
     last, calls = document.get("last"), document.get("calls")
     if not isinstance(last, str) or not isinstance(calls, list):
         raise ValueError("it is no history of calls")

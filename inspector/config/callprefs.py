@@ -18,8 +18,11 @@ _SECTION = "calls"
 
 @dataclass(frozen=True, slots=True)
 class CallPrefs:
-    """`folders` hold saved calls beside our own; `environment` names what `${env:NAME}` may read: a folder
-    comes from anybody, so nothing may at first."""
+    """Preferences for calling tools by hand.
+
+    `folders` hold saved calls besides our own. `environment` lists the variables that `${env:NAME}` may
+    read: saved calls can come from anyone, so it is empty by default.
+    """
 
     keep_history: bool = True
     keep_secrets: bool = False
@@ -28,13 +31,13 @@ class CallPrefs:
 
 
 class CallPrefsFile:
-    """One section of the preferences file."""
+    """The `CallPrefs` section of the preferences file."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[CallPrefs, list[str]]:
-        """What was chosen, and a sentence for each thing that is wrong. Never raises."""
+        """Return the settings and one sentence per problem. Never raises."""
         try:
             section = self._file.read().get(_SECTION, {})
         except ConfigError as exc:
@@ -52,7 +55,7 @@ class CallPrefsFile:
         return prefs, problems
 
     def save(self, prefs: CallPrefs) -> None:
-        """Raises ConfigError."""
+        """Write the preferences. Raises ConfigError."""
         with self._file.changing():
             document = self._file.read()
             section = document.get(_SECTION)

@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a file gave: the servers, and a sentence for each thing that was wrong."""
+    """Contents of a server list file: the servers, and one sentence per problem."""
 
     entries: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
-    broken: tuple[str, ...] = ()  # names that are there, and cannot be used
-    names: tuple[str, ...] = ()  # all, in their order
+    broken: tuple[str, ...] = ()  # present but unusable
+    names: tuple[str, ...] = ()  # all names, in file order
     is_readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOut:
-    """A server that was taken out of the file, as it stood there: what `put_back` needs."""
+    """A server removed from the file, as it was written there; input of `put_back`."""
 
     name: str
     value: JSON
@@ -58,9 +58,10 @@ class TakenOut:
 
 
 class Catalogue:
-    """Reads and writes one file. Writing replaces it whole or not at all.
+    """The server list file; writes replace it atomically.
 
-    `writes` counts how often we wrote: who read the file meanwhile on another thread may have read it before.
+    `writes` counts our own writes, so that a reader on another thread can tell whether it read the file
+    before one of them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,7 +70,7 @@ class Catalogue:
         self._file = JsonDocument(path)
 
     def load(self) -> Loaded:
-        """A file that is not there is an empty catalogue. Never raises for what the file holds."""
+        """Read the file; a missing file is an empty list. Never raises for invalid content."""
         try:
             servers = _servers(self._file.read())
         except ConfigError as exc:
@@ -86,7 +87,7 @@ class Catalogue:
         return Loaded(tuple(entries), tuple(problems), tuple(broken), tuple(servers))
 
     def find(self, name: str) -> Entry:
-        """One server by name. Raises ConfigError, naming those that there are."""
+        """Return one server by name. Raises ConfigError listing the existing names."""
         servers = _servers(self._file.read())
         if name in servers:
             return self._entry(name, servers[name])
@@ -94,24 +95,26 @@ class Catalogue:
         raise ConfigError(f"There is no server {name!r} in {self.path}.", f"Servers there: {known}.")
 
     def save(self, entry: Entry) -> None:
-        """Add a server, or write it anew in its place."""
+        """Add a server, or overwrite it in place."""
         self.replace(entry.name, entry)
 
     def add(self, entry: Entry) -> None:
-        """Write a new server. Raises ConfigError when somebody wrote one of its name, also a broken one."""
+        """Add a new server. Raises ConfigError if the name exists, even for a broken entry."""
         with self._file.changing():
             if entry.name in _servers(self._file.read()):
                 raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
             self.save(entry)
 
     def written(self, name: str) -> JSONObject:
-        """A server as it stands in the file; nothing for one that does not. Raises ConfigError."""
+        """Return a server's JSON as written; {} if it does not exist. Raises ConfigError."""
         value = _servers(self._file.read()).get(name)
         return value if isinstance(value, dict) else {}
 
     def replace(self, name: str, entry: Entry, draft: JSONObject | None = None) -> None:
-        """Write a server in the place of the one of this name, which may be another; else at the end. Members
-        that we do not know are those of the `draft`, or stay as they are."""
+        """Write `entry` in place of the server called `name`, which may differ; else append it.
+
+        Unknown members are taken from `draft`, or else stay as they are in the file.
+        """
         with self._file.changing():
             document = self._file.read()
             servers = _servers(document)
@@ -126,7 +129,7 @@ class Catalogue:
             self._write(document, servers)
 
     def copy(self, name: str, entry: Entry) -> None:
-        """Add a server behind the one of this name, with the members of that one that we do not know."""
+        """Insert a server after the one called `name`, copying that one's unknown members."""
         with self._file.changing():
             document = self._file.read()
             servers = _servers(document)
@@ -146,7 +149,7 @@ class Catalogue:
             return taken
 
     def put_back(self, taken: TakenOut) -> None:
-        """Where it was, as it was. Raises ConfigError when there is another of its name by now."""
+        """Restore a removed server at its old position. Raises ConfigError if its name is taken."""
         with self._file.changing():
             document = self._file.read()
             servers = _servers(document)
@@ -179,8 +182,8 @@ def _servers(document: JSONObject) -> JSONObject:
 
 
 def read_entry(name: str, value: JSON) -> Entry:
-    """One server of a document. Raises ConfigError in the words of the file."""
-    from pydantic import ValidationError  # costs 55 ms, and a first start has no file to read
+    """Parse one server. Raises ConfigError, using the names in the file."""
+    from pydantic import ValidationError  # takes 55 ms to import, and a first start has no file to read
 
     if not isinstance(value, dict):
         raise ConfigError("it must be an object.", 'Give it "command" or "url".')
@@ -215,7 +218,7 @@ _validators: dict[type, TypeAdapter[Entry]] = {}
 
 
 def _validator(kind: type[Entry]) -> TypeAdapter[Entry]:
-    """Made once: that takes 2 ms, and there may be hundreds of servers."""
+    """Return a cached validator: building one takes 2 ms, and there may be hundreds of servers."""
     from pydantic import TypeAdapter
 
     if kind not in _validators:
@@ -224,7 +227,7 @@ def _validator(kind: type[Entry]) -> TypeAdapter[Entry]:
 
 
 def _kind(value: JSONObject) -> type[Entry]:
-    """By its `type` where it has one, as other clients write it; else by what it has."""
+    """Return the entry class, by `type` (as other clients write it) or else by the members."""
     type = value.get("type")
     if type in ("ws", "websocket") or is_websocket(str(value.get("url", ""))):
         return WebSocketEntry
@@ -241,9 +244,9 @@ def _inserted(servers: JSONObject, name: str, value: JSON, place: int) -> JSONOb
 
 
 def write_entry(entry: Entry, known: JSONObject | None = None) -> JSONObject:
-    """The members of a server; those that are at their default and were not there are left out.
+    """Return a server's members, leaving out defaults that were not in the file.
 
-    `known` is what stood there before: members that we do not know are kept.
+    `known` is the previous content; its unknown members are kept.
     """
     kind, known = type(entry), known or {}
     others = {_member(field) for other in _KINDS for field in _fields(other)} - set(
@@ -267,7 +270,7 @@ def write_entry(entry: Entry, known: JSONObject | None = None) -> JSONObject:
     return value
 
 
-_OTHER_WORDS_FOR_HTTP = ("streamable-http", "streamableHttp", "streamable_http")  # of other clients
+_OTHER_WORDS_FOR_HTTP = ("streamable-http", "streamableHttp", "streamable_http")  # as other clients write it
 _NESTED = {"network": NetworkSettings, "timeouts": Timeouts}
 _GIVEN = ("env", "headers")
 _KINDS: tuple[type[Entry], ...] = (StdioEntry, HttpEntry, WebSocketEntry)
@@ -288,7 +291,7 @@ def _defaults(kind: type[Entry]) -> JSONObject:
 
 
 def _content(value: object) -> JSON:
-    """A field as it stands in the file: tuples are arrays, settings are objects of what differs."""
+    """Return a field as JSON: tuples as arrays, settings as objects of non-default members."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
             _member(field.name): _content(getattr(value, field.name))
@@ -299,7 +302,7 @@ def _content(value: object) -> JSON:
 
 
 def _with_unknown(field: str, content: JSON, before: JSON) -> JSON:
-    """Settings as they are written, with those members of before that we do not know."""
+    """Return settings as written, keeping the unknown members of `before`."""
     ours = {_member(own.name) for own in fields(_NESTED[field])}
     known = content if isinstance(content, dict) else {}
     members = before if isinstance(before, dict) else {}
@@ -307,7 +310,7 @@ def _with_unknown(field: str, content: JSON, before: JSON) -> JSON:
 
 
 def _read_given(member: str, value: JSON) -> JSON | dict[str, Given]:
-    """Headers or variables, with their references as such."""
+    """Parse headers or environment variables, including secret references."""
     if not isinstance(value, dict):
         return value
     return {name: _read_reference(f"{member}.{name}", content) for name, content in value.items()}
@@ -327,7 +330,7 @@ def _read_reference(place: str, content: JSON) -> Given:
 
 
 def _write_given(given: Mapping[str, Given], before: JSON) -> JSON:
-    """Headers or variables as they stand in the file; a reference keeps the members that we do not know."""
+    """Return headers or environment variables as JSON; references keep their unknown members."""
     known = before if isinstance(before, dict) else {}
     written: JSONObject = {}
     for name, content in given.items():
@@ -340,13 +343,13 @@ def _write_given(given: Mapping[str, Given], before: JSON) -> JSON:
 
 
 def _member(field: str) -> str:
-    """`auto_restart` is `autoRestart` in the file."""
+    """Return the member name in the file: `auto_restart` becomes `autoRestart`."""
     first, *rest = field.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def _snake_cased(value: JSONObject) -> JSONObject:
-    """The members of `network` and `timeouts` under the names of their fields."""
+    """Convert the member names of `network` and `timeouts` to field names."""
     return {
         name: {re.sub("([A-Z])", r"_\1", key).lower(): item for key, item in content.items()}
         if name in _NESTED and isinstance(content, dict)

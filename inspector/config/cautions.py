@@ -13,7 +13,7 @@ from inspector.base.plaintext import one_line
 from inspector.config.entries import Entry, StdioEntry
 
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh"}
-# By what an interpreter is called: the options behind which stands a program itself.
+# Options that take inline code, by interpreter.
 _CODE = {
     "python": ("-c",),
     "node": ("-e", "--eval", "-p", "--print"),
@@ -25,7 +25,7 @@ _CODE = {
     "lua": ("-e",),
     "osascript": ("-e",),
 }
-# What fetches a program and runs it: the command alone, or with one of these as its first word.
+# Commands that download and run a package: alone, or with one of these as the first argument.
 _FETCHERS: dict[str, tuple[str, ...]] = {
     "npx": (),
     "bunx": (),
@@ -53,7 +53,7 @@ _OPENINGS = (
     "--cap-add",
 )
 _WRAPPERS = {"env", "sudo", "doas", "xargs", "nohup", "nice", "timeout", "setsid", "ssh"}
-# Variables by which the loader, a runtime or a package manager is made to run or fetch something else.
+# Variables that make the loader, a runtime or a package manager run or fetch something else.
 _RUNS_CODE = re.compile(
     r"LD_\w+|DYLD_\w+|PATH|PATHEXT|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME|USERBASE|INSPECT|BREAKPOINT)"
     r"|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:OPT|LIB)|CLASSPATH|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS"
@@ -65,7 +65,8 @@ _REROUTES = re.compile(
     r"|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|PYTHONHTTPSVERIFY|SSLKEYLOGFILE"
 )
 _LATIN = re.compile("[A-Za-z]")
-# Greek, Cyrillic, Armenian, Cherokee, letterlike, full width, mathematical: all have twins of Latin letters.
+# Greek, Cyrillic, Armenian, Cherokee, letterlike, full width, mathematical: all contain homoglyphs of Latin
+# letters.
 _TWINS = re.compile(
     "[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2100-\u214f\uff01-\uff5e"
     "\U0001d400-\U0001d7ff]"
@@ -76,7 +77,7 @@ _MOST_NAMED = 8
 
 
 def cautions_of(entry: Entry) -> tuple[str, ...]:
-    """In the order in which they matter; none for a server that does what it looks like."""
+    """Return warnings about a server, most important first; empty if nothing is suspicious."""
     if isinstance(entry, StdioEntry):
         words = (entry.command, *entry.args)
         return (*_of_command(entry), *_of_variables(entry.env), *_of_letters(words))
@@ -101,7 +102,7 @@ def _of_command(entry: StdioEntry) -> Iterator[str]:
 
 
 def _own_options(args: Sequence[str]) -> list[str]:
-    """The words that are for the program itself: up to the script or the module that it is to run."""
+    """Return the program's own arguments: those up to the script or module it runs."""
     own: list[str] = []
     for word in args:
         is_value = bool(own) and own[-1].startswith("-") and "=" not in own[-1]
@@ -158,7 +159,7 @@ def _punycode(host: str) -> str:
 
 
 def _of_letters(words: Iterable[str]) -> Iterator[str]:
-    """Each kind is told of once, with the first word that it is in."""
+    """Yield one warning per kind of suspicious character, with the first word that contains it."""
     found: dict[str, str] = {}
     for word in words:
         if _LATIN.search(word) and (twins := _TWINS.findall(word)):

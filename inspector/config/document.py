@@ -15,20 +15,20 @@ from inspector.base.jsonvalue import JSONObject, JSONProblem
 from inspector.config.exactfile import read_exactly, write_exactly
 from inspector.config.secrets.filelock import FileLock
 
-# How long we wait for another process: none has reason to hold the lock for longer than a moment.
+# How long to wait for another process; none should hold the lock for more than a moment.
 _PATIENCE_S = 2.0
 
 
 class _Turn:
-    """Who has it is alone with a file: among the threads of this process, and among processes.
+    """Exclusive access to a file, among the threads of this process and among processes.
 
-    Where no lock file can be made, or somebody keeps it, we go on without: a change that cannot be written
-    at all would be worse.
+    If the lock file cannot be created, or another process keeps holding it, continue without: not being
+    able to save at all would be worse.
     """
 
     def __init__(self, path: Path) -> None:
         self._threads = threading.RLock()
-        # Beside a link, not beside what it leads to: that may be in somebody's repository.
+        # Next to the symlink, not its target: the target may be in a user's repository.
         self._processes = FileLock(path.with_name(f".{path.name}.lock"))
         self._depth = 0
 
@@ -46,26 +46,29 @@ class _Turn:
         self._threads.release()
 
 
-# One a file, for the whole process: several parts keep their sections in the same one, on several threads.
+# One per file and process: several modules store sections in the same file, on several threads.
 _turns: dict[str, _Turn] = {}
 
 
 class JsonDocument:
-    """Errors are sentences that name the file. Who reads it to write it again does so while `changing`."""
+    """A JSON file. Errors are sentences that name the file.
+
+    Do every read-modify-write inside `changing`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """What is read in here is what is written over: nobody else writes the file meanwhile."""
+        """Hold the file's lock, so that nothing else writes it between a read and a write."""
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock is beside the file
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock file is next to the file
         with _turns.setdefault(os.path.realpath(self.path), _Turn(self.path)):
             yield
 
     def read(self) -> JSONObject:
-        """A file that is not there is an empty object. Raises ConfigError."""
+        """Return the file's object; a missing file is an empty object. Raises ConfigError."""
         try:
             document = read_exactly(self.path.read_text(encoding="utf-8-sig"), last_wins=True)
         except FileNotFoundError:
@@ -79,8 +82,8 @@ class JsonDocument:
         return document
 
     def write(self, document: JSONObject) -> None:
-        """Raises ConfigError; the file is then as it was."""
-        path = os.path.realpath(self.path)  # people link to such files: the link is to stay
+        """Replace the file. Raises ConfigError, leaving the file unchanged."""
+        path = os.path.realpath(self.path)  # users symlink such files: keep the link
         try:
             data = (write_exactly(document) + "\n").encode()
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,13 +93,13 @@ class JsonDocument:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Only its owner can read the file: it may hold secrets."""
+    """Replace a file atomically, readable only by its owner: it may contain secrets."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # or a power cut could leave an empty file in the old one's place
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -16,7 +16,7 @@ from inspector.config.auth import BearerSettings, OAuthSettings, SecretRef
 from inspector.protocol.probe import read_era_choice
 from inspector.protocol.revisions import REVISIONS
 
-# What a server can be marked with. In words, for those who read the file; the window has a tone for each.
+# Colors to mark a server with, as written in the file; the window maps each to a shade.
 COLOURS = ("blue", "green", "amber", "red", "violet", "teal")
 
 Given: TypeAlias = str | SecretRef
@@ -25,10 +25,10 @@ Given: TypeAlias = str | SecretRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """In seconds; None leaves it to the settings of the app.
+    """Timeouts in seconds; None uses the app's settings.
 
-    `request` counts from the request or its last progress, `total` in any case. Every `keep_alive`
-    seconds the server is asked whether it is still there; 0 is never.
+    `request` restarts with each progress notification, `total` does not. `keep_alive` is the ping interval;
+    0 turns it off.
     """
 
     connect: float | None = None
@@ -39,7 +39,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings:
-    """How a URL is reached. Nothing is taken from the surroundings unless it says so."""
+    """Network settings of a URL. Nothing is taken from the environment unless enabled here."""
 
     proxy: str = ""
     environment_proxy: bool = False
@@ -52,13 +52,13 @@ class NetworkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What every server has.
+    """Settings common to all servers.
 
-    `era` is "auto" (find out), "legacy-first", or the date of a revision. `auto_restart`
-    connects again by itself when the connection is lost. `capabilities` are those that we declare, None
-    for all that we can answer; with `exact_capabilities` every revision is told exactly these.
-    `auto_connect` connects when the app starts. `watch` are globs below its working folder: it is restarted
-    when such a file changes. `notes` and `colour` (one of COLOURS, or "") are for the person alone.
+    `era` is "auto" (detect), "legacy-first", or a protocol version. `auto_restart` reconnects when the
+    connection is lost. `capabilities` are the client capabilities to declare, None for all that are
+    supported; with `exact_capabilities` exactly these are sent with every protocol version. `auto_connect`
+    connects at app start. `watch` lists globs below the working directory: the server is restarted when a
+    matching file changes. `notes` and `colour` (one of COLOURS, or "") are for the user only.
     """
 
     name: str
@@ -77,7 +77,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdioEntry(_Entry):
-    """A program that we start."""
+    """A stdio server: a program that MCP Lens starts."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -90,13 +90,13 @@ class StdioEntry(_Entry):
 
     @property
     def address(self) -> str:
-        """What a person would type to start it, secrets masked: for showing."""
+        """The command line as it would be typed, secrets masked; for display."""
         return " ".join(_quoted(word) for word in masked_words((self.command, *self.args)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _UrlEntry(_Entry):
-    """A server that runs elsewhere."""
+    """A server reached by URL."""
 
     url: str
     headers: Mapping[str, Given] = field(default_factory=dict)
@@ -104,15 +104,15 @@ class _UrlEntry(_Entry):
 
     @property
     def address(self) -> str:
-        """For showing: secrets in it are masked."""
+        """The URL with secrets masked; for display."""
         return masked_url(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEntry(_UrlEntry):
-    """Over Streamable HTTP ("http"), the HTTP+SSE of 2024 ("sse"), or whichever it turns out to be.
+    """A server over Streamable HTTP ("http"), HTTP+SSE of 2024 ("sse"), or auto-detected.
 
-    Without `auth` a login is OAuth by its usual rules, when the server asks for one.
+    Without `auth`, OAuth with default settings is used if the server requires a login.
     """
 
     type: Literal["auto", "http", "sse"] = "auto"
@@ -125,7 +125,7 @@ class HttpEntry(_UrlEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSocketEntry(_UrlEntry):
-    """Over WebSocket, which no revision of the protocol defines but some servers speak."""
+    """A server over WebSocket, which no protocol version defines but some servers speak."""
 
     @property
     def transport(self) -> str:
@@ -136,10 +136,9 @@ Entry: TypeAlias = StdioEntry | HttpEntry | WebSocketEntry
 
 
 def entry_from_text(text: str, name: str = "") -> Entry:
-    """A server from what a person types: a URL, or a command line. Raises ConfigError.
+    """Create a server from a typed URL or command line. Raises ConfigError.
 
-    The command line is split as a shell would split it, but no shell ever sees it: no variables, no
-    pipes, no globs.
+    The command line is split like a shell does it, but no shell is involved: no variables, pipes or globs.
     """
     text = text.strip()
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
@@ -156,7 +155,7 @@ def entry_from_text(text: str, name: str = "") -> Entry:
 
 
 def check_url(url: str) -> str:
-    """The URL, when it is one that we can speak to. Raises ConfigError."""
+    """Return the URL if it is supported. Raises ConfigError."""
     try:
         parts = urlsplit(url)
         port_is_fine = parts.port is None or parts.port > 0
@@ -175,7 +174,7 @@ def check_url(url: str) -> str:
 
 
 def check_era(era: str) -> str:
-    """The era, when it is one to choose from. Raises ConfigError."""
+    """Return `era` if it is a valid choice. Raises ConfigError."""
     if read_era_choice(era) is None:
         dates = ", ".join(revision.date for revision in REVISIONS)
         raise ConfigError(
@@ -185,7 +184,7 @@ def check_era(era: str) -> str:
 
 
 def check_timeouts(timeouts: Timeouts) -> Timeouts:
-    """The timeouts, when one can wait that long. Raises ConfigError."""
+    """Return the timeouts if they are valid. Raises ConfigError."""
     for name in ("connect", "request", "total", "keep_alive"):
         seconds = getattr(timeouts, name)
         is_never = name == "keep_alive" and seconds == 0
@@ -199,7 +198,7 @@ def is_websocket(url: str) -> bool:
 
 
 def name_from_argv(argv: list[str]) -> str:
-    """A short name: the package or script that the command starts, rather than `npx` or `python`."""
+    """Return a short name: the package or script being started rather than `npx` or `python`."""
     words = [word for word in argv[1:] if not word.startswith("-")]
     runners = {"npx", "uvx", "uv", "node", "python", "python3", "bunx", "deno", "docker", "run", "tool"}
     candidates = [argv[0], *words]

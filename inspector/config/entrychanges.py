@@ -16,9 +16,10 @@ _ONLY_NAMES = re.compile(r"(?:(?i:bearer|basic|token) +)?\$\{(?:(?:env|input):)?
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One value: `field` is its place as in the file (`args[1]`, `env.KEY`). None: it is not there.
+    """A changed value.
 
-    Secrets are masked: then the two texts may look alike, though the values are not.
+    `field` is its path in the file (`args[1]`, `env.KEY`); None means absent. Secrets are masked, so both
+    texts may look alike although the values differ.
     """
 
     field: str
@@ -28,7 +29,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """A server that is in both, and not the same."""
+    """A server whose settings changed."""
 
     name: str
     fields: tuple[FieldChange, ...]
@@ -36,25 +37,25 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueDiff:
-    """What became of the servers of a file."""
+    """Differences between two versions of the server list."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[EntryChange, ...] = ()
     is_reordered: bool = False
-    renamed: tuple[tuple[str, str], ...] = ()  # from and to; the same in all else
+    renamed: tuple[tuple[str, str], ...] = ()  # (old, new); otherwise unchanged
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed or self.renamed or self.is_reordered)
 
 
 def is_same_connection(one: Entry | None, other: Entry) -> bool:
-    """Would connecting do the same for both?"""
+    """True if connecting would do the same for both entries."""
     return one is not None and type(one) is type(other) and _plain(one) == _plain(other)
 
 
 def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> CatalogueDiff:
-    """From one state of a catalogue to another."""
+    """Compare two versions of the server list."""
     old, new = ({entry.name: entry for entry in entries} for entries in (before, after))
     renamed = _renamed(old, new)
     gone, come = dict(renamed), {name for _, name in renamed}
@@ -74,7 +75,7 @@ def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> Catalogu
 
 
 def _renamed(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> tuple[tuple[str, str], ...]:
-    """Those that are gone, and there again under another name. Where several fit, nobody knows which."""
+    """Return servers that only changed their name. Ambiguous matches are skipped."""
     gone = [entry for name, entry in old.items() if name not in new]
     come = [entry for name, entry in new.items() if name not in old]
     pairs: list[tuple[str, str]] = []
@@ -87,7 +88,7 @@ def _renamed(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> tuple[tuple[
 
 
 def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange, ...]:
-    """Field by field, in the order in which they stand there."""
+    """Return the changed fields, in file order."""
     old, new = dict(_leaves(before)), dict(_leaves(after))
     shown_old, shown_new = dict(flattened(masked(before))), dict(flattened(masked(after)))
     places = [*old, *(place for place in new if place not in old)]
@@ -99,7 +100,7 @@ def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange,
 
 
 def flattened(value: JSON) -> Iterator[tuple[str, str]]:
-    """Each value as text, with its place: `args[1]`, `env.KEY`, `network.verify`."""
+    """Yield each leaf value as text, with its path: `args[1]`, `env.KEY`, `network.verify`."""
     for place, leaf in _leaves(value):
         yield place, leaf if isinstance(leaf, str) else to_wire(leaf).decode()
 
@@ -116,12 +117,12 @@ def _leaves(value: JSON, place: str = "") -> Iterator[tuple[str, JSON]]:
 
 
 def _is_same(old: dict[str, JSON], new: dict[str, JSON], place: str) -> bool:
-    """The text "1" is not the number, nor is null what is not there."""
+    """Compare by JSON text: "1" is not 1, and null is not absent."""
     return place in old and place in new and to_wire(old[place]) == to_wire(new[place])
 
 
 def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK) -> JSONObject:
-    """The settings of a server for showing or keeping; `mask` gives what stands for a secret value."""
+    """Return a server's settings with secrets masked by `mask`, for display or storage."""
     shown: JSONObject = {}
     for name, value in content.items():
         if name in ("env", "headers") and isinstance(value, dict):
@@ -138,7 +139,7 @@ def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK)
 
 def _masked_given(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
     if isinstance(value, str) and _ONLY_NAMES.fullmatch(value):
-        return value  # what stands for a secret is none, and says which one is meant
+        return value  # a placeholder is not a secret, and shows which one is meant
     is_plain = isinstance(value, str) and value and masked_words([value]) == [value]
     is_secret = isinstance(value, str) and value and (is_secret_name(name) or not is_plain)
     return mask(value) if is_secret and isinstance(value, str) else value
@@ -155,12 +156,15 @@ def _masked_args(words: list[str], mask: Callable[[str], str]) -> list[JSON]:
 
 
 def _extra(mask: Callable[[str], str], value: str) -> str:
-    """What `mask` adds to tell two secrets apart."""
+    """Return what `mask` appends to distinguish secrets."""
     return mask(value).removeprefix(MASK).strip()
 
 
 def _plain(entry: Entry) -> Entry:
-    """Without what a connection does not depend on. What we declare is compared elsewhere (`OurSide`)."""
+    """Return the entry without fields that do not affect the connection.
+
+    Client capabilities are compared elsewhere (`OurSide`).
+    """
     return replace(
         entry,
         name="",

@@ -26,9 +26,10 @@ ALL: frozenset[Transport] = STDIO | URL
 
 @dataclass(frozen=True, slots=True)
 class EntryField:
-    """One member; with a dot, a member of a member. `empty` is what it is without being written.
+    """A member of a server entry; a dotted name is a nested member.
 
-    `choices` are pairs of a value and its words. `hint` is shown where nothing is written.
+    `empty` is the value when the member is absent. `choices` are pairs of value and label. `hint` is the
+    placeholder text of an empty field.
     """
 
     member: str
@@ -279,18 +280,18 @@ def pages_of(transport: Transport) -> tuple[str, ...]:
 
 
 def content_of(draft: JSONObject, field: EntryField) -> JSON:
-    """What the draft says, or what counts when it says nothing."""
+    """Return the draft's value of a field, or the default."""
     *outer, member = field.member.split(".")
     holder: JSON = draft
     for name in outer:
         holder = holder.get(name) if isinstance(holder, dict) else None
     if field.member == "enabled" and isinstance(draft.get("disabled"), bool):
-        return not draft["disabled"]  # as other clients have it
+        return not draft["disabled"]  # the spelling of other clients
     return holder.get(member, field.empty) if isinstance(holder, dict) else field.empty
 
 
 def with_content(draft: JSONObject, field: EntryField, content: JSON) -> JSONObject:
-    """The draft with this in it; what counts anyway is not written, unless it stood there."""
+    """Return the draft with the value set; a default is left out unless it was already present."""
     outer, dot, member = field.member.rpartition(".")
     if field.member == "enabled":
         draft = {name: value for name, value in draft.items() if name != "disabled"}
@@ -308,7 +309,7 @@ def _set(holder: JSONObject, member: str, content: JSON, empty: JSON) -> JSONObj
 
 
 def transport_of(draft: JSONObject) -> Transport:
-    """By what the draft has."""
+    """Return the transport implied by the draft's members."""
     url = draft.get("url")
     if not isinstance(url, str):
         return "http" if "url" in draft else "stdio"
@@ -317,14 +318,16 @@ def transport_of(draft: JSONObject) -> Transport:
 
 
 def field_at(place: str, transport: Transport) -> EntryField | None:
-    """The field that an error speaks of: `timeouts.connect`, `args.2`, `env.KEY`."""
+    """Return the field that an error path refers to: `timeouts.connect`, `args.2`, `env.KEY`."""
     places = [field for field in fields_of(transport) if f"{place}.".startswith(f"{field.member}.")]
     return places[0] if places else None
 
 
 def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tuple[JSONObject, list[str]]:
-    """`mine`, with what became of `before` elsewhere meanwhile; and the places that both have changed, each
-    in its own way: there `mine` counts."""
+    """Merge `theirs` into `mine` (three-way, base `before`).
+
+    Also returns the paths that both changed differently; there `mine` wins.
+    """
     merged: JSONObject = {}
     clashes: list[str] = []
     for name in dict.fromkeys((*mine, *theirs)):
@@ -347,5 +350,5 @@ def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tu
 
 
 def _member(draft: JSONObject, name: str) -> tuple[JSON, ...]:
-    """Nothing is not null."""
+    """Return the member as a 1-tuple, or () if absent: absent is not null."""
     return (draft[name],) if name in draft else ()

@@ -20,36 +20,36 @@ from inspector.config.secrets.names import is_below, make_name, shown_name
 _Settings = TypeVar("_Settings", bound=OAuthSettings | BearerSettings | IdentityProvider)
 
 BEARER = "bearer"
-LOGIN = "login"  # what a person typed for logins: `login/<server>/<setting>`
+LOGIN = "login"  # typed by the user for logins: `login/<server>/<setting>`
 
 
 def given_by(entry: Entry) -> Mapping[str, Given]:
-    """The variables of a command, or the headers of a URL."""
+    """Return the environment variables of a command, or the headers of a URL."""
     return entry.env if isinstance(entry, StdioEntry) else entry.headers
 
 
 def kind_of(entry: Entry) -> str:
-    """What its secrets are called by: `env/<server>/<name>`, `header/<server>/<name>`."""
+    """Return the prefix of its secret names: `env/<server>/<name>`, `header/<server>/<name>`."""
     return "env" if isinstance(entry, StdioEntry) else "header"
 
 
 def references_of(entry: Entry) -> dict[str, SecretRef]:
-    """Headers or variables whose values are in the store."""
+    """Return the headers or environment variables whose values are in the secret store."""
     return {name: value for name, value in given_by(entry).items() if isinstance(value, SecretRef)}
 
 
 def plain_of(entry: Entry) -> dict[str, str]:
-    """Headers or variables whose values are in the configuration."""
+    """Return the headers or environment variables whose values are in the configuration."""
     return {name: value for name, value in given_by(entry).items() if isinstance(value, str)}
 
 
 def named_secrets_of(entry: Entry) -> tuple[str, ...]:
-    """Those of them whose names say that a secret should not stand there."""
+    """Return the plain-text ones whose names suggest a secret."""
     return tuple(name for name, value in plain_of(entry).items() if value and is_secret_name(name))
 
 
 def own_secrets_of(entry: Entry) -> tuple[str, ...]:
-    """The secrets that this server refers to and no other does: they are called after it."""
+    """Return the secrets that only this server refers to, i.e. those named after it."""
     names = [ref.ref for ref in references_of(entry).values()]
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
         names.append(entry.auth.token.ref)
@@ -60,7 +60,7 @@ def own_secrets_of(entry: Entry) -> tuple[str, ...]:
 
 
 def with_given(entry: Entry, given: Mapping[str, Given]) -> Entry:
-    """The server with these in their places."""
+    """Return the server with these headers or environment variables added or replaced."""
     if isinstance(entry, StdioEntry):
         return replace(entry, env={**entry.env, **given})
     return replace(entry, headers={**entry.headers, **given})
@@ -73,7 +73,7 @@ def without_references(entry: Entry) -> Entry:
 
 
 def with_references(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
-    """The server with references in place of these plain values; and these by their names in the store."""
+    """Replace plain values with secret references; also return the values by secret name."""
     moved = {name: value for name, value in plain_of(entry).items() if name in names}
     called = {name: make_name(kind_of(entry), entry.name, name) for name in moved}
     entry = with_given(entry, {name: SecretRef(ref) for name, ref in called.items()})
@@ -81,14 +81,14 @@ def with_references(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[s
 
 
 def named_after(secret: str, before: str, after: str) -> str:
-    """What the secret of one server is called as that of another: `env/<server>/…` and its like."""
+    """Return the name of a server's secret (`env/<server>/…` etc.) after renaming the server."""
     kind, _, rest = secret.partition("/")
     prefix = make_name(kind, before)
     return make_name(kind, after) + secret[len(prefix) :] if rest and is_below(secret, prefix) else secret
 
 
 def with_secret_names(entry: Entry, name: str, renamed: Mapping[str, str]) -> Entry:
-    """The server under this name, referring to secrets by their new names."""
+    """Return the server under a new name, with its secret references renamed."""
 
     def called(reference: SecretRef) -> SecretRef:
         return SecretRef(renamed.get(reference.ref, reference.ref))
@@ -111,9 +111,9 @@ def _with_references(settings: _Settings, called: Callable[[SecretRef], SecretRe
 
 
 def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
-    """The server with the values in place of references; `values` are by their names in the store.
+    """Return the server with secret references resolved from `values`, keyed by secret name.
 
-    Raises ConfigError for one that is not there, or that cannot be sent.
+    Raises ConfigError if a secret is missing or cannot be sent.
     """
     found: dict[str, str] = {}
     for name, reference in references_of(entry).items():
@@ -134,14 +134,14 @@ def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
 
 
 def check_header(name: str) -> str:
-    """The name, when a header can be called so. Raises ConfigError."""
+    """Return the name if it is a valid header name. Raises ConfigError."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):  # RFC 9110, section 5.6.2
         raise ConfigError(f"{name!r} cannot be the name of a header.", "Give one such as X-API-Key.")
     return name
 
 
 def check_header_value(value: str) -> str:
-    """The value, when a header can hold it. Raises ConfigError, which does not repeat it."""
+    """Return the value if it is a valid header value. Raises ConfigError, without quoting it."""
     if not _can_be_sent(value):
         raise ConfigError(
             "The secret holds characters that no header can have.",

@@ -25,8 +25,10 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
-    """One JSON value, numbers as they were written. Raises JSONProblem, for a repeated key too unless the
-    last of its values is to be taken."""
+    """Parse a JSON value, preserving number spelling. Raises JSONProblem.
+
+    A repeated key is an error too, unless `last_wins`.
+    """
     try:
         value: JSON = (_TOLERANT if last_wins else _DECODER).decode(text)
     except json.JSONDecodeError as exc:
@@ -37,12 +39,12 @@ def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
 
 
 def write_exactly(value: JSON) -> str:
-    """A value laid out in lines; `read_exactly` gives it back. Raises JSONProblem when nested too deeply."""
+    """Return indented JSON, the inverse of `read_exactly`. Raises JSONProblem if too deep."""
     return reindent(to_wire(value).decode())
 
 
 def read_file(path: Path, most_bytes: int = MOST_BYTES) -> JSONObject:
-    """The object in a file. Raises ConfigError, and FileNotFoundError when there is none."""
+    """Read a JSON object. Raises ConfigError, or FileNotFoundError if the file does not exist."""
     try:
         document = read_exactly(read_text(path, most_bytes))
     except FileNotFoundError:
@@ -57,9 +59,9 @@ def read_file(path: Path, most_bytes: int = MOST_BYTES) -> JSONObject:
 
 
 def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
-    """Replace the file. Nobody else can read a private one; another keeps the rights that it has.
+    """Replace the file; a private one is readable only by its owner, others keep their mode.
 
-    Raises ConfigError; the file is then as it was.
+    Raises ConfigError, leaving the file unchanged.
     """
     try:
         data = (write_exactly(document) + "\n").encode()
@@ -69,7 +71,7 @@ def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
 
 
 def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
-    """`write_file` for what is no JSON of ours."""
+    """Like `write_file`, for raw bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
         _replace(path, data, is_private=is_private)
@@ -82,10 +84,10 @@ def _not_written(path: Path, cause: Exception) -> ConfigError:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """What a plain file of UTF-8 holds. Raises OSError and UnicodeDecodeError."""
-    _require_plain(path.stat())  # opening a device may do something
+    """Read a regular UTF-8 file. Raises OSError and UnicodeDecodeError."""
+    _require_plain(path.stat())  # merely opening a device can have side effects
     with open(path, "rb", opener=_open_at_once) as file:
-        _require_plain(os.fstat(file.fileno()))  # it may be another by now
+        _require_plain(os.fstat(file.fileno()))  # it may have been replaced meanwhile
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(f"it is bigger than {size(most_bytes)}")
@@ -98,12 +100,12 @@ def _require_plain(status: os.stat_result) -> None:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opening a pipe would wait for somebody to write into it."""
+    """Open without blocking: opening a FIFO would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _replace(path: Path, data: bytes, *, is_private: bool) -> None:
-    # Not `tempfile`: its files are always private, and only the system knows the rights of a new one.
+    # Not `tempfile`: its files are always private, and only the OS knows the default mode (umask).
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if is_private else 0o666)
     try:
@@ -124,13 +126,13 @@ def _shown(path: Path) -> str:
 
 def _number(text: str) -> int | float:
     number = read_number(text)
-    assert number is not None  # the decoder has matched the grammar already
+    assert number is not None  # the decoder has already matched the grammar
     return number
 
 
 def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
-    if len(members) < len(pairs):  # writing it again would lose one of them
+    if len(members) < len(pairs):  # writing it back would lose one of them
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise JSONProblem(f"the key {twice[:60]!r} is there twice")
     return members

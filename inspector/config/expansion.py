@@ -42,7 +42,7 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What may stand for the names. `withheld` are variables that are there, but not for this server."""
+    """Values for placeholders. `withheld` are variables that exist but not for this server."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a server's settings speak of, each once, in the order in which they stand there."""
+    """Placeholders in a server's settings, without duplicates, in order of appearance."""
 
     variables: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Names:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """As they stand between the braces: HOME, input:key, workspaceFolder."""
+        """The names as written between the braces: HOME, input:key, workspaceFolder."""
         return (*self.variables, *(f"{INPUT}:{each}" for each in self.inputs), *self.known)
 
     def __bool__(self) -> bool:
@@ -68,7 +68,7 @@ class Names:
 
 
 def names_in(entry: Entry) -> Names:
-    """What connecting to this server would look up."""
+    """Return the placeholders that connecting to this server would resolve."""
     found: dict[str, dict[str, None]] = {"variable": {}, "input": {}, "known": {}}
     for _, text in _texts(entry):
         for match in _REFERENCE.finditer(text):
@@ -79,7 +79,7 @@ def names_in(entry: Entry) -> Names:
 
 
 def is_expanded(text: str) -> bool:
-    """Is there anything in it that would not be sent as it stands?"""
+    """True if the text contains a placeholder or escape, i.e. is not sent verbatim."""
     return _REFERENCE.search(text) is not None
 
 
@@ -88,7 +88,10 @@ def needs_expansion(entry: Entry) -> bool:
 
 
 def expand(entry: Entry, values: Values) -> Entry:
-    """The server with everything put in. Raises ConfigError for a name without a value, which says where."""
+    """Return the server with all placeholders replaced.
+
+    Raises ConfigError for a name without a value, saying where it is used.
+    """
 
     def put(place: str, text: str) -> str:
         return _REFERENCE.sub(lambda match: _value(match, place, values), text)
@@ -104,8 +107,10 @@ def expand(entry: Entry, values: Values) -> Entry:
 
 
 def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) -> Entry:
-    """The server with those names put in that have a value; the others stay as they are. What a variable is
-    to be otherwise counts as a value, unless that is for a later time to say."""
+    """Replace the placeholders that have a value; leave the others as they are.
+
+    A variable's default counts as a value only with `uses_defaults`.
+    """
 
     def value(match: re.Match[str], place: str) -> str:
         is_later = match["default"] is not None and not values.environment.get(match["variable"])
@@ -120,7 +125,7 @@ def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) ->
 
 
 def input_secret(server: str, id: str) -> str:
-    """Where the value of an input is kept."""
+    """Return the secret name under which an input's value is stored."""
     return make_name(INPUT, server, id)
 
 
@@ -129,7 +134,7 @@ def input_secret(server: str, id: str) -> str:
 
 def _value(match: re.Match[str], place: str, values: Values) -> str:
     if match.lastgroup is None:
-        return "${"  # it was escaped
+        return "${"  # escaped
     if (id := match["input"]) is not None:
         value = values.inputs.get(id)
         if value is None:
@@ -167,7 +172,7 @@ _Put: TypeAlias = Callable[[str, str], str]
 
 
 def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Every text that may speak of names, with the place where it stands."""
+    """Yield every text that may contain placeholders, with its location."""
     texts: list[tuple[str, str]] = []
 
     def note(place: str, text: str) -> str:
@@ -196,7 +201,7 @@ def _with_texts(entry: Entry, put: _Put) -> Entry:
 
 
 def _with_given(given: Mapping[str, Given], what: str, put: _Put) -> dict[str, Given]:
-    """A reference to the secret store is a name already, and its value is sent as it is."""
+    """Expand the plain values; secret references are left alone, their values are sent verbatim."""
     return {
         name: value if isinstance(value, SecretRef) else put(f"{what} {name}", value)
         for name, value in given.items()

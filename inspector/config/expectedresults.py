@@ -23,12 +23,12 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def expected_path(call: Path) -> Path:
-    """The file of the expected result of the call in this file."""
+    """Return the path of the expected result of a saved call."""
     return call.parent / FOLDER / call.name
 
 
 def read_expected(call: Path) -> bytes | None:
-    """What the call should give, as JSON; None when nothing was accepted yet. Raises ConfigError."""
+    """Return the expected result as JSON, None if there is none yet. Raises ConfigError."""
     path = expected_path(call)
     _require_inside(path, call.parent)
     try:
@@ -38,7 +38,7 @@ def read_expected(call: Path) -> bytes | None:
 
 
 def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
-    """Keep this from now on, laid out in lines. Raises ConfigError for what is no JSON object, or too big."""
+    """Save the expected result, indented. Raises ConfigError if it is no JSON object or too big."""
     path = expected_path(call)
     _require_inside(path, call.parent)
     text = (write_exactly(_object(data)) + "\n").encode()
@@ -49,20 +49,20 @@ def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
 
 
 def take_expected(call: Path) -> bytes | None:
-    """Delete it; gives what was there. Nothing that is ours to delete stops anybody: no ConfigError."""
+    """Delete the expected result and return what it was; None if that fails. Never raises."""
     path = expected_path(call)
     with contextlib.suppress(OSError, ConfigError):
         _require_inside(path, call.parent)
         data = path.read_bytes()
         path.unlink()
         with contextlib.suppress(OSError):
-            path.parent.rmdir()  # unless it holds others
+            path.parent.rmdir()  # fails unless empty
         return data
     return None
 
 
 def move_expected(old: Path, new: Path) -> None:
-    """The call in the one file is in the other now. One that cannot be moved is left where it is."""
+    """Move the expected result along with its call. If that fails, it stays where it is."""
     before, after = expected_path(old), expected_path(new)
     with contextlib.suppress(OSError, ConfigError):
         _require_inside(before, old.parent)

@@ -21,9 +21,9 @@ _REFERENCE = re.compile(r"\$\{(?:env:|input:)?([A-Za-z_][\w.-]*)(?::-[^{}]*)?\}"
 
 
 def card_of(entry: Entry, secrets: Sequence[str]) -> tuple[JSONObject, tuple[str, ...]]:
-    """The card, and what is to be corrected in it. `secrets` are the names that stand for such.
+    """Return the card, and what to correct in it. `secrets` are the names of secret variables.
 
-    Raises ConfigError for a server that no card can name.
+    Raises ConfigError for a server that a card cannot describe.
     """
     slug = re.sub(r"[^a-z0-9._-]+", "-", entry.name.lower()).strip("-.") or "server"
     card: JSONObject = {
@@ -73,7 +73,7 @@ def _package(entry: StdioEntry, secrets: Sequence[str]) -> JSONObject:
 
 
 def _split_runner(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What docker is told before the image; the variables are said elsewhere."""
+    """Split the runner's arguments into options before the image and the rest, without `-e`."""
     rest = list(words[1:]) if words[:1] == ["run"] else list(words)
     before: list[str] = []
     while rest and rest[0].startswith("-"):
@@ -97,7 +97,7 @@ def _positional(word: str, secrets: Sequence[str]) -> JSON:
 
 
 def _given(name: str, value: str, secrets: Sequence[str]) -> JSON:
-    """A variable that is the secret itself is asked for under its own name."""
+    """Return the description of a variable; a placeholder of its own name is a required input."""
     whole = _REFERENCE.fullmatch(value)
     if whole is not None and whole[1] == name:
         return {"name": name, "isRequired": True, "isSecret": name in secrets}
@@ -105,7 +105,7 @@ def _given(name: str, value: str, secrets: Sequence[str]) -> JSON:
 
 
 def _template(member: str, text: str, secrets: Sequence[str]) -> JSONObject:
-    """`${NAME}` is `{NAME}` there, with the name described beside it."""
+    """Convert `${NAME}` to the card's `{NAME}`, with the variable described next to it."""
     names = dict.fromkeys(_REFERENCE.findall(text))
     content: JSONObject = {member: _REFERENCE.sub(r"{\1}", text)}
     if names:

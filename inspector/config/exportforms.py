@@ -13,11 +13,11 @@ _HTTP = {"http": "http", "sse": "sse"}
 
 @dataclass(frozen=True, slots=True)
 class ExportForm:
-    """`types` says which transports there are and how the tool calls them; "" writes no type.
+    """The configuration file format of another tool.
 
-    `members` are the settings that it knows besides the address: `cwd`, `disabled` or `enabled`, `timeout` by
-    its unit, `oauth`, `watch`, and `defaults` of variables. `variables` is how it writes the name of one,
-    "none" if it replaces nothing.
+    `types` maps our transports to the tool's names; "" writes no type. `members` are the other settings it
+    supports: `cwd`, `disabled` or `enabled`, `timeout` by unit, `oauth`, `watch`, and `defaults` of
+    variables. `variables` is its placeholder syntax, "none" if it expands nothing.
     """
 
     tool: str
@@ -26,7 +26,7 @@ class ExportForm:
     types: Mapping[str, str]
     members: frozenset[str] = frozenset()
     variables: Style = "${NAME}"
-    url: Mapping[str, str] = field(default_factory=dict)  # where it is not "url"
+    url: Mapping[str, str] = field(default_factory=dict)  # where the member is not "url"
     syntax: Literal["json", "toml"] = "json"
 
 

@@ -31,14 +31,14 @@ _CLAUDE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A text to copy or to save, and what a person should know about it."""
+    """Exported text, and remarks to show with it."""
 
     text: str
     remarks: tuple[str, ...] = ()
 
 
 def export(entries: Sequence[Entry], form: str) -> Exported:
-    """The servers as a file of that form, one of FORM_NAMES. Raises ConfigError for what it cannot be."""
+    """Export the servers in a form, one of FORM_NAMES. Raises ConfigError if not possible."""
     if form == CARD:
         return _card(entries)
     target = _form(form)
@@ -69,7 +69,7 @@ def _card(entries: Sequence[Entry]) -> Exported:
 
 
 def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
-    """One server as it stands in the middle of such a file: `"name": {…}`. Raises ConfigError."""
+    """Return one server as a fragment of such a file: `"name": {…}`. Raises ConfigError."""
     target = _form(form)
     written = _Writer(entry, target)
     if written.raw is None:
@@ -81,9 +81,9 @@ def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
 
 
 def claude_command(entry: Entry) -> Exported:
-    """`claude mcp add …`, quoted for a POSIX shell. It is to be shown and copied; we never run it.
+    """Return a `claude mcp add …` command, quoted for a POSIX shell. For display; never run.
 
-    Raises ConfigError for a server that no command line can hold.
+    Raises ConfigError for a server that a command line cannot describe.
     """
     written = _Writer(entry, EXPORT_FORMS["mcp.json"])
     raw, remarks = written.raw or {}, list(written.remarks)
@@ -104,7 +104,7 @@ def claude_command(entry: Entry) -> Exported:
 
 
 def _claude_words(name: str, raw: JSONObject) -> list[str]:
-    """The name stands before `--env`, which would take it for one more variable."""
+    """Return the command's words. The name precedes `--env`, which would consume it otherwise."""
     add = ["claude", "mcp", "add"]
     if "oauth" in raw or "timeout" in raw or raw.get("type") == "ws":
         return ["claude", "mcp", "add-json", name, compact(raw)]
@@ -135,7 +135,10 @@ def _form(form: str) -> ExportForm:
 
 
 class _Writer:
-    """One server in one form. `raw` is None when the form cannot hold it; the first remark says why."""
+    """Writes one server in one form.
+
+    `raw` is None if the form cannot represent it; the first remark then says why.
+    """
 
     def __init__(self, entry: Entry, form: ExportForm, names: SecretNames | None = None) -> None:
         self.remarks: list[str] = []
@@ -170,7 +173,7 @@ class _Writer:
         return {member: {name: self._spelt(text) for name, text in texts.items()}} if texts else {}
 
     def _for_codex(self, member: str, texts: Mapping[str, str]) -> JSONObject:
-        """Codex replaces nothing inside a text, but takes whole values from variables."""
+        """Write values for Codex, which expands no text but takes whole values from variables."""
         raw: JSONObject = {}
         plain: JSONObject = {}
         handed: list[JSON] = []
@@ -251,7 +254,7 @@ class _Writer:
 
     def _reference(self, match: re.Match[str]) -> str:
         name, style = match["name"], self._form.variables
-        if match.string[: match.start()].endswith("$"):  # $${NAME} is no name
+        if match.string[: match.start()].endswith("$"):  # $${NAME} is escaped
             return match[0]
         if name in KNOWN and not match["kind"]:
             is_theirs = style in ("${input:id}", "${env:NAME}")
@@ -282,7 +285,7 @@ _WRITTEN = frozenset(
 
 
 def _other_members(entry: Entry) -> Iterable[str]:
-    """What else is set, under its name in our own file."""
+    """Return the names of settings that are set but not exported, as in our own file."""
     return [name for name in write_entry(entry) if name not in _WRITTEN]
 
 
@@ -291,7 +294,7 @@ def _input(name: str) -> JSON:
 
 
 def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> list[str]:
-    """What has to be set before the server works there."""
+    """Return what has to be set before the server works in that tool."""
     remarks: list[str] = []
     variables = [name for name in dict.fromkeys(names) if name not in by_hand]
     if variables and form.variables == "${input:id}":
@@ -309,6 +312,6 @@ def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> li
 def _text(document: JSONObject, form: ExportForm) -> str:
     if form.syntax == "json":
         return f"{pretty(document)}\n"
-    import tomli_w  # only this one form needs it
+    import tomli_w  # only needed for this form
 
     return tomli_w.dumps(document)

@@ -20,13 +20,13 @@ _INPUT = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
 
 
 class SecretNames:
-    """The names of one export: each stands for one secret, also where several servers call theirs alike."""
+    """Placeholder names of one export, each for one secret, unique across servers."""
 
     def __init__(self) -> None:
         self._stands_for: dict[str, object] = {}
 
     def claim(self, wanted: str, secret: object) -> str:
-        """The name, or with a number behind it when it stands for another secret already."""
+        """Return `wanted`, numbered if it already stands for a different secret."""
         name, number = wanted, 1
         while self._stands_for.setdefault(name, secret) != secret:
             number += 1
@@ -35,7 +35,7 @@ class SecretNames:
 
 
 class _Names:
-    """Those of one server."""
+    """Placeholder names of one server."""
 
     def __init__(self, server: str, all_names: SecretNames) -> None:
         self.given: list[str] = []
@@ -46,7 +46,7 @@ class _Names:
         return self._put(variable_name(f"{self._server}_{what}"), secret)
 
     def variable(self, name: str, secret: object) -> str:
-        """Handed on under the name that the server reads it by, where a shell can have it."""
+        """Use the variable's own name as placeholder if it is a valid shell name."""
         is_usable = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
         return self._put(name if is_usable else variable_name(name), secret)
 
@@ -58,7 +58,7 @@ class _Names:
 
 
 def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
-    """The server with `${NAME}` for every secret, and these names."""
+    """Return the server with `${NAME}` for every secret, and those names."""
     names = _Names(entry.name, all_names or SecretNames())
     entry, _ = with_inputs(entry, [each.words for each in text_secrets_of(entry)])
     entry = _without_inputs(entry, names)
@@ -75,7 +75,7 @@ def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple
 
 
 def _without_inputs(entry: Entry, names: _Names) -> Entry:
-    """What a person gave for `${input:id}` is in the secret store: it is a secret like the others."""
+    """Replace `${input:id}`: its value is in the secret store like any other secret."""
 
     def named(match: re.Match[str]) -> str:
         return names.own(match[1], (entry.name, match[1]))
@@ -95,7 +95,7 @@ def _without_inputs(entry: Entry, names: _Names) -> Entry:
 
 
 def variable_name(text: str) -> str:
-    """A name that every shell takes: `My server_X-Key` is MY_SERVER_X_KEY."""
+    """Return a valid shell variable name: `My server_X-Key` becomes MY_SERVER_X_KEY."""
     name = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
     return name if re.match(r"[A-Z_]", name) else f"_{name}" if name else "SECRET"
 

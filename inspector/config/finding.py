@@ -19,9 +19,10 @@ PASTED = "pasted"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a server was read. `tool` is whose file it is ("Claude Code"), or "pasted" without a path.
+    """Where a server was found.
 
-    `folder` is the one that it is for, where the tool would start it; None for servers of a person.
+    `tool` is the tool whose file it is ("Claude Code"), or "pasted" without a path. `folder` is the folder
+    that the server is for and where the tool would start it; None for user-level servers.
     """
 
     tool: str
@@ -32,7 +33,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """A value that its file leaves to the person: what `${input:id}` stands for."""
+    """A value that the file leaves to the user: what `${input:id}` stands for."""
 
     id: str
     description: str = ""
@@ -43,10 +44,10 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server as it stands in a file.
+    """A server found in a file.
 
-    `raw` is what the file says, `entry` the same in our words, or None with a `problem`. The `remarks` say
-    what of it we leave out or read otherwise. `line` is where it begins, 0 when that is not known.
+    `raw` is the file's content, `entry` the same converted to our settings, or None with a `problem`.
+    `remarks` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
     """
 
     name: str
@@ -61,7 +62,7 @@ class FoundServer:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that is there. With a `problem`, which names line and column, it may have given no servers."""
+    """An existing file. With a `problem`, which names line and column, it may have no servers."""
 
     source: Source
     servers: tuple[FoundServer, ...] = ()
@@ -71,7 +72,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All files that there are, strongest first: of two servers of a name, the first one counts."""
+    """All files found, by precedence: of two servers with the same name, the first wins."""
 
     files: tuple[FoundFile, ...] = ()
 
@@ -80,7 +81,7 @@ class Found:
         return tuple(server for file in self.files for server in file.servers)
 
     def by_name(self) -> dict[str, tuple[FoundServer, ...]]:
-        """Of each name the one that counts, then those that it overrides."""
+        """Return the servers by name: the effective one first, then those it overrides."""
         names: dict[str, tuple[FoundServer, ...]] = {}
         for server in self.servers:
             names[server.name] = (*names.get(server.name, ()), server)
@@ -88,7 +89,7 @@ class Found:
 
 
 def look(places: Sequence[Place]) -> Found:
-    """Read every file that is there. Blocks on the disk, within bounds; never raises for what it finds."""
-    from inspector.config.formats.reading import read_places  # the readers are loaded when somebody looks
+    """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
+    from inspector.config.formats.reading import read_places  # import the readers only when needed
 
     return Found(read_places(places))

@@ -20,19 +20,19 @@ _SECTION, _MEMBER = "inbox", "answerWithin"
 
 @dataclass(frozen=True, slots=True)
 class InboxPrefs:
-    """`answer_within` in seconds; None: for ever."""
+    """Inbox preferences. `answer_within` is in seconds; None is unlimited."""
 
     answer_within: float | None = None
 
 
 class InboxPrefsFile:
-    """One section of the preferences file."""
+    """The `InboxPrefs` section of the preferences file."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[InboxPrefs, list[str]]:
-        """What was chosen, and a sentence for each thing that is wrong. Never raises."""
+        """Return the settings and one sentence per problem. Never raises."""
         try:
             section = self._file.read().get(_SECTION, {})
         except ConfigError as exc:
@@ -47,7 +47,7 @@ class InboxPrefsFile:
         return InboxPrefs(within), []
 
     def save(self, prefs: InboxPrefs) -> None:
-        """Raises ConfigError."""
+        """Write the preferences. Raises ConfigError."""
         with self._file.changing():
             document = self._file.read()
             section = document.get(_SECTION)

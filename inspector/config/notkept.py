@@ -13,22 +13,23 @@ NOT_KEPT: JSONObject = {_MARK: True}
 
 
 def mark_secrets(arguments: JSONObject) -> JSONObject:
-    """Arguments for keeping: what goes under a secret name, or looks like a well-known key, is a mark.
+    """Replace secrets in arguments with a mark, for storage. Raises RecursionError.
 
-    `${name}` is no secret, only the name of one. Raises RecursionError.
+    A secret is a value under a secret name, or one that looks like a well-known key format. `${name}` is
+    only a placeholder and is left alone.
     """
     return {name: _kept(name, value) for name, value in arguments.items()}
 
 
 def is_not_kept(value: JSON) -> bool:
-    """Is this a mark?"""
+    """True for the mark that replaces a secret."""
     return isinstance(value, dict) and len(value) == 1 and value.get(_MARK) is True
 
 
 def without_marks(arguments: JSONObject) -> tuple[JSONObject, tuple[str, ...]]:
-    """Kept arguments for filling in a form: without the marks, and the JSON pointers to where they were.
+    """Remove the marks from stored arguments; also return JSON pointers to where they were.
 
-    The pointers are places in `arguments`; an item of an array is gone, so those behind it move up.
+    The pointers refer to `arguments`; a marked array item is removed, so the items after it move up.
     """
     places = tuple(_places(arguments, ""))
     if not places:
@@ -43,7 +44,7 @@ def _kept(name: str, value: JSON) -> JSON:
         return NOT_KEPT
     if isinstance(value, dict):
         return mark_secrets(value)
-    # Items are called as their array is, which was not secret.
+    # Items count as named like their array, which was not secret.
     return [_kept("", item) for item in value] if isinstance(value, list) else value
 
 

@@ -16,7 +16,7 @@ from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, parse
 from inspector.config.entries import name_from_argv
 
 _PROMPT = re.compile(r"^\s*(?:\$|%|PS [^>\n]*>|[A-Za-z]:\\[^>\n]*>)\s+")
-_CONTINUED = re.compile(r"[ \t]*(?:\\|`|\^)\r?\n\s*")  # of POSIX shells, PowerShell and cmd
+_CONTINUED = re.compile(r"[ \t]*(?:\\|`|\^)\r?\n\s*")  # POSIX shells, PowerShell and cmd
 _WINDOWS_PATH = re.compile(r"(?:^|[\s\"'=])[A-Za-z]:\\")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _SHELL_WORDS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1", "2>"})
@@ -31,7 +31,7 @@ _EDITORS = ("code", "code-insiders", "codium", "cursor", "windsurf")
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """A server in the words of a file; `tool` is whose command said so."""
+    """A pasted server as raw configuration; `tool` is the tool whose command it was."""
 
     name: str
     raw: JSONObject
@@ -39,14 +39,14 @@ class Pasted:
 
 
 def commands_in(text: str) -> list[str]:
-    """The command lines of a text: continued ones joined, prompts and comments gone."""
+    """Return the command lines of a text: continuations joined, prompts and comments removed."""
     lines = _CONTINUED.sub(" ", text).splitlines()
     stripped = [_PROMPT.sub("", line).strip() for line in lines]
     return [line for line in stripped if line and not line.startswith("#")]
 
 
 def read_command(line: str) -> Pasted:
-    """Raises ConfigError."""
+    """Parse a pasted command line. Raises ConfigError."""
     words = _split(line)
     env = _leading_assignments(words)
     if not words:
@@ -75,7 +75,7 @@ def _split(line: str) -> list[str]:
 
 
 def _refuse_shell(line: str) -> None:
-    """What stands in quotes is an argument, whatever it says."""
+    """Reject shell syntax. Anything in quotes is an argument."""
     bare = _QUOTED.sub("x", line)
     shell = next((word for word in bare.split() if word in _SHELL_WORDS), None)
     shell = shell or next((mark for mark in ("$(", "`") if mark in bare), None)
@@ -92,7 +92,7 @@ def _refuse_shell(line: str) -> None:
 
 
 def _leading_assignments(words: list[str]) -> JSONObject:
-    """`KEY=value` before a command, also after `env`; they are taken out of the words."""
+    """Remove and return `KEY=value` words before the command, also after `env`."""
     env: JSONObject = {}
     if words[:1] == ["env"] and len(words) > 1 and _ASSIGNMENT.fullmatch(words[1]):
         del words[0]
@@ -114,7 +114,7 @@ def _read_words(words: list[str]) -> Pasted:
 
 
 def name_of(words: Sequence[str]) -> str:
-    """What a command starts; of a container it is the image."""
+    """Return what a command starts; for a container, the image."""
     rest = list(words[1:])
     if words[0] not in ("docker", "podman") or rest[:1] != ["run"]:
         return name_from_argv(list(words))
@@ -128,7 +128,7 @@ def name_of(words: Sequence[str]) -> str:
 
 
 def unexpanded_in(words: Sequence[str]) -> list[str]:
-    """Names that only a shell would replace: `$HOME`, `%USERPROFILE%`."""
+    """Return variables that only a shell would expand: `$HOME`, `%USERPROFILE%`."""
     return [name for word in words for name in _UNEXPANDED.findall(word)]
 
 
@@ -158,7 +158,7 @@ def _without_options(words: Sequence[str], with_value: set[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Added:
-    """What `… mcp add` was given."""
+    """Parsed arguments of `… mcp add`."""
 
     words: list[str] = field(default_factory=list)
     env: JSONObject = field(default_factory=dict)
@@ -178,7 +178,7 @@ _TOOLS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 
 
 def _added(program: str, rest: Sequence[str]) -> Pasted:
-    """Options may stand anywhere before `--`; what is none of them belongs to the server's command."""
+    """Parse `… mcp add`. Options may appear anywhere before `--`; the rest is the command."""
     added = _read_options(rest)
     if not added.words:
         raise ConfigError(f"“{program} mcp add” names no server.", "Paste the whole command.")
@@ -238,7 +238,7 @@ def _read_options(rest: Sequence[str]) -> _Added:
 
 
 def _take_more_variables(added: _Added, words: list[str]) -> None:
-    """Claude Code takes several after one `--env`."""
+    """Read further variables: Claude Code accepts several after one `--env`."""
     while words and _ASSIGNMENT.fullmatch(words[0]):
         _set(added, "env", words.pop(0))
 
@@ -251,7 +251,7 @@ def _set(added: _Added, option: str, value: str) -> None:
         added.env[name] = content
     elif option == "header":
         name, colon, content = value.partition(":")
-        if not name.strip() or not colon:  # not repeated: it may hold a secret
+        if not name.strip() or not colon:  # not quoted in the error: it may contain a secret
             raise ConfigError("A --header of the command cannot be read.", "Write it as 'Name: value'.")
         added.headers[name.strip()] = content.strip()
     elif option:

@@ -22,7 +22,7 @@ def is_link(text: str) -> bool:
 
 
 def read_link(link: str) -> tuple[str, JSONObject]:
-    """The name of the server, which may be empty, and its configuration. Raises ConfigError."""
+    """Return the server's name, which may be empty, and its configuration. Raises ConfigError."""
     match = _LINK.match(link)
     if match is None:
         raise _unreadable()
@@ -43,10 +43,10 @@ def _named(config: JSONObject) -> tuple[str, JSONObject]:
 
 
 def _json(text: str) -> JSONObject:
-    """As it is, or in base64 of either alphabet."""
+    """Parse JSON, plain or in base64 of either alphabet."""
     if not text.lstrip().startswith("{"):
         try:
-            # In a query + stands for a space, so that one is put back.
+            # In a query string "+" means a space; undo that.
             letters = text.strip().replace(" ", "+").replace("-", "+").replace("_", "/")
             text = base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True).decode()
         except (binascii.Error, ValueError) as exc:

@@ -31,7 +31,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
 
 
 def read_pasted(text: str) -> tuple[FoundServer, ...]:
-    """At least one server, each with its entry or its problem. Raises ConfigError when there is none."""
+    """Return at least one server, each with an entry or a problem. Raises ConfigError if none."""
     if len(text) > MOST_CHARACTERS:
         raise ConfigError(f"That is more than {size(MOST_CHARACTERS)}.", "Paste only the servers.")
     text = _unwrapped(text.removeprefix("\ufeff"))
@@ -49,7 +49,7 @@ def read_pasted(text: str) -> tuple[FoundServer, ...]:
 
 
 def _unwrapped(text: str) -> str:
-    """Without the fence that a page puts around code."""
+    """Remove a Markdown code fence."""
     match = _FENCE.match(text)
     return match[2] if match is not None else text
 
@@ -59,7 +59,7 @@ def _of_json(text: str) -> tuple[FoundServer, ...]:
 
 
 def _of_fragment(text: str) -> tuple[FoundServer, ...]:
-    """`"name": {…},` out of the middle of a file. The brace in front takes no column away."""
+    """Parse `"name": {…},` from the middle of a file. Columns do not count the added brace."""
     trimmed = text.rstrip().rstrip(",").rstrip()
     surplus = _surplus_braces(trimmed)
     whole = f"{{{trimmed[: len(trimmed) - surplus]}}}"
@@ -70,7 +70,7 @@ def _of_fragment(text: str) -> tuple[FoundServer, ...]:
 
 
 def _surplus_braces(text: str) -> int:
-    """How many closing braces at the end belong to what was not copied."""
+    """Return how many closing braces at the end belong to text that was not copied."""
     bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
     open_ones = bare.count("{") - bare.count("}")
     tail = len(text) - len(text.rstrip("} \t\r\n"))
@@ -82,7 +82,7 @@ def _surplus_braces(text: str) -> int:
 
 
 def _moved_left(summary: str) -> str:
-    """On the first line the brace that we put there is not counted."""
+    """Correct the column on the first line for the brace that was added."""
 
     def moved(match: re.Match[str]) -> str:
         return f"line 1, column {max(1, int(match[1]) - 1)}"
@@ -104,7 +104,7 @@ def _of_document(document: Document, tool: str) -> tuple[FoundServer, ...]:
 
 
 def _source_for(value: JSONObject) -> Source:
-    """Whose words they are, where that changes what they mean."""
+    """Return the source tool, where it affects the meaning."""
     servers = value.get("mcpServers")
     if isinstance(servers, dict) and any(
         isinstance(raw, dict) and "httpUrl" in raw for raw in servers.values()
@@ -134,7 +134,7 @@ def _of_line(line: str) -> FoundServer:
 
 
 def _with_warning(server: FoundServer) -> FoundServer:
-    """A shell would have replaced these; we do so only for `${NAME}`, and say so before."""
+    """Warn about shell variables: only `${NAME}` is expanded here."""
     entry = server.entry
     names = unexpanded_in(entry.args) if isinstance(entry, StdioEntry) else []
     if not names:
@@ -144,7 +144,7 @@ def _with_warning(server: FoundServer) -> FoundServer:
 
 
 def _single(name: str, raw: JSONObject, tool: str) -> FoundServer:
-    """A server that stands alone, called by its name or by what it starts."""
+    """Return a single server, named by `name` or by what it starts."""
     found = as_found(name or _name_for(raw), raw, replace(_SOURCE, tool=tool or PASTED))
     return replace(found, source=_SOURCE)
 

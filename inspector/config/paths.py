@@ -10,85 +10,85 @@ _APP = "mcp-lens"
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files that one run of the app uses. What is None is neither read nor written."""
+    """The files that this run of the app uses. None: neither read nor written."""
 
     catalogue: Path | None = None
     preferences: Path | None = None
-    captures: Path | None = None  # a folder: traffic is recorded into it
-    history: Path | None = None  # a folder: what was called, a file a tool
-    calls: Path | None = None  # a folder: saved calls and variables
-    secrets: Path | None = None  # a folder: what is sealed under the keychain's key
+    captures: Path | None = None  # folder; traffic is recorded here
+    history: Path | None = None  # folder; call history, one file per tool
+    calls: Path | None = None  # folder; saved calls and variables
+    secrets: Path | None = None  # folder; secrets encrypted with a key from the keychain
     answers: Path | None = None
-    trust: Path | None = None  # what the person agreed to; without it, no files of other tools are read
-    baselines: Path | None = None  # a folder: what servers offered when that was last agreed to
-    home: Path | None = None  # where files of other tools are looked for; None is the person's own home
+    trust: Path | None = None  # what the user trusts; without it, no files of other tools are read
+    baselines: Path | None = None  # folder; baselines
+    home: Path | None = None  # where to look for other tools' files; None: the user's home
 
 
 def catalogue_path() -> Path:
-    """The person's list of servers."""
-    from platformdirs import user_config_path  # most commands name their server and need no folder
+    """Return the path of the user's server list."""
+    from platformdirs import user_config_path  # most CLI commands name their server and need no folder
 
     return user_config_path(_APP) / "servers.json"
 
 
 def preferences_path() -> Path:
-    """What the person chose: how long captures are kept, filters, colours of rows."""
+    """Return the path of the preferences: capture retention, filters, row colors."""
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "preferences.json"
 
 
 def answers_path() -> Path:
-    """The person's answer rules."""
+    """Return the path of the reply rules."""
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "answers.json"
 
 
 def trust_path() -> Path:
-    """Which servers of other tools' files the person agreed to."""
+    """Return the path of the trust decisions about servers from other tools' files."""
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "trust.json"
 
 
 def captures_path() -> Path:
-    """The folder of the captures that are made by themselves, one a run."""
+    """Return the folder of automatic captures, one file per run."""
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "captures"
 
 
 def history_path() -> Path:
-    """The folder of the history of calls."""
+    """Return the folder of the call history."""
     from platformdirs import user_state_path
 
     return user_state_path(_APP) / "history"
 
 
 def calls_path() -> Path:
-    """The folder of the person's own saved calls and variables."""
+    """Return the folder of the user's own saved calls and variables."""
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "calls"
 
 
 def secrets_path() -> Path:
-    """The folder of the secrets."""
+    """Return the folder of the secrets."""
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "secrets"
 
 
 def baselines_path() -> Path:
-    """The folder of what servers offered when the person last agreed to it."""
+    """Return the folder of the baselines."""
     from platformdirs import user_data_path
 
     return user_data_path(_APP) / "baselines"
 
 
 def layout_path() -> Path:
-    """How the window was left: sizes, docks, colours. Losing it costs nobody any work."""
+    """Return the path of the window layout: sizes, docks, colors. Safe to lose."""
     from platformdirs import user_state_path
 
     return user_state_path(_APP) / "layout.ini"

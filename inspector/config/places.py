@@ -23,10 +23,10 @@ _VSCODES = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file that may hold servers: whose it is, how it is written, and what for we look there.
+    """A file that may contain servers: whose it is, its format, and why we look there.
 
-    `form` is a name of `formats.forms.FORMS`. `folder` is the one that its servers are for; in a file that
-    holds those of several folders, it is the one that a person works in.
+    `form` is a key of `formats.forms.FORMS`. `folder` is the folder that its servers are for; in a file
+    with servers for several folders, the one to look up.
     """
 
     tool: str
@@ -39,10 +39,10 @@ class Place:
 def places_for(
     platform: str, home: Path, environment: Mapping[str, str], folder: Path | None
 ) -> tuple[Place, ...]:
-    """All files to look at. `platform` is `sys.platform`; None for a folder looks into none."""
+    """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects."""
     machine = _Machine(platform, home, environment)
     of_person = tuple(_of_person(machine))
-    # Who works in the home folder sees the same files twice; they are the person's then.
+    # In the home folder the same files would be listed twice; count them as user-level.
     theirs = {place.path for place in of_person if place.form != "claude-user"}
     of_folder = (place for place in _of_folder(machine, folder) if place.path not in theirs)
     found = (*_of_system(machine), *of_folder, *of_person, *_defaults(machine))
@@ -50,19 +50,19 @@ def places_for(
 
 
 def places_here(folder: Path | None = None) -> tuple[Place, ...]:
-    """Those of this machine, for a folder or the one that we were started in."""
+    """Return the places on this machine, for a folder or the current working directory."""
     import os
     import sys
 
     try:
         working = (folder or Path.cwd()).absolute()
-    except FileNotFoundError:  # it was removed meanwhile
+    except FileNotFoundError:  # removed meanwhile
         return places_for(sys.platform, Path.home(), os.environ, None)
     return places_for(sys.platform, Path.home(), os.environ, working)
 
 
 class _Machine:
-    """The folders in which programs keep what is theirs."""
+    """The directories in which programs keep their settings."""
 
     def __init__(self, platform: str, home: Path, environment: Mapping[str, str]) -> None:
         self.is_windows = platform == "win32"
@@ -71,13 +71,13 @@ class _Machine:
         self._environment = environment
 
     def given(self, variable: str, otherwise: Path) -> Path:
-        """A folder or a file that a variable may move; a relative one would depend on where we are."""
+        """Return a path that a variable may override; relative values are ignored."""
         value = self._environment.get(variable, "")
         return Path(value) if value and Path(value).is_absolute() else otherwise
 
     @property
     def support(self) -> Path:
-        """Where programs with windows keep their settings."""
+        """Directory of application settings for GUI programs."""
         if self.is_windows:
             return self.given("APPDATA", self.home / "AppData" / "Roaming")
         if self.is_mac:
@@ -94,11 +94,11 @@ class _Machine:
 
     @property
     def claude(self) -> Path:
-        """CLAUDE_CONFIG_DIR moves `.claude.json` together with the folder `.claude`."""
+        """Directory of `.claude.json`; CLAUDE_CONFIG_DIR moves it together with `.claude`."""
         return self.given("CLAUDE_CONFIG_DIR", self.home)
 
     def shared(self, mac: str, windows: str, linux: str) -> Path:
-        """A folder for all people of the machine, by the name that each platform has for it."""
+        """Return a machine-wide folder, by its name on each platform."""
         if self.is_windows:
             return self.given("PROGRAMDATA", Path("C:/ProgramData")) / windows
         return Path("/Library/Application Support", mac) if self.is_mac else Path("/etc", linux)

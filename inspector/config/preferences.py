@@ -18,7 +18,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class KeepCaptures:
-    """Older automatic captures are deleted, and the oldest ones when all of them together are bigger.
+    """Retention of automatic captures, by age in days and by total size.
 
     With `is_on` false nothing is written to disk at all.
     """
@@ -33,14 +33,14 @@ class KeepCaptures:
 
 
 class Preferences:
-    """One file. A member that cannot be used has its default, and a sentence says so."""
+    """The preferences file. Invalid members fall back to their default and are reported."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = JsonDocument(path)
 
     def captures(self) -> tuple[KeepCaptures, list[str]]:
-        """What was chosen, and a sentence for each thing that is wrong. Never raises."""
+        """Return the retention settings and one sentence per problem. Never raises."""
         try:
             section = self._file.read().get(_SECTION, {})
         except ConfigError as exc:
@@ -52,7 +52,7 @@ class Preferences:
         return self._read_captures(section)
 
     def save_captures(self, chosen: KeepCaptures) -> None:
-        """Raises ConfigError."""
+        """Write the retention settings. Raises ConfigError."""
         with self._file.changing():
             document = self._file.read()
             section = document.get(_SECTION)

@@ -36,7 +36,7 @@ SUFFIX = ".json"
 MOST_FILES = 2_000
 MOST_BYTES = 1024 * 1024
 
-Stamp: TypeAlias = tuple[int, int]  # when a file was written last, and its size
+Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 Snapshot: TypeAlias = dict[str, Stamp]
 
 _CAPABILITIES = "capabilities"
@@ -46,7 +46,7 @@ _TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
 
 @dataclass(frozen=True, slots=True)
 class SavedCall:
-    """One call. `path` and `stamp` are of the file that it was read from or written to, if there is one."""
+    """A saved call. `path` and `stamp` describe the file it was read from or written to, if any."""
 
     name: str
     tool: str
@@ -54,10 +54,10 @@ class SavedCall:
     arguments: JSONObject = field(default_factory=dict)
     description: str = ""
     timeout: float | None = None  # in seconds
-    total: float | None = None  # in seconds, in any case
+    total: float | None = None  # in seconds, regardless of progress
     meta: JSONObject = field(default_factory=dict)
     as_task: bool = False
-    capabilities: JSONObject | None = None  # declared for this call instead of the usual ones
+    capabilities: JSONObject | None = None  # declared for this call only
     path: Path | None = None
     stamp: Stamp | None = None
     watch: bool = False
@@ -70,7 +70,7 @@ class SavedCall:
 
 @dataclass(frozen=True, slots=True)
 class LoadedCalls:
-    """The calls by name, a sentence for each file that could not be used, and how the folder stood."""
+    """The calls by name, one sentence per unusable file, and a snapshot of the folder."""
 
     calls: tuple[SavedCall, ...] = ()
     problems: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class LoadedCalls:
 
 @dataclass(frozen=True, slots=True)
 class DeletedCall:
-    """A call whose file is gone, and every byte that was in it and in that of its expected result."""
+    """A deleted call, with the full content of its file and of its expected result."""
 
     call: SavedCall
     data: bytes
@@ -87,24 +87,27 @@ class DeletedCall:
 
 
 class ChangedElsewhere(ConfigError):
-    """Nothing was written: somebody else wrote the file since it was read."""
+    """The file was changed by someone else since it was read; nothing was written."""
 
 
 class SavedCallFolder:
-    """One folder, which need not exist yet. `is_private`: what is written there only its owner can read."""
+    """A folder of saved calls, which may not exist yet.
+
+    `is_private`: files are written readable only by their owner.
+    """
 
     def __init__(self, path: Path, *, is_private: bool = False) -> None:
         self.path = path
         self._is_private = is_private
 
     def load(self) -> LoadedCalls:
-        """Never raises for what the folder holds."""
+        """Read all calls. Never raises for what the folder contains."""
         snapshot, problems = self._look()
         calls: list[SavedCall] = []
         for name, stamp in snapshot.items():
             try:
                 call = read_call(self.path / name, stamp)
-            except FileNotFoundError:  # gone since
+            except FileNotFoundError:  # deleted meanwhile
                 continue
             except ConfigError as exc:
                 problems.append(str(exc))
@@ -115,14 +118,14 @@ class SavedCallFolder:
         return LoadedCalls(tuple(calls), tuple(problems), snapshot)
 
     def has_changed(self, since: Snapshot) -> bool:
-        """Has anybody added, written or removed a file? Reads no file, so it can be asked now and then."""
+        """True if a file was added, changed or removed. Reads no files, so it is cheap to poll."""
         return self._look()[0] != since
 
     def save(self, call: SavedCall, *, overwrite: bool = False) -> SavedCall:
-        """Write a call: anew when it has no file in this folder yet, else into its file.
+        """Write a call to its file, or to a new one if it has none in this folder.
 
-        Gives the call as it is there now. Raises ConfigError, also when somebody else changed the file since
-        it was read, unless it is to be overwritten.
+        Returns the call as it is on disk. Raises ConfigError, also when the file was changed since it was
+        read, unless `overwrite`.
         """
         path = self._path_of(call)
         if not overwrite and call.path == path:
@@ -139,7 +142,7 @@ class SavedCallFolder:
         return replace(call, path=path, stamp=_stamp(path))
 
     def rename(self, call: SavedCall, name: str) -> SavedCall:
-        """Give it another name, and its file a name like that. Raises ConfigError."""
+        """Rename a call and its file. Raises ConfigError."""
         old = self._own(call)
         _require_unchanged(call)
         target = replace(call, name=name, path=None, stamp=None)
@@ -155,7 +158,7 @@ class SavedCallFolder:
         return replace(target, path=path, stamp=_stamp(path))
 
     def delete(self, call: SavedCall) -> DeletedCall | None:
-        """What it gives can be restored; None for a file that was gone already. Raises ConfigError."""
+        """Delete a call and return what `restore` needs; None if already gone. Raises ConfigError."""
         path = self._own(call)
         try:
             data = path.read_bytes()
@@ -169,7 +172,10 @@ class SavedCallFolder:
         return DeletedCall(call, data, take_expected(path))
 
     def restore(self, deleted: DeletedCall) -> SavedCall:
-        """Write it again, byte by byte; in another file if somebody has taken that. Raises ConfigError."""
+        """Write a deleted call back byte for byte; to a new file if its name is taken.
+
+        Raises ConfigError.
+        """
         path = self._own(deleted.call)
         taken = _TAKEN | {folded(Path(name).stem) for name in self._names()}
         path = path.with_name(f"{free_stem(path.stem, taken)}{SUFFIX}")
@@ -200,7 +206,7 @@ class SavedCallFolder:
         return dict(sorted(snapshot.items())), problems
 
     def _path_of(self, call: SavedCall, but: str = "") -> Path:
-        """Its own file in this folder; else a new one named like it. `but` is a file that makes room."""
+        """Return the call's file in this folder, or a new name for it. `but` is a name to reuse."""
         if call.path is not None and call.path.parent == self.path:
             return self._own(call)
         stem = readable_stem(call.name, "call")
@@ -208,7 +214,7 @@ class SavedCallFolder:
         return self.path / f"{free_stem(stem, taken)}{SUFFIX}"
 
     def _names(self) -> list[str]:
-        """All that is there, whatever it is: nothing of anybody's is overwritten."""
+        """List everything in the folder, so that no existing file is overwritten."""
         with contextlib.suppress(FileNotFoundError):
             return os.listdir(self.path)
         return []
@@ -221,7 +227,7 @@ class SavedCallFolder:
 
 
 def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
-    """The call in a file; None when the file does not look like one at all. Raises ConfigError."""
+    """Read a call; None if the file does not look like one at all. Raises ConfigError."""
     document = read_file(path, MOST_BYTES)
     if not {"tool", "server", "arguments"} & document.keys():
         return None
@@ -250,7 +256,7 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
 
 
 def _written(call: SavedCall, before: JSONObject) -> JSONObject:
-    """The file anew: what it had first stays first, and what is empty appears only where it was."""
+    """Return the updated file content: member order is kept, empty members only if present."""
     now: dict[str, JSON] = {
         "name": call.name,
         "server": call.server,
@@ -267,7 +273,7 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
     always = ("name", "server", "tool", "arguments")
     document = {member: value for member, value in before.items() if member not in (*now, _CAPABILITIES)}
     wanted = {member: now[member] for member in now if member in always or now[member] or member in before}
-    if call.capabilities is not None:  # to declare nothing is something else than to say nothing of it
+    if call.capabilities is not None:  # declaring nothing differs from not saying
         wanted[_CAPABILITIES] = call.capabilities
     order = [*before, *(member for member in wanted if member not in before)]
     merged = {**document, **wanted}
@@ -329,7 +335,7 @@ def _json_files(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str
 
 
 def _stamp_of_entry(entry: os.DirEntry[str], folder: Path) -> Stamp | None:
-    """None for what is no plain file, or is a link that leads out of the folder."""
+    """Return None for anything but a regular file, or a symlink out of the folder."""
     try:
         found = entry.stat()
         if not stat.S_ISREG(found.st_mode):

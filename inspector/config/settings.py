@@ -9,14 +9,14 @@ from inspector.protocol.framing import DEFAULT_LINE_CAP
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times in seconds, sizes in bytes."""
+    """Limits and timeouts. Times in seconds, sizes in bytes."""
 
     connect_timeout: float = 15.0
     request_timeout: float = 120.0
-    longest_request: float = 3600.0  # progress may push the request's limit on, up to here
-    keep_alive: float = 0.0  # 0: never ask whether the server is still there
+    longest_request: float = 3600.0  # upper limit when progress extends a request's timeout
+    keep_alive: float = 0.0  # ping interval; 0: off
     line_cap: int = DEFAULT_LINE_CAP
     most_pages: int = 10_000
-    examine_failures: bool = True  # the doctor looks at a server in front that cannot be connected
-    remember_lists: bool = True  # what servers offer, to say what changed since the last time
-    ask_for_lists: bool = True  # for that, also for lists that nobody looks at
+    examine_failures: bool = True  # diagnose the server in front when connecting fails
+    remember_lists: bool = True  # store baselines to detect changes
+    ask_for_lists: bool = True  # and for that fetch lists that are not shown

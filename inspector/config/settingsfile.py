@@ -18,7 +18,7 @@ from inspector.config.document import JsonDocument
 from inspector.config.settings import Settings
 from inspector.config.settingstable import MEBIBYTE, Setting, checked, setting_of, wanted_of
 
-# By the ids of the table: the field of `Settings`, and how many of its units one of the file's is.
+# By setting id: the field of `Settings`, and the factor from the file's unit to the field's.
 _FIELDS = {
     "connections.connectTimeout": ("connect_timeout", 1),
     "connections.requestTimeout": ("request_timeout", 1),
@@ -34,14 +34,14 @@ IDS = tuple(_FIELDS)
 
 
 def value_of(settings: Settings, id: str) -> JSON:
-    """As it stands in the file."""
+    """Return the value as written in the file."""
     field, unit = _FIELDS[id]
     value: JSON = getattr(settings, field)
     return value if unit == 1 else int(getattr(settings, field)) // unit
 
 
 def with_value(settings: Settings, id: str, value: JSON) -> Settings:
-    """Raises ConfigError for what the setting cannot be."""
+    """Return the settings with one value changed. Raises ConfigError if it is invalid."""
     field, unit = _FIELDS[id]
     fine: Any = checked(setting_of(id), value)
     if setting_of(id).is_whole:
@@ -50,21 +50,24 @@ def with_value(settings: Settings, id: str, value: JSON) -> Settings:
 
 
 class SettingsFile:
-    """Two sections of the preferences file."""
+    """The `Settings` sections of the preferences file."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[Settings, list[str]]:
-        """What was chosen, and a sentence for each thing that is wrong. Never raises."""
+        """Return the settings and one sentence per problem. Never raises."""
         try:
             return self._settings(self._file.read())
         except ConfigError as exc:
             return Settings(), [str(exc)]
 
     def set(self, id: str, value: JSON) -> Settings:
-        """Write one that was chosen; as usual means not at all: that follows the app. Gives all as they are
-        then: what was written by hand meanwhile stays, and counts. Raises ConfigError."""
+        """Write one setting and return all of them. Raises ConfigError.
+
+        A default is not written, so that it follows the app. Manual edits made meanwhile are kept and take
+        effect.
+        """
         with self._file.changing():
             document = self._file.read()
             _put(document, setting_of(id), value_of(with_value(Settings(), id, value), id))

@@ -26,20 +26,22 @@ _MOST_NAMES = 1_000
 
 
 class Kind(Enum):
-    """How a setting is shown and what its value is."""
+    """The kind of a setting: its editor and value type."""
 
     FLAG = "flag"  # true or false
     NUMBER = "number"
     CHOICE = "choice"  # one of `choices`
-    NAMES = "names"  # a list of names of environment variables
-    COMMAND = "command"  # no value: a command of the window, `target`
-    PLACE = "place"  # no value: a file or folder of ours, `target` (`config.paths.Files`)
+    NAMES = "names"  # a list of environment variable names
+    COMMAND = "command"  # no value: runs the window command `target`
+    PLACE = "place"  # no value: shows our file or folder `target` (`config.paths.Files`)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`zero` is what the number 0 means, where it means something else than a number. `choices` are pairs of
-    a value and its words."""
+    """A setting.
+
+    `zero` is the meaning of 0 where it is not a plain number. `choices` are pairs of value and label.
+    """
 
     id: str
     section: str
@@ -68,7 +70,7 @@ class Setting:
         return self.id.partition(".")[2]
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Are all these words in what is said about it? For a search."""
+        """True if its texts contain all these words; for search."""
         text = f"{self.section} {self.title} {self.sentence} {self.id}".casefold()
         return all(word.casefold() in text for word in words)
 
@@ -175,7 +177,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
 
 
 def setting_of(id: str) -> Setting:
-    """Raises ConfigError."""
+    """Return a setting by id. Raises ConfigError."""
     try:
         return _BY_ID[id]
     except KeyError:
@@ -183,7 +185,7 @@ def setting_of(id: str) -> Setting:
 
 
 def checked(setting: Setting, value: JSON) -> JSON:
-    """The value, when the setting can have it. Raises ConfigError, whose summary says what it must be."""
+    """Return the value if valid. Raises ConfigError whose summary says what is expected."""
     wanted = wanted_of(setting)
     if value is None and setting.default is None:
         return None
@@ -199,7 +201,7 @@ def checked(setting: Setting, value: JSON) -> JSON:
 
 
 def wanted_of(setting: Setting) -> str:
-    """What its value must be, in words."""
+    """Describe the valid values."""
     if setting.kind is Kind.FLAG:
         return "true or false"
     if setting.kind is Kind.CHOICE:

@@ -25,9 +25,10 @@ _URL_PLACE, _PROXY_PLACE = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class TextSecret:
-    """One of them: in words ("argument --token"), what its input is to be called, and where it stands.
+    """A secret in a server's texts.
 
-    `place` is the number of an argument, or the URL, or that of the proxy; `start` and `end` are in its text.
+    `words` describe it ("argument --token") and `id` is the input to replace it with. `place` is the index
+    of an argument, or stands for the URL or the proxy URL; `start` and `end` are offsets in that text.
     """
 
     words: str
@@ -38,7 +39,10 @@ class TextSecret:
 
 
 def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
-    """What looks like a secret there. References are none: their values are elsewhere already."""
+    """Return what looks like a secret in the texts.
+
+    Placeholders do not count: their values are stored elsewhere.
+    """
     found = [each for each in _found(entry) if _is_plain(entry, each)]
     taken: set[str] = set(names_in(entry).inputs)
     said: set[str] = set()
@@ -52,29 +56,29 @@ def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
 
 
 def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
-    """All that stands in the configuration and should not: headers or variables by their names, and these."""
+    """Return all plain-text secrets: names of headers or variables, and secrets in texts."""
     given = [name for name in named_secrets_of(entry) if not is_expanded(plain_of(entry)[name])]
     return (*given, *(each.words for each in text_secrets_of(entry)))
 
 
 def stored_secrets_of(entry: Entry) -> dict[str, str]:
-    """What is in the store, by what it is called for a person (a header, a variable, `input:id`)."""
+    """Return stored secret names by display name (a header, a variable, `input:id`)."""
     inputs = {f"{INPUT}:{id}": input_secret(entry.name, id) for id in names_in(entry).inputs}
     return {name: reference.ref for name, reference in references_of(entry).items()} | inputs
 
 
 def moved_to_store(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
-    """The server with these plain secrets elsewhere; and their values by their names in the store."""
+    """Move these plain secrets out of the server; also return the values by secret name."""
     entry, given = with_references(entry, names)
     entry, texts = with_inputs(entry, names)
     return entry, given | texts
 
 
 def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, str]]:
-    """The server with inputs in place of these secrets; and their values by their names in the store."""
+    """Replace these secrets with inputs; also return the values by secret name."""
     values: dict[str, str] = {}
     chosen = [each for each in text_secrets_of(entry) if each.words in words]
-    for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # else later places would move
+    for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # reversed: keeps offsets valid
         text = _text(entry, each.place)
         values[input_secret(entry.name, each.id)] = text[each.start : each.end]
         changed = f"{text[: each.start]}${{input:{each.id}}}{text[each.end :]}"
@@ -94,7 +98,7 @@ def _found(entry: Entry) -> Iterator[TextSecret]:
 
 
 def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
-    option = ""  # the one before, when it is that of a secret
+    option = ""  # the preceding option, if it takes a secret
     for place, word in enumerate(args):
         name, equals, _ = word.partition("=")
         bare, start = name.lstrip("-"), len(name) + 1
@@ -114,9 +118,9 @@ def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
 
 
 def _in_url(url: str, place: int, what: str, begin: int = 0) -> Iterator[TextSecret]:
-    """`begin` is where the address begins in the text."""
+    """Yield secrets in a URL that starts at offset `begin` of the text."""
     if match := _USER.match(url, begin):
-        # A user without a password is somebody's name, or a token in its place.
+        # A user without a password is just a user name, or a token in its place.
         kind = "password" if match["password"] is not None else "user" if looks_secret(match["user"]) else ""
         if kind:
             yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), place, *match.span(kind))
@@ -132,12 +136,12 @@ def _is_plain(entry: Entry, secret: TextSecret) -> bool:
 
 
 def _id(words: str) -> str:
-    """What can stand behind `input:`."""
+    """Return a valid id for `input:`."""
     return re.sub(r"[^A-Za-z0-9_.]+", "-", words).strip("-").lower() or "secret"
 
 
 def _free(wanted: str, taken: Collection[str], joint: str) -> str:
-    """The text, or with a number behind it when there is one like it."""
+    """Return `wanted`, numbered if taken."""
     number, text = 1, wanted
     while text in taken:
         number += 1

@@ -13,13 +13,13 @@ from pathlib import Path
 from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import JSON, JSONObject
 
-# The grounds that a rule can give a row, by what they are called in the file.
+# Row backgrounds that a rule can set, as named in the file.
 TINTS = ("error", "warn", "ok", "wait", "inbound", "outbound")
 
 
 @dataclass(frozen=True, slots=True)
 class ColourRule:
-    """Rows that fit the filter get the tint, if no rule before this one fits."""
+    """Tints rows that match the filter, unless an earlier rule matches."""
 
     filter: str
     tint: str
@@ -36,22 +36,22 @@ DEFAULT_RULES = (
 
 @dataclass(frozen=True, slots=True)
 class TrafficPrefs:
-    """Filters by their names, and the rules in the order in which they are tried."""
+    """Saved filters by name, and color rules in evaluation order."""
 
     filters: Mapping[str, str] = field(default_factory=dict)
     rules: Sequence[ColourRule] = DEFAULT_RULES
 
 
 class TrafficPrefsFile:
-    """Two sections of the preferences file."""
+    """The `TrafficPrefs` sections of the preferences file."""
 
     def __init__(self, path: Path) -> None:
-        from inspector.config.document import JsonDocument  # most starts of the window read no file yet
+        from inspector.config.document import JsonDocument  # on most starts no file is read yet
 
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[TrafficPrefs, list[str]]:
-        """What was made, and a sentence for each thing that is wrong. Never raises."""
+        """Return the preferences and one sentence per problem. Never raises."""
         try:
             document = self._file.read()
         except ConfigError as exc:
@@ -64,7 +64,7 @@ class TrafficPrefsFile:
         ), problems
 
     def save(self, prefs: TrafficPrefs) -> None:
-        """Raises ConfigError."""
+        """Write the preferences. Raises ConfigError."""
         with self._file.changing():
             document = self._file.read()
             known = document.get("colourRules")
@@ -107,7 +107,7 @@ def _read_rule(entry: JSON) -> ColourRule | None:
 
 
 def _written(rule: ColourRule, known: JSON) -> JSONObject:
-    """With the unknown members of the rule that has the same filter, if there is one."""
+    """Return the rule as JSON, keeping unknown members of the rule with the same filter."""
     before: JSONObject = {}
     for entry in known if isinstance(known, list) else []:
         if isinstance(entry, dict) and entry.get("filter") == rule.filter:

@@ -31,8 +31,10 @@ _LONGEST_DIGEST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a command would start: the file that was found, and the scripts that its arguments name. Each with
-    the SHA-256 of its content."""
+    """What a command would start: the resolved program and the scripts in its arguments.
+
+    Each with the SHA-256 of its content.
+    """
 
     path: str = ""
     sha256: str = ""
@@ -41,9 +43,11 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person agreed to. `content` is for comparing, its secrets are digests; `key` says it exactly.
+    """The user's approval of a server from another tool's file.
 
-    One file may have servers for several folders. `variables` are those of the environment that it may have.
+    `key` is the digest of exactly what was approved; `content` is for showing changes, with secrets
+    replaced by digests. `folder`: one file may define servers for several folders. `variables` are the
+    environment variables that the server may use.
     """
 
     file: str
@@ -56,7 +60,7 @@ class Approval:
 
 
 def content_of(entry: Entry, file: str, folder: str, program: Program | None = None) -> JSONObject:
-    """Everything that connecting to this server depends on; its names are not expanded."""
+    """Return everything that connecting depends on, with placeholders not expanded."""
     members = {name: value for name, value in write_entry(entry).items() if name not in _APART}
     content: JSONObject = {"file": file, "folder": folder, "name": entry.name, **members}
     if program is not None:
@@ -66,13 +70,16 @@ def content_of(entry: Entry, file: str, folder: str, program: Program | None = N
 
 
 def digest_of(content: JSONObject, salt: str = "") -> str:
-    """The same for the same content, whatever the order of its members."""
+    """Return a digest that is independent of member order."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(f"{salt}\n{canonical}".encode(errors="surrogatepass")).hexdigest()
 
 
 class TrustStore:
-    """One private file; without a path, approvals are for this run. Errors are ConfigErrors that name it."""
+    """Approvals in a private file. Without a path, they are not saved.
+
+    Errors are ConfigErrors that name the file.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
@@ -80,26 +87,26 @@ class TrustStore:
         self._memory: JSONObject = {}
 
     def find(self, file: str, folder: str, name: str) -> Approval | None:
-        """What was agreed to for a server in a file. Raises ConfigError."""
+        """Return the approval of a server in a file. Raises ConfigError."""
         for approval in self.approvals():
             if (approval.file, approval.folder, approval.name) == (file, folder, name):
                 return approval
         return None
 
     def approvals(self) -> tuple[Approval, ...]:
-        """All that can be read; one that was tampered with is none. Raises ConfigError."""
+        """Return all readable approvals; tampered ones are ignored. Raises ConfigError."""
         return _approvals(self._read())
 
     def is_for(self, approval: Approval, content: JSONObject) -> bool:
-        """Was it exactly this that was agreed to?"""
+        """True if exactly this content was approved."""
         return secrets.compare_digest(approval.key, digest_of(content, _salt(self._read())))
 
     def changes(self, approval: Approval, content: JSONObject) -> tuple[FieldChange, ...]:
-        """From what was agreed to, to this."""
+        """Return what changed since the approval."""
         return compare_content(approval.content, self._kept(content, _salt(self._read())))
 
     def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
-        """Agree to this content, in the place of another of the same server. Raises ConfigError."""
+        """Approve this content, replacing an earlier approval of the server. Raises ConfigError."""
         with self._changing():
             document = self._read()
             salt = _salt(document) or secrets.token_hex(16)
@@ -117,7 +124,7 @@ class TrustStore:
         return approval
 
     def forget(self, file: str, folder: str, name: str) -> None:
-        """Raises ConfigError."""
+        """Revoke the approval of a server. Raises ConfigError."""
         with self._changing():
             document = self._read()
             others = self._others(document, file, folder, name)
@@ -152,8 +159,10 @@ class TrustStore:
 
 
 def check_command(command: str, is_absolute: bool) -> None:
-    """A file of somebody else names a program by where it lies beside that file, or anywhere: only one on the
-    PATH, or with its full path, is what the person saw. Raises ConfigError."""
+    """Raise ConfigError for a relative command from another tool's file.
+
+    Only a program on the PATH or with its full path is certain to be the one that the user saw.
+    """
     if is_relative(command, is_absolute):
         raise ConfigError(
             f"It starts a program by a relative path, {command!r}. From a file of another tool, none is.",
@@ -162,13 +171,15 @@ def check_command(command: str, is_absolute: bool) -> None:
 
 
 def is_relative(command: str, is_absolute: bool) -> bool:
-    """Does where we are decide which file it is? `C:x.exe` is such, too: the folder that drive C is in."""
+    """True if the command depends on the working directory; so does `C:x.exe` (drive-relative)."""
     return not is_absolute and any(character in command for character in "/\\:")
 
 
 def check_batch(program: str, args: Iterable[str]) -> None:
-    """On Windows, a batch file is run by a shell whatever one does, and that shell reads its arguments anew.
-    Raises ConfigError for one that it could read otherwise than it stands there."""
+    """Raise ConfigError for batch file arguments that cmd.exe would interpret.
+
+    Windows always runs batch files in a shell, which parses their arguments again.
+    """
     if not program.lower().endswith((".bat", ".cmd")):
         return
     for argument in args:

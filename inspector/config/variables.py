@@ -23,9 +23,9 @@ from inspector.base.redact import secrecy
 from inspector.config.exactfile import read_file, write_file
 
 FILE_NAME = "variables.json"
-LOCAL_FILE_NAME = "variables.local.json"  # beside it, for what must not go into git; it wins
+LOCAL_FILE_NAME = "variables.local.json"  # next to it and overrides it; for what must not be committed
 
-# Stands for a value that is in the secret store: the files of a folder are shared, and read by anybody.
+# Placeholder for a value in the secret store: the folder's files are shared and may be public.
 IN_SECRETS: JSONObject = {"mcp-lens:secret": True}
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -36,7 +36,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What can stand for a name. `environment` holds those variables that the person allowed, no others."""
+    """Values for placeholders. `environment` holds only the variables that the user allowed."""
 
     values: Mapping[str, JSON] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ NO_VARIABLES = Variables()
 
 
 class UnknownVariables(UserError):
-    """Nothing was sent: these names have no value."""
+    """These names have no value; nothing was sent."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(_unknown_summary(names), _unknown_step(names))
@@ -54,9 +54,9 @@ class UnknownVariables(UserError):
 
 
 def expand(value: JSON, variables: Variables) -> JSON:
-    """The value with every `${name}` in its texts replaced; names of members stay as they are.
+    """Replace every `${name}` in the texts of a value; member names stay as they are.
 
-    Raises UnknownVariables, naming all that have no value, and UserError when nested too deeply.
+    Raises UnknownVariables listing all names without a value, and UserError if nested too deeply.
     """
     unknown = tuple(name for name in names_in(value) if not is_known(name, variables))
     if unknown:
@@ -68,14 +68,14 @@ def expand(value: JSON, variables: Variables) -> JSON:
 
 
 def expand_object(value: JSONObject, variables: Variables) -> JSONObject:
-    """`expand` for arguments."""
+    """Like `expand`, for arguments."""
     expanded = expand(value, variables)
     assert isinstance(expanded, dict)
     return expanded
 
 
 def names_in(value: JSON) -> tuple[str, ...]:
-    """The variables that a value speaks of, each once, in their order."""
+    """Return the variables that a value refers to, without duplicates, in order."""
     names: dict[str, None] = {}
     left = [value]
     while left:
@@ -88,18 +88,18 @@ def names_in(value: JSON) -> tuple[str, ...]:
 
 
 def escape(text: str) -> str:
-    """A text that is sent as it is, whatever it holds."""
+    """Escape a text so that it is sent verbatim."""
     return text.replace("${", "$${")
 
 
 def is_reference(value: JSON) -> bool:
-    """Is it one variable and nothing else?"""
+    """True if the text is a single variable and nothing else."""
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return match is not None and match["name"] is not None
 
 
 def is_secret(name: str) -> bool:
-    """Must its value not be shown? That of the environment is a secret more often than not."""
+    """True if the value must not be shown. Environment variables always count as secret."""
     return name.startswith(_ENVIRONMENT) or bool(secrecy(name))
 
 
@@ -115,7 +115,7 @@ def is_name(text: str) -> bool:
 
 
 class _Nothing:
-    """The type of "there is no value": null is one."""
+    """Type of the "no value" sentinel, as null is a valid value."""
 
 
 _NOTHING = _Nothing()
@@ -145,7 +145,7 @@ def _expanded(value: JSON, variables: Variables) -> JSON:
 
 def _found(name: str, variables: Variables) -> JSON:
     found = _find(name, variables)
-    assert not isinstance(found, _Nothing)  # looked for before anything was replaced
+    assert not isinstance(found, _Nothing)  # checked before anything was replaced
     return found
 
 
@@ -170,14 +170,14 @@ def _unknown_step(names: Iterable[str]) -> str:
 
 
 class VariablesFile:
-    """The variables of one folder: a plain JSON object of names and values."""
+    """The variables of a folder: a JSON object of names and values."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         self._local = folder / LOCAL_FILE_NAME
 
     def load(self) -> tuple[dict[str, JSON], list[str]]:
-        """The values, and a sentence for each thing that is wrong. Never raises."""
+        """Return the values and one sentence per problem. Never raises."""
         values: dict[str, JSON] = {}
         problems: list[str] = []
         for path in (self.path, self._local):
@@ -193,7 +193,7 @@ class VariablesFile:
         return values, problems
 
     def set(self, name: str, value: JSON) -> None:
-        """Give a variable a value. Raises ConfigError."""
+        """Set a variable. Raises ConfigError."""
         if not is_name(name):
             raise ConfigError(
                 f"{one_line(shorten(name, 60))!r} cannot be the name of a variable.",
@@ -203,7 +203,7 @@ class VariablesFile:
         write_file(path, {**document, name: value}, is_private=path == self._local)
 
     def remove(self, name: str) -> None:
-        """From wherever it is set. Raises ConfigError."""
+        """Remove a variable from all files. Raises ConfigError."""
         for path in (self.path, self._local):
             document = _read_or_empty(path)
             if name in document:
@@ -211,7 +211,7 @@ class VariablesFile:
                 write_file(path, document, is_private=path == self._local)
 
     def _holder_of(self, name: str) -> tuple[Path, JSONObject]:
-        """A value that is kept out of git stays out of it."""
+        """Return the file to write to: a value in the local file (not in git) stays there."""
         local = _read_or_empty(self._local)
         return (self._local, local) if name in local else (self.path, _read_or_empty(self.path))
 

@@ -12,7 +12,10 @@ _NOT_FOUND_BEFORE_2026 = -32002
 
 
 def resource_not_found(context: Context, uri: str) -> MCPError:
-    """2026-07-28 says -32602 and forbids the code that the revisions before it ask for."""
+    """Build the error for an unknown resource.
+
+    2026-07-28 requires -32602 and forbids the code that earlier versions require.
+    """
     modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     code = types.INVALID_PARAMS if modern else _NOT_FOUND_BEFORE_2026
     return MCPError(code, "Resource not found", {"uri": uri})

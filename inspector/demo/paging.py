@@ -16,14 +16,14 @@ Item = TypeVar("Item")
 def page(
     items: Sequence[Item], params: types.PaginatedRequestParams | None, size: int
 ) -> tuple[list[Item], str | None]:
-    """The page that the request's cursor asks for, and the cursor of the next one; None after the last."""
+    """Return the page at the request's cursor, and the next cursor, None after the last page."""
     start = _offset(params.cursor if params is not None else None)
     end = start + size
     return list(items[start:end]), _cursor(end) if end < len(items) else None
 
 
 def _cursor(offset: int) -> str:
-    # Encoded only to look opaque, as a real server's would: clients must not read meaning into cursors.
+    # Encoded only to look opaque, as a real server's would be: clients must not interpret cursors.
     return base64.urlsafe_b64encode(f"from:{offset}".encode()).decode()
 
 

@@ -22,10 +22,10 @@ Builder = Callable[["Wire | None"], "Server[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class DemoServer:
-    """One entry of the registry.
+    """A demo server in the registry.
 
-    `build` is None for a server that the SDK does not serve as it is: one that writes the wire by hand speaks
-    stdio only, and one that needs a whole site around it speaks HTTP only.
+    `build` is None for a server that is not run by the SDK as is: one that writes raw bytes (stdio only),
+    or one that needs a whole site around it (HTTP only).
     """
 
     name: str
@@ -44,10 +44,10 @@ class DemoServer:
 
 
 def command(name: str, *, http: bool = False, port: int = 0, fault: str | None = None) -> list[str]:
-    """The command line that starts a demo server as a child process of this interpreter.
+    """Return the command line that starts a demo server as a child process.
 
-    Over HTTP the address is one line on the child's stderr, `listening on http://127.0.0.1:PORT/mcp`, and the
-    child ends when its stdin closes, so that it cannot outlive the process that holds the other end.
+    Over HTTP the child prints its URL as one line on stderr, `listening on http://127.0.0.1:PORT/mcp`, and
+    exits when its stdin closes, so that it cannot outlive the process at the other end.
     """
     if name not in SERVERS:
         raise ValueError(f"No demo server is called {name!r}; there are: {', '.join(SERVERS)}.")
@@ -60,7 +60,7 @@ def command(name: str, *, http: bool = False, port: int = 0, fault: str | None =
 
 
 def faults_of(name: str | None) -> list[str]:
-    """The names that `--fault` takes for this server."""
+    """Return the names that `--fault` accepts for this server."""
     if name == "faulty":
         from inspector.demo.faulty.faults import FAULTS
 
@@ -73,11 +73,12 @@ def faults_of(name: str | None) -> list[str]:
 
 
 def _interpreter() -> list[str]:
-    """This Python, told to leave the current folder off its path: a file there must not pose as ours.
+    """Return this interpreter, with options to keep the current folder off its path.
 
-    A checkout that was never installed can only be found through the current folder, so there it stays on.
+    A file there must not be able to shadow our modules. A checkout that was never installed can only be
+    found through the current folder, so there it stays on the path.
     """
-    import importlib.metadata  # Here because it takes longer to import than all the rest of this module.
+    import importlib.metadata  # imported here because it takes longer than the rest of this module
 
     try:
         importlib.metadata.distribution("mcp-lens")

@@ -29,7 +29,10 @@ MakeApp = Callable[[str], ASGIApp]
 
 
 def serve_stdio(build: Builder) -> int:
-    """Serve on stdin and stdout until stdin ends; the wire ends the process when nobody reads stdout."""
+    """Serve on stdin and stdout until stdin ends.
+
+    `Wire` ends the process if stdout is no longer read.
+    """
     _be_quiet()
     wire = Wire()
     anyio.run(_run_stdio, build(wire), wire)
@@ -42,10 +45,10 @@ async def _run_stdio(server: Server[Any], wire: Wire) -> None:
 
 
 def _listen(port: int) -> socket.socket:
-    """A listener that says it is TCP: asyncio sends small answers at once only on such sockets."""
+    """Create a listening socket marked as TCP: asyncio sets TCP_NODELAY only on such sockets."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform == "win32":  # There SO_REUSEADDR would let another process take our port.
+        if sys.platform == "win32":  # On Windows, SO_REUSEADDR would let another process take over our port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,7 +70,7 @@ def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
 
 
 def serve_app(make: MakeApp, port: int, *, until_eof: bool) -> int:
-    """Serve an app that is made once its address is known, and that has its MCP endpoint at /mcp."""
+    """Serve an app that is created once its origin is known and has its MCP endpoint at /mcp."""
     _be_quiet()
     try:
         listener = _listen(port)
@@ -84,10 +87,10 @@ def serve_app(make: MakeApp, port: int, *, until_eof: bool) -> int:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn that leaves the signals alone.
+    """uvicorn without signal handlers.
 
-    Its own handler waits for open event streams to finish, which clients keep open for good; the default
-    action ends the process at once, and the kernel closes the connections.
+    Its own handler waits for open event streams to finish, which clients keep open indefinitely. The
+    default action ends the process at once, and the kernel closes the connections.
     """
 
     @contextlib.contextmanager
@@ -96,13 +99,13 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _exit_at_eof() -> None:
-    with contextlib.suppress(OSError):  # A process without a stdin has come to its end already.
+    with contextlib.suppress(OSError):  # Without a stdin there is nothing to wait for.
         while os.read(0, 4096):
             pass
     os._exit(0)
 
 
 def _be_quiet() -> None:
-    """No stack trace at Ctrl+C, and no notices that features shown here are deprecated in 2026-07-28."""
+    """Suppress the stack trace at Ctrl+C and warnings about features deprecated in 2026-07-28."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)

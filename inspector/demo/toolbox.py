@@ -31,7 +31,7 @@ READ_ONLY = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, ope
 
 @dataclass(frozen=True)
 class Call:
-    """One `tools/call` as a tool sees it: defaults filled in, arguments checked against the schema."""
+    """A `tools/call` as a tool sees it: defaults filled in, arguments validated."""
 
     context: Context
     params: types.CallToolRequestParams
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True)
 class DemoTool:
-    """A tool: what the client is told about it, and what it does."""
+    """A tool: its definition for the client, and the coroutine that runs it."""
 
     definition: types.Tool
     run: Run
@@ -59,7 +59,7 @@ class DemoTool:
         return {**defaults, **arguments}
 
     def complaint_about(self, arguments: Mapping[str, Any]) -> str | None:
-        """What is wrong with these arguments, for the person or model that chose them; None when they fit."""
+        """Return what is wrong with these arguments, for the caller; None if they are valid."""
         error = best_match(self._validator.iter_errors(dict(arguments)))
         return None if error is None else f"Invalid arguments at {error.json_path}: {error.message}"
 
@@ -69,14 +69,14 @@ class DemoTool:
 
 
 class Toolbox:
-    """Answers `tools/list` and `tools/call` from a table of tools."""
+    """Handles `tools/list` and `tools/call` from a table of tools."""
 
     def __init__(self, tools: Iterable[DemoTool], *, page_size: int = 1000) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._page_size = page_size
 
     def toggle(self, tool: DemoTool) -> bool:
-        """Add the tool, or take it out again; True when it is there afterwards."""
+        """Add or remove the tool; return True if it is present afterwards."""
         if self._tools.pop(tool.name, None) is not None:
             return False
         self._tools[tool.name] = tool
@@ -111,7 +111,7 @@ def tool(
     output_schema: Schema | None = None,
     annotations: types.ToolAnnotations = READ_ONLY,
 ) -> DemoTool:
-    """One row of a table of tools; without a schema the tool takes no arguments."""
+    """Define a tool; without a schema it takes no arguments."""
     definition = types.Tool(
         name=name,
         title=title,
@@ -124,24 +124,24 @@ def tool(
 
 
 def schema(required: Iterable[str] = (), **properties: Schema) -> Schema:
-    """An object schema with these properties and no others."""
+    """Build an object schema with these properties and no others."""
     result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     names = list(required)
     return {**result, "required": names} if names else result
 
 
 def text(*parts: str) -> types.CallToolResult:
-    """A result of text blocks."""
+    """Build a result of text blocks."""
     return types.CallToolResult(content=[types.TextContent(text=part) for part in parts])
 
 
 def failure(message: str) -> types.CallToolResult:
-    """A tool error: a result that says the tool could not do its work."""
+    """Build a tool error: a result that says the tool failed."""
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
 def structured(value: Mapping[str, Any]) -> types.CallToolResult:
-    """Structured content, and the same JSON as text for clients that do not know it, as the spec asks."""
+    """Build a result with structured content and the same JSON as text, as the spec asks."""
     return types.CallToolResult(
         content=[types.TextContent(text=json.dumps(value, ensure_ascii=False, indent=2))],
         structured_content=dict(value),

@@ -29,8 +29,9 @@ class _Pipe(io.FileIO):
 class Wire:
     """Owns the stdout this process was started with.
 
-    From then on descriptor 1 leads to stderr, so a stray print cannot land between two messages. Every write
-    is whole lines and one call on a `BufferedWriter`, which locks: messages and raw lines never tear.
+    Afterwards, descriptor 1 is redirected to stderr, so that a stray print cannot end up between two
+    messages. Every write consists of whole lines in one call to a `BufferedWriter`, which locks: messages
+    and raw lines are never interleaved.
     """
 
     def __init__(self) -> None:
@@ -39,7 +40,7 @@ class Wire:
         self.text = anyio.wrap_file(io.TextIOWrapper(self._buffer, encoding="utf-8", newline="\n"))
 
     async def write_lines(self, lines: bytes) -> None:
-        """Write complete lines as they are, past the SDK. Returns when the pipe has taken them."""
+        """Write complete lines unchanged, bypassing the SDK. Returns when the pipe has taken them."""
         await anyio.to_thread.run_sync(self._write, lines)
 
     def _write(self, lines: bytes) -> None:

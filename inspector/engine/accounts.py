@@ -28,32 +28,32 @@ from inspector.transport.network import Network
 
 @dataclass(slots=True)
 class Account:
-    """One server's."""
+    """Login state of one server."""
 
     target: Target
     tools: Tools
     lifetime: Lifetime
     authorizer: Authorizer
     login: Login | None = None
-    adopted: Held | None = None  # the tokens of the login that are in use
-    step_up: LoginNeed | None = None  # more scopes were asked for, and nobody has logged in for them yet
-    wants_sign_in: bool = False  # a login without the browser came as far as the identity provider's page
+    adopted: Held | None = None  # tokens in use that came from the login
+    step_up: LoginNeed | None = None  # additional scopes were requested; no login for them yet
+    wants_sign_in: bool = False  # a browserless login reached the identity provider's login page
 
     @property
     def needs_browser(self) -> bool:
-        """Does every login go through the browser? One for a company does so only now and then."""
+        """True if every login uses the browser; an enterprise login does so only occasionally."""
         return self.target.settings.grant == "authorization_code"
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all accounts share, and what one asks of the engine."""
+    """Dependencies shared by all accounts."""
 
     secrets: SecretKeeper
     log: TrafficLog
     clock: Clock
     settings: Settings
-    prepare: Callable[[Entry], Awaitable[Entry]]  # puts in what an entry refers to. Raises ConfigError
+    prepare: Callable[[Entry], Awaitable[Entry]]  # resolves references in an entry; raises ConfigError
 
 
 def make_account(
@@ -77,7 +77,7 @@ def make_account(
     )
 
     async def look_up() -> Network:
-        """With the secrets of this moment. Raises ConfigError for one that is not there."""
+        """Return the network settings, with current secrets. Raises ConfigError if one is missing."""
         ready = await around.prepare(entry)
         return network_of(ready if isinstance(ready, HttpEntry) else entry, around.settings)
 

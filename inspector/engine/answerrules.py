@@ -33,17 +33,17 @@ from inspector.protocol.sampling import ASSISTANT, USER
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 
-# The filter language and the endpoint are imported when a question comes: no command waits for them.
+# The filter language and the endpoint are imported when a request arrives, to keep startup fast.
 
 Secret: TypeAlias = Callable[[str], Awaitable[str | None]]
 
-# What is named as the model where no model was asked.
+# Reported as `model` where no model was involved.
 CANNED_MODEL, ECHO_MODEL = "mcp-lens-canned", "mcp-lens-echo"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as the rules get it."""
+    """A server request as passed to the rules."""
 
     server: str
     question: Question
@@ -52,55 +52,60 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a rule would answer, without an answer being sent. `reason` says why it would not answer."""
+    """Trial run of a rule: the reply it would send, or the `reason` why it would not."""
 
     asked: Asked
     reply: Reply | None = None
     reason: str = ""
-    remarks: tuple[str, ...] = ()  # what is wrong with the answer
+    remarks: tuple[str, ...] = ()  # what is wrong with the reply
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptPlace:
-    """How many answers of a rule's script were given in this run."""
+    """How many replies of a rule's script have been used so far."""
 
     given: int
     total: int
 
 
 class RulesChangedElsewhere(ConfigError):
-    """Nothing was written: the rules are no longer those that the person saw."""
+    """The rules are no longer the ones that the user saw; nothing was written."""
 
 
 class AnswerRules:
-    """`secret` gets the value of a stored secret by its name. Without a file the rules are of this run only.
+    """Replies to server requests by rules.
+
+    `secret` returns a stored secret by name. Without a file, the rules are not saved.
 
     Signals:
-        problem_found: Something is wrong with the file; carries a sentence. On any thread.
+        problem_found: Something is wrong with the file; carries a sentence. Emitted on any thread.
     """
 
     def __init__(
         self, path: Path | None = None, secret: Secret | None = None, clock: Clock | None = None
     ) -> None:
         self.problem_found: Signal[str] = Signal()
-        self.last: Asked | None = None  # the question that came last, answered or not
+        self.last: Asked | None = None  # the most recent request, answered or not
         self._file = AnswerRulesFile(path) if path is not None else None
         self._secret = secret
         self._loaded = LoadedRules()
         self._given: dict[str, int] = {}
         self._per_minute = PerMinute(clock or SystemClock())
-        self._turn = asyncio.Lock()  # a script answers one question after the other
+        self._turn = asyncio.Lock()  # a script answers one request at a time
 
     # -------------------------------------------------------------- rules
 
     async def rules(self) -> tuple[AnswerRule, ...]:
-        """As they are in the file now: others may edit it. What is wrong there is told once."""
+        """Return the current rules from the file, which may be edited externally.
+
+        Each problem in it is reported once.
+        """
         if self._file is not None:
             await asyncio.to_thread(self._look, self._file)
         return self._loaded.rules
 
     async def save(self, rules: Sequence[AnswerRule], instead_of: Sequence[AnswerRule] | None = None) -> None:
-        """These, in this order. Raises ConfigError, and RulesChangedElsewhere."""
+        """Replace the rules, in this order. Raises ConfigError, and RulesChangedElsewhere."""
         if instead_of is not None and await self.rules() != tuple(instead_of):
             raise RulesChangedElsewhere("Somebody else changed the answer rules.", "Nothing was written.")
         if self._file is None:
@@ -109,11 +114,11 @@ class AnswerRules:
             await asyncio.to_thread(self._save, self._file, tuple(rules))
 
     async def script_place(self, rule: AnswerRule) -> ScriptPlace:
-        """Raises UserError when the script cannot be read."""
+        """Return the script's position. Raises UserError if the script cannot be read."""
         return ScriptPlace(self._given.get(rule.id, 0), len(await self._script(rule)))
 
     async def start_over(self, rule: AnswerRule) -> None:
-        """Its script begins with the first answer again."""
+        """Restart the rule's script with the first reply."""
         self._given.pop(rule.id, None)
 
     def _look(self, file: AnswerRulesFile) -> None:
@@ -129,16 +134,19 @@ class AnswerRules:
     # -------------------------------------------------------------- answering
 
     async def reply(self, server: str, question: Question, revision: Revision) -> Reply | None:
-        """The answer; None leaves it to the person. Raises UserError: a rule fits, and could not answer."""
+        """Return the automatic reply; None leaves the request to the user.
+
+        Raises UserError if a rule matches but cannot reply.
+        """
         self.last = asked = Asked(server, question, revision)
         rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, question)]
         rule = await asyncio.to_thread(_first_that_fits, rules, asked) if rules else None
         return await self._answer(rule, asked, is_unasked=True) if rule is not None else None
 
     async def attempt(self, rule: AnswerRule) -> Attempt:
-        """Try a rule, on or off, on the question that came last; a script stays where it is.
+        """Try a rule, enabled or not, on the last request; a script does not advance.
 
-        An endpoint is really asked. Raises UserError when there is no question.
+        An endpoint is really contacted. Raises UserError if there was no request yet.
         """
         if self.last is None:
             raise UserError(
@@ -156,16 +164,19 @@ class AnswerRules:
         return Attempt(asked, reply, remarks=_remarks(asked, reply))
 
     async def draft(self, rule: AnswerRule, asked: Asked) -> Reply:
-        """What a rule answers to a question that a person puts to it: on or off, whatever its filter says.
+        """Return a rule's reply at the user's request, whether or not it is enabled or matches.
 
-        Raises UserError when it cannot answer.
+        Raises UserError if it cannot reply.
         """
         return await self._answer(rule, asked)
 
     async def _answer(
         self, rule: AnswerRule, asked: Asked, *, is_trial: bool = False, is_unasked: bool = False
     ) -> Reply:
-        """`is_trial` leaves a script where it is; `is_unasked`: no person wants the answer of just now."""
+        """Return a rule's reply.
+
+        With `is_trial` a script does not advance; `is_unasked` means that no user asked for this reply.
+        """
         try:
             match rule.kind:
                 case RuleKind.CANNED:
@@ -229,10 +240,10 @@ class AnswerRules:
 
 
 def _read_script(path: str, folder: Path) -> list[JSON]:
-    """A path that is not absolute begins at the folder of the rules."""
+    """Read a script; a relative path is relative to the folder of the rules."""
     try:
         return read_script(folder / Path(path).expanduser())
-    except (RuntimeError, ValueError) as exc:  # nobody's home, a null character
+    except (RuntimeError, ValueError) as exc:  # unknown home directory; NUL in the path
         raise UserError(f"The path of its script cannot be used: {exc}.", "Choose the file again.") from exc
 
 
@@ -240,7 +251,7 @@ def _read_script(path: str, folder: Path) -> list[JSON]:
 
 
 def suits(rule: AnswerRule, question: Question) -> bool:
-    """Can a rule answer such a question at all?"""
+    """True if the rule can answer this kind of request at all."""
     match rule.kind:
         case RuleKind.CANNED:
             return _suits_answer(rule.answer, question)
@@ -251,14 +262,14 @@ def suits(rule: AnswerRule, question: Question) -> bool:
 
 
 def fits(rule: AnswerRule, asked: Asked) -> bool:
-    """Does its filter fit? Raises UserError when it cannot be read."""
+    """True if the rule's filter matches. Raises UserError if the filter is invalid."""
     return _matches(rule.filter, _log_of(asked))
 
 
 def _first_that_fits(rules: Sequence[AnswerRule], asked: Asked) -> AnswerRule | None:
     log = _log_of(asked)
     for rule in rules:
-        with contextlib.suppress(UserError):  # told when it was read
+        with contextlib.suppress(UserError):  # already reported when it was read
             if _matches(rule.filter, log):
                 return rule
     return None
@@ -272,7 +283,10 @@ def _matches(filter: str, log: TrafficLog) -> bool:
 
 
 def _log_of(asked: Asked) -> TrafficLog:
-    """The question as a row of traffic, a request in both eras: what filters are asked about."""
+    """Return the request as a one-message traffic log, for filters to match against.
+
+    It is logged as a request in both eras.
+    """
     log, clock = TrafficLog(), SystemClock()
     recorder = Recorder(log, asked.server, clock)
     recorder.agreed(str(asked.revision))
@@ -299,11 +313,14 @@ def _filter_problem(rule: AnswerRule) -> str:
 
 
 def _suits_answer(answer: JSON, question: Question) -> bool:
-    """By what it looks like. What looks like no answer at all is one to anything: wrong on purpose."""
+    """Guess from the reply's shape which requests it answers.
+
+    A shape that is no valid reply answers anything: it is wrong on purpose.
+    """
     method = question.method
     if not isinstance(answer, dict):
         return method == SAMPLING
-    if "action" in answer:  # one with content is for a form, and no consent to visit a page
+    if "action" in answer:  # a reply with content is for a form, not consent to open a URL
         is_page = question.params.get("mode") == "url"
         return method == ELICITATION and not (is_page and "content" in answer)
     if "roots" in answer:
@@ -317,7 +334,7 @@ def _reply(rule: AnswerRule, answer: JSON) -> Reply:
         if not isinstance(error, dict):
             return Reply(answer, rule=rule.title)
         code = error.get("code")
-        assert isinstance(code, int)  # `answer_problem` has looked
+        assert isinstance(code, int)  # checked by `answer_problem`
         return Reply(None, code, text_of(error, "message"), error.get("data"), rule=rule.title)
     assert isinstance(answer, str)
     return Reply(sampled(ASSISTANT, text_block(answer), CANNED_MODEL, END_TURN), rule=rule.title)
@@ -334,7 +351,7 @@ def _sampling(asked: Asked) -> SamplingAsked:
 
 
 def _echo(asked: SamplingAsked) -> JSONObject:
-    """What the user said last, as text."""
+    """Return the last user message as text."""
     for message in reversed(asked.messages):
         texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
         if message.role == USER and texts:

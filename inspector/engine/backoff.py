@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterator
 
 TRIES = 5
-STEADY = 60.0  # seconds after which a connection counts as good, and its loss as a new one
+STEADY = 60.0  # seconds after which a connection counts as stable and the retry count restarts
 _FIRST = 1.0
 _LONGEST = 30.0
 
 
 def delays(tries: int = TRIES, chance: random.Random | None = None) -> Iterator[float]:
-    """Seconds before each try: doubling, and spread out, so that many clients do not come back at once."""
+    """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
     source = chance or random.Random()
     for number in range(tries):
         full = min(_FIRST * 2**number, _LONGEST)
@@ -20,5 +20,5 @@ def delays(tries: int = TRIES, chance: random.Random | None = None) -> Iterator[
 
 
 def restarts() -> Iterator[tuple[int, float]]:
-    """The tries of one series, numbered, each with its wait."""
+    """Yield the numbered attempts of one series, each with its delay."""
     return enumerate(delays(), 1)

@@ -31,13 +31,13 @@ OnTask: TypeAlias = Callable[[Task], None]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as a person wrote it.
+    """A tool call as the user composed it.
 
-    `timeout` in seconds since the last progress, None for the server's own; `total` in seconds in any case,
-    but for the time in which a question of the server waits for a person, None for no such limit. `meta` goes
-    into `_meta`; `capabilities` are declared for this call instead of the usual ones, where the era allows
-    that. With `variables`, `${name}` in the arguments and in `meta` is expanded when it is sent; the history
-    keeps what was written.
+    `timeout` is in seconds since the last progress, None for the server's default. `total` is in seconds
+    regardless of progress, not counting time in which a server request waits for the user; None for no
+    limit. `meta` goes into `_meta`. `capabilities` are declared for this call instead of the usual ones,
+    where the era allows it. With `variables`, `${name}` in the arguments and in `meta` is expanded when
+    sent; the history keeps what was typed.
     """
 
     tool: str
@@ -50,13 +50,13 @@ class ToolCall:
     total: float | None = None
 
     def options(self) -> JSONObject:
-        """What is said about it besides its arguments and is not as usual: in the words of a saved call."""
+        """Return the non-default options, with the member names of a saved call."""
         said: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
         said |= {"task": self.as_task or None, "capabilities": self.capabilities}
         return {member: value for member, value in said.items() if value is not None}
 
     def expanded(self) -> ToolCall:
-        """As it is sent. Raises UserError, naming variables without a value."""
+        """Return the call as sent. Raises UserError naming variables without a value."""
         if self.variables is None:
             return self
         both = expand_object({"arguments": self.arguments, "meta": self.meta}, self.variables)
@@ -67,7 +67,10 @@ class ToolCall:
 
 
 class ByHand:
-    """On the engine's loop. Every way in which a call can end is an outcome; cancel the caller to cancel."""
+    """Manual calls, repeats and watches. Runs on the engine's loop.
+
+    Every way in which a call can end is an outcome; to cancel a call, cancel the caller.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -83,7 +86,7 @@ class ByHand:
         on_progress: OnProgress | None = None,
         on_task: OnTask | None = None,
     ) -> CallOutcome:
-        """Call a tool. `keep` writes it into the history; `on_task` hears how its task stands, if any."""
+        """Call a tool. `keep` adds it to the history; `on_task` gets status updates of its task."""
         started = self._engine.clock.monotonic_ns()
         try:
             sent = call.expanded()
@@ -133,13 +136,13 @@ class ByHand:
         except LensError as exc:
             return failed(exc, self._since(started))
         outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
-        # The log has looked for isError in frames that were too big to be parsed at arrival, too.
+        # The log also detects isError in messages that were too big to be parsed on arrival.
         is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
         return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
 
     @contextmanager
     def _cancelling(self, server: str, task: Task) -> Iterator[None]:
-        """Who cancels a call means the task that it became, too: the server is told, if it can be."""
+        """Cancel the task that a call became when the call is cancelled, if possible."""
         try:
             yield
         except asyncio.CancelledError:
@@ -163,7 +166,7 @@ class ByHand:
     async def repeat(
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
     ) -> RepeatReport:
-        """Make a call many times over (`repeating.repeat`). Variables are expanded once. Raises UserError."""
+        """Repeat a call (`repeating.repeat`). Variables are expanded once. Raises UserError."""
         return await repeat(partial(self.call, server, call.expanded()), plan, self._engine.clock, on_report)
 
     # -------------------------------------------------------------- watching
@@ -171,16 +174,16 @@ class ByHand:
     async def watch_tool(
         self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Sighting], None]
     ) -> str:
-        """Call a tool every so often and tell what changed; gives the reason when the server is lost.
+        """Call a tool periodically and report changes; return the reason if the server is lost.
 
-        Variables are expanded once. Raises UserError for what cannot be begun.
+        Variables are expanded once. Raises UserError if it cannot start.
         """
         return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_sight)
 
     async def watch_resource(
         self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]
     ) -> str:
-        """Read a resource every so often, likewise."""
+        """Read a resource periodically; otherwise like `watch_tool`."""
         return await self._watch(server, plan, partial(self._engine.read_resource, server, uri), on_sight)
 
     async def _watch(
@@ -199,7 +202,7 @@ class ByHand:
 
     @asynccontextmanager
     async def _loss_of(self, server: str) -> AsyncIterator[asyncio.Future[str]]:
-        """Done, with the reason, as soon as the server is not connected any more."""
+        """Yield a future that is set to the reason as soon as the server is no longer connected."""
         lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def on_changed(view: ServerView) -> None:
@@ -222,7 +225,7 @@ class ByHand:
     # -------------------------------------------------------------- results
 
     async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
-        """Is the answer what the tool's outputSchema promises? In another process, under a time limit."""
+        """Check the result against the tool's outputSchema, in another process with a time limit."""
         if output_schema is None:
             return await self._engine.work(outputcheck.check_packed, outputcheck.pack(answer, None))
         try:

@@ -16,16 +16,16 @@ _RESERVED = frozenset({"modelcontextprotocol", "mcp"})
 
 
 def meta_remarks(meta: JSONObject) -> tuple[str, ...]:
-    """A sentence for each key that the protocol keeps for itself, or that is no key by its rules.
+    """Return a remark for each key that is reserved by the protocol or malformed.
 
-    They are sent all the same: a debugger must be able to. `progressToken` alone is ours: without it
-    nobody could tell whose progress is reported.
+    Such keys are sent anyway: a debugger must be able to. Only `progressToken` is always ours: progress
+    could not be matched otherwise.
     """
     return tuple(remark for key in meta if (remark := _remark(key)))
 
 
 def is_reserved(key: str) -> bool:
-    """Does the prefix belong to the protocol? `io.modelcontextprotocol/…` and `tools.mcp.com/…` do."""
+    """True for a reserved prefix, such as `io.modelcontextprotocol/…` and `tools.mcp.com/…`."""
     prefix, slash, _ = key.rpartition("/")
     return bool(slash) and not _RESERVED.isdisjoint(prefix.lower().split("."))
 

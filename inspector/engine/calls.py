@@ -36,7 +36,7 @@ OWN_NAME = "My calls"
 
 @dataclass(frozen=True, slots=True)
 class SavedFolder:
-    """One folder of saved calls. `is_own` is the one in our own data; others were added by the person."""
+    """A folder of saved calls. `is_own` is the one in our own data; users can add others."""
 
     path: Path
     is_own: bool
@@ -44,16 +44,18 @@ class SavedFolder:
 
     @property
     def name(self) -> str:
-        """What it is called in the window."""
+        """Display name."""
         return OWN_NAME if self.is_own else one_line(self.path.name or str(self.path))
 
 
 class Calls:
-    """`history` and `saved` are folders of our own; without one nothing of that kind is kept. With `secrets`,
-    values of secret variables are kept there and not in a folder's files.
+    """Call history, saved calls and variables.
+
+    `history` and `saved` are our own folders; without one, that kind is not stored. With `secrets`, values
+    of secret variables are stored there and not in a folder's files.
 
     Signals:
-        problem_found: Something is wrong with a file; carries a sentence. On any thread.
+        problem_found: Something is wrong with a file; carries a sentence. Emitted on any thread.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class Calls:
         self._prefs = CallPrefs()
 
     async def begin(self) -> None:
-        """Read what the person chose; what is wrong in the file is told."""
+        """Load the preferences; problems in the file are reported."""
         if self._preferences is None:
             return
         prefs, problems = await asyncio.to_thread(self._preferences.load)
@@ -82,7 +84,7 @@ class Calls:
             self.problem_found.emit(problem)
 
     async def end(self) -> None:
-        """Write what is left of the history."""
+        """Write the rest of the history."""
         await asyncio.to_thread(self.history.close)
 
     # -------------------------------------------------------------- what was chosen
@@ -91,7 +93,10 @@ class Calls:
         return self._prefs
 
     async def set_prefs(self, prefs: CallPrefs) -> None:
-        """Turning the history off keeps what is there; `forget_all` deletes it."""
+        """Set the preferences.
+
+        Turning the history off keeps what is stored; `forget_all` deletes it.
+        """
         if self._preferences is not None:
             await asyncio.to_thread(self._preferences.save, prefs)
         self._take(prefs)
@@ -107,7 +112,7 @@ class Calls:
         return await asyncio.to_thread(self.history.of, server, tool)
 
     async def remember(self, server: str, tool: str, arguments: JSONObject) -> None:
-        """What stands in the form, called or not."""
+        """Save the current form contents, called or not."""
         self.history.set_last(server, tool, arguments)
 
     async def forget(self, server: str, tool: str) -> None:
@@ -117,8 +122,10 @@ class Calls:
         await asyncio.to_thread(self.history.forget_all)
 
     async def rename_server(self, before: str, after: str) -> None:
-        """A server has another name: its history, and our own calls of it, go along. Folders that others
-        share are theirs to change: it is told which calls there name the old one."""
+        """Update the history and our own saved calls after a server was renamed.
+
+        Shared folders are not modified; calls there that name the old server are reported.
+        """
         await asyncio.to_thread(self.history.rename_server, before, after)
         for problem in await asyncio.to_thread(self._rename_server, before, after):
             self.problem_found.emit(problem)
@@ -144,22 +151,22 @@ class Calls:
     # -------------------------------------------------------------- saved calls
 
     async def saved(self) -> tuple[SavedFolder, ...]:
-        """All saved calls, our own folder first. What could not be used is in each folder's `problems`."""
+        """Return all saved calls, our own folder first. Errors are in each folder's `problems`."""
         return await asyncio.to_thread(self._load)
 
     async def changed(self, shown: Sequence[SavedFolder]) -> tuple[SavedFolder, ...] | None:
-        """All saved calls if somebody changed a file since those were read; else None. Cheap to ask."""
+        """Return all saved calls if a file changed since `shown`, else None. Cheap to poll."""
         return await self.saved() if await asyncio.to_thread(self._has_changed, shown) else None
 
     async def save(
         self, call: SavedCall, folder: Path | None = None, *, overwrite: bool = False
     ) -> SavedCall:
-        """Into this folder: else its own, else ours. Gives the call as it is there now."""
+        """Save a call in `folder`, else in its own, else in ours. Return the call as on disk."""
         place = self._folder(folder or call.folder)
         return await asyncio.to_thread(lambda: place.save(call, overwrite=overwrite))
 
     async def set_watched(self, call: SavedCall, watched: bool) -> SavedCall:
-        """Make a call again when the files of its server change, or no longer. Gives it as it is now."""
+        """Set whether a call is repeated when its server's files change. Return the updated call."""
         saved = await self.save(replace(call, watch=watched))
         if watched:
             await self.allow(saved)
@@ -169,29 +176,29 @@ class Calls:
         return await asyncio.to_thread(self._folder(call.folder).rename, call, name)
 
     async def delete(self, call: SavedCall) -> DeletedCall | None:
-        """What it gives can be restored; None if the file was gone already."""
+        """Delete a call and return what can be restored; None if the file was already gone."""
         return await asyncio.to_thread(self._folder(call.folder).delete, call)
 
     async def restore(self, deleted: DeletedCall) -> SavedCall:
         return await asyncio.to_thread(self._folder(deleted.call.folder).restore, deleted)
 
     async def expected(self, call: SavedCall) -> bytes | None:
-        """What a call should give (`expectedresults`); None when nothing was accepted yet."""
+        """Return a call's expected result (`expectedresults`), None if not set."""
         path = self._path_of(call)
         return await asyncio.to_thread(read_expected, path)
 
     async def set_expected(self, call: SavedCall, result: bytes) -> None:
-        """Keep what a call should give, beside it."""
+        """Save a call's expected result next to it."""
         path = self._path_of(call)
         is_private = self._folder(call.folder).path == self._own
         await asyncio.to_thread(lambda: write_expected(path, result, is_private=is_private))
 
     async def is_allowed(self, call: SavedCall) -> bool:
-        """May a watched call be made by itself? One of somebody else's folder once the person allowed it."""
+        """True if a watched call may run automatically: ours, or one that the user allowed."""
         return call.folder == self._own or await asyncio.to_thread(self._allowed.has, call)
 
     async def allow(self, *calls: SavedCall) -> None:
-        """The person has seen them, and wants them made."""
+        """Allow these calls to run automatically; the user has reviewed them."""
         others = [call for call in calls if call.folder != self._own]
         if others:
             await asyncio.to_thread(self._allowed.add, *others)
@@ -206,14 +213,14 @@ class Calls:
         return tuple(self._paths())
 
     async def add_folder(self, folder: Path) -> None:
-        """Calls are read from there, too, now and in later runs. It must be there; its path is absolute."""
+        """Add a folder of saved calls, permanently. It must exist; its path is absolute."""
         if not await asyncio.to_thread(folder.is_dir):
             raise ConfigError(f"{one_line(str(folder))} is no folder.", "Choose another one.")
         if folder not in self._paths():
             await self.set_prefs(replace(self._prefs, folders=(*self._prefs.folders, str(folder))))
 
     async def remove_folder(self, folder: Path) -> None:
-        """Calls are not read from there any more; its files stay."""
+        """Stop reading calls from a folder; its files stay."""
         kept = tuple(text for text in self._prefs.folders if _path(text) != folder)
         await self.set_prefs(replace(self._prefs, folders=kept))
 
@@ -233,7 +240,7 @@ class Calls:
         return list(dict.fromkeys([*own, *(path for path in added if path.is_absolute())]))
 
     def _folder(self, path: Path | None) -> SavedCallFolder:
-        """Only folders that the person chose are touched."""
+        """Return a folder; raises ConfigError for one that the user did not add."""
         path = path or self._own
         if path is None or path not in self._paths():
             raise ConfigError("There is no folder for saved calls.", "Add one under Manage saved calls.")
@@ -242,12 +249,15 @@ class Calls:
     # -------------------------------------------------------------- variables
 
     async def variables(self, folder: Path | None = None) -> Variables:
-        """What `${name}` may stand for in a call of this folder: its own variables, and what the person
-        allowed of the environment. Variables of other folders are none of its business."""
+        """Return what `${name}` may stand for in a call of this folder.
+
+        That is its own variables, and the environment variables that the user allowed; not the variables of
+        other folders.
+        """
         return Variables(await self.variable_values(folder), self._environment())
 
     async def variable_values(self, folder: Path | None = None) -> dict[str, JSON]:
-        """Those in the folder's files; what is wrong there is told."""
+        """Return the variables in the folder's files; problems are reported."""
         place = folder or self._own
         if place is None:
             return {}
@@ -257,7 +267,7 @@ class Calls:
         return await self._with_secrets(place, values)
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
-        """One with a secret name goes into the secret store, and a mark into the file."""
+        """Set a variable. If its name is secret, the value goes to the secret store."""
         kept = value
         if self._secrets is not None and is_secret(name) and value not in ("", None):
             place = _secret_name(self._folder(folder).path, name)
@@ -275,7 +285,7 @@ class Calls:
             await self._secrets.delete(_secret_name(self._folder(folder).path, name))
 
     async def _with_secrets(self, folder: Path, values: dict[str, JSON]) -> dict[str, JSON]:
-        """Those that are in the secret store are read from there; without one they have no value."""
+        """Fill in values from the secret store; those that are missing there are dropped."""
         for name in [name for name, value in values.items() if value == IN_SECRETS]:
             text = await self._secrets.get(_secret_name(folder, name)) if self._secrets is not None else None
             if text is None:

@@ -30,11 +30,14 @@ T = TypeVar("T")
 
 
 class Captures:
-    """`folder` holds the automatic captures; without it nothing is recorded.
+    """The running recording, stored captures and opened ones.
+
+    `folder` holds the automatic captures; without it nothing is recorded.
 
     Signals:
-        recording_changed: How the recording stands; carries a RecordingState. On the recorder's thread.
-        problem_found: Something is wrong with the captures; carries a sentence. On any thread.
+        recording_changed: The recording's state changed; carries a RecordingState. Emitted on the
+            recorder's thread.
+        problem_found: Something is wrong with the captures; carries a sentence. Emitted on any thread.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Captures:
         self._folder = CaptureFolder(folder) if folder is not None else None
         self._preferences = preferences
         self._recording: Recording | None = None
-        self._ended: Recording | None = None  # of this run: the log reads on from its file
+        self._ended: Recording | None = None  # from this run: the log still reads from its file
         self._opened: set[Path] = set()
 
     @property
@@ -56,7 +59,7 @@ class Captures:
     # -------------------------------------------------------------- the running one
 
     async def begin(self) -> None:
-        """Record from now on, if the person wants it. What cannot be done is told, and the app works on."""
+        """Start recording, if enabled. Failures are reported; the app works without it."""
         if self._folder is not None and self.limits().is_on:
             await asyncio.to_thread(self._begin, self._folder)
 
@@ -69,13 +72,13 @@ class Captures:
         self._prune()
 
     def _resumed(self) -> Recording | None:
-        """Recording was turned off in this run, and is wanted again."""
+        """Resume the recording that was turned off earlier in this run, if any."""
         if self._ended is not None:
             self._ended.resume()
         return self._ended
 
     def _new_recording(self, folder: CaptureFolder) -> Recording:
-        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic holds secrets
+        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic may contain secrets
         recording = Recording(self._log, folder.new_path(time.time_ns()))
         recording.changed.connect(self.recording_changed.emit)
         return recording
@@ -88,7 +91,7 @@ class Captures:
             await asyncio.to_thread(recording.close)
 
     async def save_running(self, path: Path, on_progress: OnProgress | None = None) -> None:
-        """A copy of the running capture. Raises UserError."""
+        """Save a copy of the running capture. Raises UserError."""
         recording = self._recording
         if recording is None:
             raise UserError(
@@ -100,9 +103,10 @@ class Captures:
     # -------------------------------------------------------------- opened ones
 
     async def open(self, path: Path, on_progress: OnProgress | None = None) -> Capture:
-        """A capture, or an export of ours or of another tool: what is in the file says which.
+        """Open a capture, or an export from us or another tool, detected by content.
 
-        An export is made into a capture first, which is kept like those of earlier runs. Raises UserError.
+        An export is first converted to a capture, which is stored like those of earlier runs. Raises
+        UserError.
         """
         capture = await _beside(lambda is_cancelled: self._open(path, on_progress, is_cancelled))
         self._opened.add(capture.path.resolve())
@@ -115,15 +119,14 @@ class Captures:
         return import_capture(path, folder.new_path(time.time_ns()), on_progress, is_cancelled)
 
     async def save(self, capture: Capture, path: Path, on_progress: OnProgress | None = None) -> None:
-        """A copy of an opened capture. Raises UserError."""
+        """Save a copy of an opened capture. Raises UserError."""
         await _beside(lambda is_cancelled: capture.save_as(path, on_progress, is_cancelled))
 
     async def save_remarks(self, capture: Capture) -> None:
-        """Raises UserError."""
+        """Save the remarks of a capture. Raises UserError."""
         await asyncio.to_thread(capture.save_remarks)
 
     async def close(self, capture: Capture) -> None:
-        """Nobody looks at it any more."""
         self._opened.discard(capture.path.resolve())
         await asyncio.to_thread(capture.close)
 
@@ -132,7 +135,7 @@ class Captures:
     async def find_secrets(
         self, log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None = None
     ) -> SecretsFound:
-        """What an export of these rows would mask: for the person to look at first."""
+        """Return what an export of these rows would mask, for review."""
         return await _beside(lambda is_cancelled: find_secrets(log, rows, on_progress, is_cancelled))
 
     async def export(
@@ -144,7 +147,7 @@ class Captures:
         path: Path,
         on_progress: OnProgress | None = None,
     ) -> Exported:
-        """Raises UserError; then `path` is as it was."""
+        """Export rows. Raises UserError, leaving `path` unchanged."""
         return await _beside(
             lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
         )
@@ -152,7 +155,7 @@ class Captures:
     # -------------------------------------------------------------- kept ones
 
     def limits(self) -> KeepCaptures:
-        """What the person chose; what is wrong in the file is told."""
+        """Return the retention settings; problems in the file are reported."""
         if self._preferences is None:
             return KeepCaptures()
         chosen, problems = self._preferences.captures()
@@ -167,7 +170,7 @@ class Captures:
         return self.folder
 
     async def set_limits(self, chosen: KeepCaptures) -> None:
-        """Keep so many from now on, and delete the others at once. Raises ConfigError."""
+        """Set the retention and delete excess captures now. Raises ConfigError."""
         if self._preferences is not None:
             self._preferences.save_captures(chosen)
         await asyncio.to_thread(self._prune)
@@ -180,16 +183,16 @@ class Captures:
         return await asyncio.to_thread(self._folder.kept) if self._folder is not None else ()
 
     async def interrupted(self) -> tuple[KeptCapture, ...]:
-        """Captures of runs that did not end as they should: to be offered once."""
+        """Return captures of runs that did not exit cleanly; to be offered once."""
         return await asyncio.to_thread(self._folder.interrupted) if self._folder is not None else ()
 
     async def settle(self, path: Path) -> None:
-        """An interrupted capture was offered; from now on it is one like the others."""
+        """Mark an interrupted capture as offered; it is then like any other."""
         if self._folder is not None:
             await asyncio.to_thread(self._folder.settle, path)
 
     async def delete(self, path: Path) -> None:
-        """Raises UserError."""
+        """Delete a capture. Raises UserError."""
         if self._folder is not None:
             await asyncio.to_thread(self._delete, self._folder, path)
 
@@ -206,12 +209,12 @@ class Captures:
             self._folder.prune(Limits(chosen.days, chosen.bytes), time.time_ns(), keep=self._in_use())
 
     def _in_use(self) -> set[Path]:
-        """Captures whose bytes somebody may look at. Real paths: there are many ways to one file."""
+        """Return captures that may still be read, as real paths (a file can have several paths)."""
         return self._opened | ({self._ended.path.resolve()} if self._ended is not None else set())
 
 
 async def _beside(work: Callable[[IsCancelled], T]) -> T:
-    """Run on a thread; when the awaiting task is cancelled, the work is told, and waited for."""
+    """Run on a thread; on cancellation, signal the work to stop and wait for it."""
     stop = threading.Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, stop.is_set)
     try:

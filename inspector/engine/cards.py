@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from inspector.base.jsonvalue import JSON, JSONObject
 
-if TYPE_CHECKING:  # the window shows these values before the protocol is imported
+if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.protocol.revisions import Revision
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered to one question: a result, or an error where the era has room for one.
+    """A reply to a server request: a result, or an error where the era allows one.
 
-    `rule` is the name of the answer rule that gave it, "" when a person did; `drafted_by` that of the rule
-    which wrote it for the person who sent it. `is_known`: we knew the answer and asked nobody, as for the
-    roots.
+    `rule` is the name of the reply rule it came from, "" if the user replied; `drafted_by` is the rule that
+    drafted it for the user. `is_known`: answered without asking, as for roots.
     """
 
     result: JSONObject | None = None
@@ -34,13 +33,13 @@ class Reply:
         return self.result is None
 
 
-# How a person says no to sampling, which has no result for that.
+# How a user declines sampling, for which there is no result.
 SAMPLING_REJECTED = Reply(code=-1, message="The user rejected the sampling request")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing that a server wants to know. `key` is its name in a result that asks; "" in a request."""
+    """A server request. `key` is its key in an input-required result, "" for a JSON-RPC request."""
 
     key: str
     method: str
@@ -51,17 +50,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What was asked and answered in an earlier round of the same call."""
+    """Requests and replies of an earlier round of the same call."""
 
     questions: tuple[Question, ...]
     waited_ns: int
 
 
 class CardEnd(Enum):
-    """How a card left the list, in the words that are shown."""
+    """How a card left the list; the values are display text."""
 
     ANSWERED = "answered"
-    REFUSED = "refused"  # by us, unasked: it was malformed, or asks for what we did not declare
+    REFUSED = "refused"  # by us, without asking: malformed, or requires an undeclared capability
     WITHDRAWN = "withdrawn by the server"
     OVERDUE = "not answered in time"
     CALL_ENDED = "the call ended"
@@ -71,11 +70,12 @@ class CardEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What one server asks at one time, and who waits for it.
+    """A pending request of a server, and what waits for it.
 
-    `row` is that of the frame that asks, `operation` the first row of the call that waits (None: nobody can
-    tell), `subject` what is called: a tool's name, a prompt's, a resource's URI. `round` is 0 for a request
-    of the server's own. `awaits_page`: a URL was consented to, and the server has not said that it is done.
+    `row` is the row of the message that asks, `operation` the first row of the waiting call (None if
+    unknown), `subject` what is called: a tool or prompt name, or a resource URI. `round` is 0 for a request
+    that the server sent by itself. `awaits_page`: the user agreed to a URL elicitation and the server has
+    not reported completion.
     """
 
     id: int

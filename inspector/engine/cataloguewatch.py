@@ -19,16 +19,18 @@ from inspector.config.entrychanges import CatalogueDiff, compare_entries
 from inspector.engine.servers import Servers
 from inspector.transport.tasks import TaskScope
 
-_PACE = 0.5  # seconds between two looks; a change counts when the file has stood still for one of them
+_PACE = 0.5  # polling interval in seconds; a change counts once the file is stable for one interval
 
 _Signature: TypeAlias = tuple[int, int, int] | None
 
 
 class CatalogueWatch:
-    """Signals:
-    changed: The file was changed, and the servers are as it says now; carries the CatalogueDiff.
-    problem_found: The file cannot be used as it stands; what was there stays. Carries a sentence.
-    problem_over: That is not so any more; carries the sentence.
+    """Watches the server list file for external changes.
+
+    Signals:
+        changed: The file changed and was applied; carries the CatalogueDiff.
+        problem_found: The file cannot be used as it is; the servers stay as they were. Carries a sentence.
+        problem_over: That problem is gone; carries the sentence.
     """
 
     def __init__(self, servers: Servers) -> None:
@@ -41,7 +43,7 @@ class CatalogueWatch:
         self._is_watching = False
 
     def start(self) -> None:
-        """Watch, until `close`. What was wrong with the file at the start was told when it was loaded."""
+        """Watch until `close`. Problems at startup were already reported on load."""
         catalogue = self._servers.catalogue
         if catalogue is not None and not self._is_watching:
             self._is_watching = True
@@ -51,7 +53,7 @@ class CatalogueWatch:
         await self._tasks.close()
 
     async def look(self) -> CatalogueDiff:
-        """Become what the file holds now, whether it changed or not."""
+        """Apply the file's current content, whether it changed or not."""
         catalogue = self._servers.catalogue
         if catalogue is None:
             return CatalogueDiff()
@@ -60,11 +62,11 @@ class CatalogueWatch:
     async def _watch(self, catalogue: Catalogue) -> None:
         self._told = frozenset(self._servers.load_problems)
         used = latest = await asyncio.to_thread(_signature, catalogue.path)
-        await self._take(catalogue)  # it may have been changed since it was loaded
+        await self._take(catalogue)  # it may have changed since it was loaded
         while True:
             await asyncio.sleep(_PACE)
             before, latest = latest, await asyncio.to_thread(_signature, catalogue.path)
-            if latest == before and latest != used:  # whoever writes it is done
+            if latest == before and latest != used:  # stable: the writer is done
                 used = latest
                 await self._take(catalogue)
 
@@ -88,8 +90,10 @@ class CatalogueWatch:
         return diff
 
     async def _apply(self, loaded: Loaded) -> CatalogueDiff:
-        """Nothing is written. Connections that did not change are left alone, and so is a server that cannot
-        be used as it stands there now."""
+        """Apply the loaded servers without writing anything.
+
+        Unchanged connections are left alone, and so is a server whose entry is now unusable.
+        """
         kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_kept}
         new = {entry.name: entry for entry in loaded.entries}
         stays = {name: kept[name] for name in loaded.broken if name in kept} | new
@@ -116,7 +120,7 @@ class CatalogueWatch:
     async def _rename(self, before: str, entry: Entry) -> None:
         try:
             await self._servers.renames.follow(before, entry)
-        except UserError as exc:  # the name is that of a server of this run, say
+        except UserError as exc:  # e.g. the name is taken by an unsaved server
             await self._servers.drop(before)
             self.problem_found.emit(str(exc))
 
@@ -125,7 +129,7 @@ class CatalogueWatch:
 
 
 async def _load(catalogue: Catalogue) -> Loaded:
-    """Beside the loop. When we write meanwhile, what was read may be from before."""
+    """Read the file on a thread; repeat if we wrote it meanwhile."""
     while True:
         writes = catalogue.writes
         loaded = await asyncio.to_thread(catalogue.load)
@@ -134,7 +138,7 @@ async def _load(catalogue: Catalogue) -> Loaded:
 
 
 def _signature(path: Path) -> _Signature:
-    """Differs when the file does, as far as can be told without reading it."""
+    """Return a fingerprint of the file (mtime, size, inode), None if it cannot be read."""
     try:
         status = os.stat(path)
     except OSError:

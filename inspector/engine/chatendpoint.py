@@ -25,11 +25,11 @@ from inspector.transport.network import Network
 
 MOST_BYTES = 16 * 1024 * 1024
 _PATH = "/chat/completions"
-_SHOWN = 300  # of what the service says is wrong
+_SHOWN = 300  # characters of the service's error message
 
 
 async def ask_endpoint(endpoint: Endpoint, key: str | None, asked: SamplingAsked) -> JSONObject:
-    """The result for `sampling/createMessage`. Raises UserError: the cause, then the next step."""
+    """Return a result for `sampling/createMessage`. Raises UserError with cause and next step."""
     url = chat_url(endpoint.url)
     headers = _headers(key)
     try:
@@ -44,7 +44,7 @@ async def ask_endpoint(endpoint: Endpoint, key: str | None, asked: SamplingAsked
             f"The endpoint did not answer within {endpoint.timeout:g} s.", "Give it more time."
         ) from None
     except UserError as exc:
-        # Not chained: what the library said may hold a header.
+        # Not chained: the library's message may contain a header.
         raise UserError(_without(key, exc.summary), _without(key, exc.next_step)) from None
     if status != 200:
         raise _refused(status, answer, key)
@@ -52,9 +52,9 @@ async def ask_endpoint(endpoint: Endpoint, key: str | None, asked: SamplingAsked
 
 
 def chat_url(url: str) -> str:
-    """Where to post: the address that the person gave, and the path below it unless it is there already.
+    """Return the URL to post to: the given URL, with the path appended unless present.
 
-    Raises ConfigError for what is no such address.
+    Raises ConfigError for an invalid URL.
     """
     given = url.strip()
     if not given:
@@ -93,7 +93,7 @@ async def _post(url: str, headers: Headers, body: bytes) -> tuple[int, bytes]:
 
 
 def _nobody(event: object) -> None:
-    """What goes to the endpoint is nobody's traffic with a server: it is not recorded."""
+    """Record nothing: requests to the endpoint are not server traffic."""
 
 
 def _refused(status: int, answer: bytes, key: str | None) -> UserError:
@@ -111,7 +111,7 @@ def _refused(status: int, answer: bytes, key: str | None) -> UserError:
 
 
 def _said(answer: bytes, key: str | None) -> str:
-    """The words of an error, wherever the service puts them; else the beginning of what it sent."""
+    """Return the error message, wherever the service puts it, else the start of the body."""
     text = answer[: 64 * 1024].decode(errors="replace")
     try:
         body: JSON = parse(text)
@@ -127,14 +127,14 @@ def _said(answer: bytes, key: str | None) -> str:
 
 
 def _short(text: str, key: str | None) -> str:
-    """Without the key first: a piece of it would not be found any more."""
+    """Mask the key, then shorten: part of a key could not be found any more."""
     return one_line(shorten(_without(key, text).strip(), _SHOWN)).rstrip(".")
 
 
 def _read(answer: bytes, model: str, key: str | None) -> JSONObject:
     try:
         return read_chat_answer(parse(answer.decode()), model)
-    except ValueError as exc:  # JSONProblem and UnicodeDecodeError are such
+    except ValueError as exc:  # includes JSONProblem and UnicodeDecodeError
         raise UserError(
             f"The answer of the endpoint cannot be used: {_without(key, one_line(str(exc)))}.",
             "It must be an OpenAI-compatible chat completion: check the address.",
@@ -142,6 +142,6 @@ def _read(answer: bytes, model: str, key: str | None) -> JSONObject:
 
 
 def _without(key: str | None, text: str) -> str:
-    """Services repeat the key when it is wrong; nobody else is to read it."""
+    """Mask the key: services repeat it when it is wrong."""
     given = key.strip() if key else ""
     return text.replace(given, MASK) if given else text

@@ -24,8 +24,10 @@ _UNDER_WAY = (
 
 
 class Connecting:
-    """A server that fails, or takes its time, holds up no other: each has its own limit, and can be stopped
-    alone (`disconnect`)."""
+    """Connects servers concurrently, each with its own timeout.
+
+    A slow or failing server does not delay the others and can be stopped alone (`disconnect`).
+    """
 
     def __init__(self, servers: Servers, logins: Logins) -> None:
         self._servers = servers
@@ -33,9 +35,9 @@ class Connecting:
         self._tasks = TaskScope()
 
     async def connect(self, name: str) -> None:
-        """Raises UserError; the server's view says the same.
+        """Connect a server. Raises UserError, which the server's view shows too.
 
-        A server that wants a login gets one, where the browser may be opened for that.
+        Starts a login if the server requires one and the browser may be opened.
         """
         server = self._servers.get(name)
         try:
@@ -46,20 +48,21 @@ class Connecting:
             await server.connect()
 
     def connect_soon(self, name: str) -> None:
-        """Connect in the background: the view tells how it goes."""
+        """Connect in the background; progress is shown in the view."""
         self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
 
     def connect_all(self) -> tuple[str, ...]:
-        """Connect every server that is enabled and not connected, in the background. Gives their names.
+        """Connect all enabled, unconnected servers in the background; return their names.
 
-        No browser is opened: twenty pages at once help nobody. Those that want a login say so.
+        No browser is opened, as twenty pages at once would not help; servers that require a login report
+        it.
         """
         return self._begin(
             [server.entry.name for server in self._servers.all() if server.view.status not in _UNDER_WAY]
         )
 
     def connect_at_start(self) -> tuple[str, ...]:
-        """Likewise those that are to be connected when the app starts."""
+        """Like `connect_all`, for the servers with `auto_connect`."""
         return self._begin(
             [
                 server.entry.name
@@ -69,7 +72,7 @@ class Connecting:
         )
 
     async def disconnect(self, name: str) -> None:
-        """Also stops connecting."""
+        """Disconnect, or stop connecting."""
         server = self._servers.get(name)
         self._logins.stop(name)
         await server.disconnect()
@@ -85,14 +88,13 @@ class Connecting:
         return tuple(names)
 
     async def _connect_each(self, names: list[str]) -> None:
-        """At once, but with a turn of the loop between two: to start fifty processes takes a second, in which
-        nobody would be heard."""
+        """Start all, yielding to the loop in between: starting fifty processes takes a second."""
         for name in names:
             self._tasks.spawn(f"connect {name}", self._connect_without_login(name))
             await asyncio.sleep(0)
 
     async def _connect_quietly(self, name: str) -> None:
-        with contextlib.suppress(UserError):  # the server's view says it
+        with contextlib.suppress(UserError):  # shown in the server's view
             await self.connect(name)
 
     async def _connect_without_login(self, name: str) -> None:

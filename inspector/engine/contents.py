@@ -22,7 +22,7 @@ _MOST_TABLE = 32 * 1024 * 1024
 
 
 class ContentKind(Enum):
-    """How something is shown, in the words that are shown."""
+    """How content is displayed; the values are display text."""
 
     TEXT = "text"
     MARKDOWN = "Markdown"
@@ -37,10 +37,10 @@ class ContentKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One thing that a server gave. `data` is all of it: the text as UTF-8, or the decoded bytes.
+    """One content item from a server. `data` is all of it: text as UTF-8, or decoded bytes.
 
-    `mime_type` is what the server said, for a picture or a sound what it is. `title` is that of a link.
-    `problem` names what is wrong with it, as the end of a sentence.
+    `mime_type` is as declared by the server, for images and audio as detected. `title` is the title of a
+    link. `problem` says what is wrong with it, as the end of a sentence.
     """
 
     kind: ContentKind
@@ -58,7 +58,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a prompt. `about` says what it is, where its content alone would not."""
+    """A prompt message. `about` describes it where the content alone would not."""
 
     role: str
     content: Content
@@ -67,7 +67,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PromptDigest:
-    """What a prompt became."""
+    """The result of prompts/get."""
 
     messages: tuple[Message, ...]
     description: str = ""
@@ -77,7 +77,7 @@ class PromptDigest:
 
 
 def digest_read(raw: bytes) -> tuple[Content, ...]:
-    """The answer to a resources/read. Entries that cannot be used are among them, as unknown."""
+    """Parse a resources/read response. Unusable entries are included as unknown."""
     contents = _result(raw).get("contents")
     if not isinstance(contents, list):
         return (unknown(contents, "“contents” is missing or is no array"),)
@@ -85,7 +85,7 @@ def digest_read(raw: bytes) -> tuple[Content, ...]:
 
 
 def digest_prompt(raw: bytes) -> PromptDigest:
-    """The answer to a prompts/get."""
+    """Parse a prompts/get response."""
     result = _result(raw)
     messages = result.get("messages")
     if not isinstance(messages, list):
@@ -96,7 +96,7 @@ def digest_prompt(raw: bytes) -> PromptDigest:
 def _result(raw: bytes) -> JSONObject:
     try:
         return read(raw).result
-    except JSONProblem:  # the message itself is shown, with what is wrong with it
+    except JSONProblem:  # the message itself is shown, with the problem
         return {}
 
 
@@ -113,7 +113,7 @@ def _message(item: JSON) -> Message:
 
 
 def block_content(item: JSON) -> Content:
-    """A content block of a prompt's message or a tool's result."""
+    """Parse a content block of a prompt message or tool result."""
     if not isinstance(item, dict):
         return unknown(item, "a content block must be an object")
     match item.get("type"):
@@ -132,7 +132,7 @@ def block_content(item: JSON) -> Content:
 
 
 def resource_content(item: JSON) -> Content:
-    """The contents of a resource: text, or bytes in Base64."""
+    """Parse resource contents: text, or Base64 bytes."""
     if not isinstance(item, dict):
         return unknown(item, f"not an object: {excerpt(item)}")
     uri, text = _string(item, "uri"), item.get("text")
@@ -144,10 +144,10 @@ def resource_content(item: JSON) -> Content:
 
 
 def unknown(item: JSON, problem: str) -> Content:
-    """What cannot be shown as anything else, as the JSON that it is."""
+    """Return content that cannot be shown any other way, as its JSON."""
     try:
         shown = pretty(item)
-    except RecursionError:  # reading it took less of the stack than writing it
+    except RecursionError:  # parsing it needed less stack than writing it does
         shown, problem = "…", f"{problem}, and nested too deeply to be shown"
     return Content(ContentKind.UNKNOWN, _utf8(shown), problem=problem)
 
@@ -164,7 +164,7 @@ def _decoded(item: JSONObject, member: str, uri: str) -> Content:
 
 
 def _file(data: bytes, mime_type: str, uri: str) -> Content:
-    """What bytes are, by how they begin."""
+    """Detect what bytes are from their first bytes."""
     if (text := readable(data)) is not None:
         return _text(text, mime_type, uri)
     found = recognised(data, "")
@@ -196,7 +196,7 @@ _BY_END: dict[str, Flavour] = {
 
 
 def text_content(text: str, flavour: Flavour, mime_type: str = "", uri: str = "") -> Content:
-    """A text in the form that it is said or looks to have; a very long table is text."""
+    """Return text in its declared or detected format; a very long table stays text."""
     kind = _KINDS[flavour]
     table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MOST_TABLE else None
     if kind is ContentKind.TABLE and table is None:
@@ -205,14 +205,14 @@ def text_content(text: str, flavour: Flavour, mime_type: str = "", uri: str = ""
 
 
 def _text(text: str, mime_type: str, uri: str) -> Content:
-    """A file has a type or a name more often than not: only JSON is recognised without."""
+    """Detect the format by MIME type or file extension; without either, only JSON is detected."""
     by_end = (flavour for end, flavour in _BY_END.items() if uri.lower().endswith(end))
     flavour = said_flavour(mime_type) or next(by_end, None) or ("json" if looks_like_json(text) else "plain")
     return text_content(text, flavour, mime_type, uri)
 
 
 def _utf8(text: str) -> bytes:
-    """As bytes; half a surrogate pair stays what it is, and is shown as bytes that are no UTF-8."""
+    """Encode as UTF-8; a lone surrogate is kept and shown as invalid UTF-8."""
     return text.encode(errors="surrogatepass")
 
 

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item", Tool, Resource, ResourceTemplate, Prompt)
 
-# Who looks at the lists asks for them at once: this is how long others are given, before we do.
+# Grace period before we fetch lists ourselves: panels that show them fetch them at once.
 QUIET_S = 1.0
-# The capability under which each list is offered, and which lists a change of it is about.
+# The capability of each list kind; several lists can share one.
 _CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
 
 
 @dataclass(frozen=True, slots=True)
 class DriftView:
-    """How a server's lists stand to its baseline, which is of `taken_ns`.
+    """Differences between a server's lists and its baseline, taken at `taken_ns`.
 
-    `is_kept`: the person has seen these changes and keeps the baseline as it is. `problem` says why nothing
-    can be compared. `seen` stands for exactly these lists: it is given back with the decision.
+    `is_kept`: the user has seen these changes and keeps the baseline. `problem` says why there is no
+    comparison. `seen` identifies exactly these lists; pass it back with the decision.
     """
 
     server: str
@@ -58,23 +58,25 @@ class DriftView:
 
 @dataclass
 class _Watched:
-    """One connection of a server: what was listed in it so far."""
+    """The lists seen so far on one connection."""
 
     place: Place
     offer: dict[str, Sequence[JSONObject]]
-    stale: set[str] = field(default_factory=set)  # lists that the server says have changed
-    is_settled: bool = False  # the first lists are there
+    stale: set[str] = field(default_factory=set)  # lists with a pending list_changed
+    is_settled: bool = False  # the first lists have arrived
     is_refreshing: bool = False
     is_checking: bool = False
-    is_behind: bool = False  # what was checked is not the latest
+    is_behind: bool = False  # checked lists are out of date
     checked: Checked | None = None
 
 
 class Drift:
-    """`folder` holds the baselines; without it nothing is remembered.
+    """Compares servers' lists with their baselines.
+
+    `folder` holds the baselines; without it nothing is remembered.
 
     Signals:
-        changed: A server's lists stand differently to its baseline; carries a DriftView.
+        changed: A server's differences from its baseline changed; carries a DriftView.
     """
 
     def __init__(self, engine: Engine, folder: Path | None) -> None:
@@ -84,7 +86,7 @@ class Drift:
         self._folder = folder
         self._watched: dict[str, _Watched] = {}
         self._connected: set[str] = set()
-        self._kept: dict[str, str] = {}  # by server, the fingerprint of lists that differ and are to
+        self._kept: dict[str, str] = {}  # by server, the digest of lists whose changes were acknowledged
         self._tasks = TaskScope()
         if folder is not None:
             engine.server_changed.connect(self._on_server_changed)
@@ -93,7 +95,7 @@ class Drift:
             engine.servers.renamed.connect(self._on_renamed)
 
     def saw(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
-        """A list came, whole, whoever asked for it: gives it back."""
+        """Record a complete list, whoever fetched it, and return it."""
         watched = self._watched.get(server)
         if watched is not None:
             watched.offer[kind] = [item.source for item in listing.items]
@@ -103,7 +105,7 @@ class Drift:
         return listing
 
     def view(self, server: str) -> DriftView:
-        """How it stands; empty where nothing is known."""
+        """Return the current differences; empty if unknown."""
         watched = self._watched.get(server)
         checked = watched.checked if watched is not None else None
         if checked is None:
@@ -114,12 +116,14 @@ class Drift:
     # -------------------------------------------------------------- what the person does
 
     async def get(self, server: str) -> DriftView:
-        """`view`, for those on another thread."""
+        """Like `view`, for other threads."""
         return self.view(server)
 
     async def accept(self, server: str, seen: str) -> None:
-        """The lists that the person has `seen` are the baseline. Raises UserError when the server offers
-        something else by now: nobody agrees to what was not shown."""
+        """Make the lists that the user has `seen` the baseline.
+
+        Raises UserError if the server has changed since: only what was shown can be accepted.
+        """
         watched = self._require(server)
         checked = await self._run(accept, await self._packed(watched, seen), watched.place)
         if checked.problem:
@@ -128,14 +132,13 @@ class Drift:
         self._tell(server, watched, checked)
 
     async def keep(self, server: str, seen: str) -> None:
-        """The baseline stays. The changes that the person has `seen` are not told of again in this run,
-        others are."""
+        """Keep the baseline. Changes that the user has `seen` are not reported again in this run."""
         self._require(server)
         self._kept[server] = seen
         self.changed.emit(self.view(server))
 
     async def diff(self, server: str, change: ItemChange) -> Diff:
-        """One change, member by member. Raises UserError."""
+        """Return one change, member by member. Raises UserError."""
         watched = self._require(server)
         item = keyed(change.kind, watched.offer.get(change.kind, ())).get((change.name, change.number))
         found = await self._run(item_diff, packed_item(watched.place, change, item), watched.place)
@@ -165,7 +168,7 @@ class Drift:
 
     def _begin(self, server: str, watched: _Watched) -> None:
         before = self._watched.get(server)
-        if before is not None:  # what is known stays until more is
+        if before is not None:  # keep what is known until there is more
             watched.checked = before.checked
         self._watched[server] = watched
         self._tasks.spawn(f"drift of {server}", self._settle(server, watched))
@@ -177,7 +180,7 @@ class Drift:
             self.changed.emit(DriftView(server))
 
     def _on_renamed(self, old: Entry, new: Entry) -> None:
-        """It is the same server: what was agreed to goes along."""
+        """Move the baseline along: it is the same server."""
         if self._folder is not None and identity_of(old) == identity_of(new):
             before, after = (Place(self._folder, each.name, identity_of(each)).path for each in (old, new))
             with contextlib.suppress(OSError):
@@ -199,7 +202,7 @@ class Drift:
     # -------------------------------------------------------------- asking for lists
 
     async def _settle(self, server: str, watched: _Watched) -> None:
-        """The first lists of a connection: those that nobody else has asked for are asked for here."""
+        """Fetch the lists of a new connection that nothing else has fetched."""
         await asyncio.sleep(self.quiet)
         for kind in LISTS:
             if kind not in watched.offer:
@@ -209,7 +212,7 @@ class Drift:
         self._refresh_soon(server, watched)
 
     async def _refresh(self, server: str, watched: _Watched) -> None:
-        """A server that tells of changes all the time is asked once in a while."""
+        """Fetch changed lists again, rate-limited: some servers notify all the time."""
         try:
             while watched.stale and self._is_current(server, watched):
                 await asyncio.sleep(self.quiet)
@@ -220,7 +223,7 @@ class Drift:
             watched.is_refreshing = False
 
     async def _list(self, server: str, watched: _Watched, kind: str) -> None:
-        """It comes to `saw`. One that is not given is not compared: the traffic shows why."""
+        """Fetch a list; it arrives in `saw`. A failed one is not compared: traffic shows why."""
         if not self._engine.settings.ask_for_lists or not self._is_current(server, watched):
             return
         engine = self._engine
@@ -233,7 +236,7 @@ class Drift:
         try:
             await ask(server)
         except RpcError as exc:
-            if exc.code == METHOD_NOT_FOUND and kind == "templates":  # many a server has no such method
+            if exc.code == METHOD_NOT_FOUND and kind == "templates":  # many servers lack this method
                 none: Listing[ResourceTemplate] = Listing()
                 self.saw(server, kind, none)
         except LensError:
@@ -254,7 +257,7 @@ class Drift:
         try:
             while watched.is_behind and self._watched.get(server) is watched:
                 watched.is_behind = False
-                with contextlib.suppress(UserError):  # of the process that compares: the next time, then
+                with contextlib.suppress(UserError):  # the worker process failed: next time, then
                     self._tell(
                         server, watched, await self._run(check, await self._packed(watched), watched.place)
                     )
@@ -267,7 +270,7 @@ class Drift:
             self.changed.emit(self.view(server))
 
     async def _packed(self, watched: _Watched, seen: str = "") -> bytes:
-        """Ten thousand tools are written a few at a time: the engine goes on with the rest in between."""
+        """Serialize a few items at a time, yielding to the loop: there may be ten thousand tools."""
         pieces: list[bytes] = []
         for piece in packed(watched.place, self._engine.clock.wall_ns(), dict(watched.offer), seen):
             pieces.append(piece)
@@ -275,14 +278,14 @@ class Drift:
         return b"".join(pieces)
 
     async def _run(self, function: Callable[[bytes], T], data: bytes, place: Place) -> T:
-        """Beside the loop: on a thread, or in another process where much is to be read."""
+        """Run on a thread, or in another process for large data."""
         if len(data) + await asyncio.to_thread(_file_size, place.path) > AT_ONCE:
             return await self._engine.work(function, data, apart=True)
         return await asyncio.to_thread(function, data)
 
 
 def _first_offer(agreement: Agreement) -> dict[str, Sequence[JSONObject]]:
-    """What is known as soon as one is connected: the server's words of itself, and what it does not offer."""
+    """Return what is known on connecting: the server's info, and the lists it does not offer."""
     server = agreement.server
     info: JSONObject = {"name": server.name, "title": server.title, "version": server.version}
     about: JSONObject = {"serverInfo": {name: text for name, text in info.items() if text}}

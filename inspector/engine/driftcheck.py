@@ -23,7 +23,7 @@ _SLICE = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Whose baseline is meant, and where it is."""
+    """Which baseline, and where it is."""
 
     folder: Path
     server: str
@@ -36,9 +36,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of the lists since `taken_ns`; `digest` is a fingerprint of them as they are now.
+    """Changes of the lists since `taken_ns`; `digest` is a fingerprint of the current lists.
 
-    `problem` says why that is not known.
+    `problem` says why the changes are unknown.
     """
 
     taken_ns: int
@@ -49,7 +49,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class ItemDiff:
-    """One change, member by member; or why that cannot be shown."""
+    """One change, member by member, or why it cannot be shown."""
 
     diff: Diff | None
     problem: str = ""
@@ -58,9 +58,9 @@ class ItemDiff:
 def packed(
     place: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
 ) -> Iterator[bytes]:
-    """The bytes for `check` and `accept`, in pieces: whoever takes them can let others go on in between.
+    """Yield the input of `check` and `accept` in pieces, so that the caller can pause between.
 
-    `seen` is the digest of the lists that the person agrees to.
+    `seen` is the digest of the lists that the user accepts.
     """
     counts: JSONObject = {kind: len(items) for kind, items in offer.items()}
     yield to_wire({**_head(place), "now": now_ns, "counts": counts, "seen": seen})
@@ -70,7 +70,7 @@ def packed(
 
 
 def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> bytes:
-    """The bytes for `item_diff`; `item` is what it is now."""
+    """Return the input of `item_diff`; `item` is the current version."""
     if change.became is Became.RENAMED:
         old: list[JSON] = [change.old_name, change.old_number]
     else:
@@ -85,7 +85,7 @@ def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> by
 
 
 def check(data: bytes) -> Checked:
-    """Compare with the baseline. Where there is none, or none of some list, these are it from now on."""
+    """Compare with the baseline. Where there is none yet, these lists become it."""
     place, now_ns, offer = _unpacked(data)
     digest = _digest_of(data)
     try:
@@ -101,15 +101,14 @@ def check(data: bytes) -> Checked:
 
 
 def accept(data: bytes) -> Checked:
-    """These lists are the baseline from now on, if they are those that were seen; those that were not asked
-    for stay in it."""
+    """Make these lists the baseline if they are the ones seen; lists not fetched are kept."""
     place, now_ns, offer = _unpacked(data)
     digest = _digest_of(data)
     if _object(data.partition(b"\n")[0])["seen"] != digest:
         return Checked(0, problem="The server offers something else by now. Look at what changed again.")
     try:
         known = read_baseline(place.path)
-    except ConfigError:  # the person wants another one in its place
+    except ConfigError:  # unreadable, and about to be replaced
         known = None
     try:
         _write(place, now_ns, {**(known.offer if known is not None else {}), **offer})
@@ -119,7 +118,7 @@ def accept(data: bytes) -> Checked:
 
 
 def item_diff(data: bytes) -> ItemDiff:
-    """What became of one item; one that came or went is compared with nothing."""
+    """Return the changes of one item; an added or removed one is compared with nothing."""
     first, _, now = data.partition(b"\n")
     head = _object(first)
     kind, (name, number) = str(head["kind"]), _pair(head["old"])
@@ -137,7 +136,7 @@ def item_diff(data: bytes) -> ItemDiff:
 
 
 def _digest_of(data: bytes) -> str:
-    """Of the lists, in whatever order they and their items came."""
+    """Return a digest of the lists that is independent of order."""
     return hashlib.sha256(b"\n".join(sorted(data.split(b"\n")[1:]))).hexdigest()
 
 
@@ -185,5 +184,5 @@ def _pair(value: JSON) -> tuple[str, int]:
 def _line(item: JSONObject) -> bytes:
     try:
         return to_wire(item)
-    except JSONProblem:  # nested too deeply: what can be written of it tells at least that it is there
+    except JSONProblem:  # nested too deeply: write a stub that at least shows it exists
         return to_wire({name: value for name, value in item.items() if isinstance(value, str)})

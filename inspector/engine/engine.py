@@ -64,16 +64,16 @@ _LIST_CHANGES = {
 
 
 class Engine:
-    """Owns the servers, their traffic and the worker process. `answerers` answer what servers ask.
+    """The application without a window: servers, their traffic and the worker processes.
 
-    With an `inbox` a person answers the rest, and everything that servers may ask is declared; without one
-    only what is answered is.
+    `answerers` reply to server requests. With an `inbox` the user answers the rest, and all client
+    capabilities are declared; without one, only those that have an answerer.
 
     Signals:
-        server_changed: A server was added or stands differently; carries its ServerView.
+        server_changed: A server was added or changed; carries its ServerView.
         server_removed: Carries its name.
         list_changed: A server's list of tools, resources or prompts changed; carries both names.
-        resource_changed: A resource that was subscribed to, or one below it; carries server and URI.
+        resource_changed: A subscribed resource, or one below it, changed; carries server and URI.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
     """
 
@@ -93,7 +93,7 @@ class Engine:
         trust: TrustStore | None = None,
         places: Places | None = None,
     ) -> None:
-        self.log = log if log is not None else TrafficLog()  # an empty one is false
+        self.log = log if log is not None else TrafficLog()  # an empty log is falsy
         self.captures = captures or Captures(self.log)
         self.calls = calls or Calls()
         self.secrets = secrets or Secrets()
@@ -133,7 +133,7 @@ class Engine:
     # -------------------------------------------------------------- servers
 
     def _name_servers(self) -> None:
-        """What one does with servers is said to the engine; how it is done is said in `Servers`."""
+        """Expose the methods of `Servers` on the engine."""
         servers = self.servers
         self.server_changed, self.server_removed = servers.changed, servers.removed
         self.problem_found = servers.problem_found
@@ -153,7 +153,7 @@ class Engine:
         origin: str = "",
         folder: Path | None = None,
     ) -> Server:
-        """`permit`, `origin` and `folder` are for one that stands in a file of somebody else."""
+        """Create a server. `permit`, `origin` and `folder` are for one from another tool's file."""
         server = Server(
             entry,
             self.log,
@@ -178,17 +178,17 @@ class Engine:
         return server
 
     async def _take_along(self, before: str, after: str) -> None:
-        """Calls of a server that is called otherwise now."""
+        """Update saved calls after a server was renamed."""
         await self.calls.rename_server(before, after)
         self.reruns.changed.emit(await self.reruns.view(after))
 
     async def _authorize(self, entry: Entry) -> Authorization | None:
-        """For a server whose address is known now, after names in it were expanded."""
+        """Return the authorization for a server whose URL has just been expanded."""
         await self.logins.drop(entry.name)
         return self.logins.authorization_for(entry)
 
     def view(self, name: str) -> ServerView:
-        """One server as it stands. Raises ConfigError."""
+        """Return the current state of a server. Raises ConfigError."""
         return self._server(name).view
 
     @property
@@ -196,7 +196,7 @@ class Engine:
         return self._settings
 
     def use_settings(self, settings: Settings) -> None:
-        """Keep these limits: servers do from their next connecting on."""
+        """Apply settings; servers use them from their next connection on."""
         self._settings = settings
         self.logins.set_settings(settings)
         for server in self.servers.all():
@@ -206,11 +206,11 @@ class Engine:
         return tuple(server.view for server in self.servers.all())
 
     def remark(self, name: str, text: str) -> None:
-        """Put a sentence of ours about a server into the log."""
+        """Add a note about a server to the log."""
         self._server(name).session.remark(text)
 
     async def close(self) -> None:
-        """Disconnect everything and end every process that we started."""
+        """Disconnect everything and end all processes we started."""
         try:
             await self._tasks.close()
             await self.catalogue_watch.close()
@@ -228,13 +228,13 @@ class Engine:
             await self.calls.end()
             await self.secrets.end()
             self._guard.close()
-        finally:  # or the next start would offer a capture that nothing happened to
+        finally:  # otherwise the next start would offer it as interrupted
             await self.captures.end()
 
     # -------------------------------------------------------------- asking servers
 
     def client(self, name: str) -> Client:
-        """Everything that can be asked of a server: resources, prompts, completion, subscriptions, tasks."""
+        """Return the client of a server: resources, prompts, completion, subscriptions, tasks."""
         return self._server(name).client
 
     async def list_tools(self, name: str) -> Listing[Tool]:
@@ -250,23 +250,23 @@ class Engine:
         return self.drift.saw(name, "prompts", await self._server(name).client.list_prompts())
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
-        """Read a resource. Every way in which that can end is an outcome, as with a call."""
+        """Read a resource. Every way this can end is an outcome, as for a call."""
         human = HumanTime()
         return await conclude(self._server(name).client.ask_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
-        """Get a prompt, likewise."""
+        """Get a prompt. Every way this can end is an outcome."""
         human, client = HumanTime(), self._server(name).client
         return await conclude(client.ask_prompt(prompt, arguments, human), self.clock, human)
 
     async def complete(
         self, name: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
     ) -> Completion:
-        """What could stand for an argument of a prompt or a resource template. Raises LensError."""
+        """Complete an argument of a prompt or resource template. Raises LensError."""
         return await self._server(name).client.complete(ref, argument, value, context)
 
     async def subscribe(self, name: str, uri: str, wanted: bool) -> None:
-        """Hear of changes of a resource (`resource_changed`), or no longer. Raises LensError."""
+        """Subscribe to or unsubscribe from a resource (`resource_changed`). Raises LensError."""
         client = self._server(name).client
         await (client.subscribe(uri) if wanted else client.unsubscribe(uri))
 
@@ -279,9 +279,9 @@ class Engine:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> CallOutcome:
-        """Call a tool. Every way in which that can end is an outcome; cancelling the caller is one too.
+        """Call a tool. Every way this can end is an outcome, including cancellation.
 
-        `by_hand` has more: variables, `_meta`, tasks, calling many times, watching.
+        `by_hand` has more: variables, `_meta`, tasks, repeats, watching.
         """
         return await self.by_hand.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
 
@@ -296,11 +296,11 @@ class Engine:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawOutcome:
-        """Send bytes as they are, valid or not, and wait for the answer if they ask for one.
+        """Send raw bytes, valid or not, and wait for the response if they are a request.
 
-        `resent_of` is the row of the request of ours that this one repeats. What the server makes of the
-        bytes is an outcome, a refusal too. Raises UserError when they were not sent: the server is not
-        connected, or stdio would cut them at a line break (`split` sends each line as a message).
+        `resent_of` is the row of our request that this one repeats. Any response is an outcome, an error
+        too. Raises UserError if nothing was sent: the server is not connected, or stdio would split the
+        bytes at a newline (`split` sends each line as a message).
         """
         if resent_of is not None:
             require_message_of_ours(self.log, resent_of)
@@ -312,28 +312,32 @@ class Engine:
         return make_outcome(self.log, sent.row, self._since(started), reply)
 
     def next_id(self, name: str) -> int:
-        """An id that was not used in this conversation, and is not given out again. Raises ConnectionLost."""
+        """Return an unused id and reserve it. Raises ConnectionLost."""
         return self._server(name).session.next_id()
 
     # -------------------------------------------------------------- looking at frames
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
-        """A frame of ours or of a capture, for reading. Big ones are read in another process."""
+        """Format a message of the log or of a capture. Large ones are parsed in another process."""
         return await self._worker.run(pretty_text, log.raw(row))
 
     async def work(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
-        """Any function of bytes, likewise; `apart`, also of few. It must be one that another process can
-        import by its name."""
+        """Run a function of bytes likewise; `apart` forces another process, even for few bytes.
+
+        The function must be importable by name.
+        """
         return await self._worker.run(function, data, apart=apart)
 
     async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """A function whose time does not follow from the size of its bytes, such as one that follows a
-        server's schema or regular expression: always in another process, for a few seconds at most.
-        Raises UserError when they are over."""
+        """Run a function in another process, for a few seconds at most.
+
+        For functions whose run time does not depend on the input size, e.g. validating a server's schema or
+        regular expression. Raises UserError on timeout.
+        """
         return await self._checker.run(function, data, apart=True)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
-        """Work that goes on by itself, and ends with the engine at the latest."""
+        """Run background work, which ends with the engine at the latest."""
         self._tasks.spawn(name, work)
 
     # --------------------------------------------------------------
@@ -358,7 +362,7 @@ class Engine:
             self.inbox.server_gone(view.name, view.reason)
 
     def _on_missed(self, server: str, filter: Filter) -> None:
-        """Nothing is told twice: whatever may have changed is taken to have."""
+        """Report everything as changed: missed notifications are not repeated."""
         for kind, is_heard_of in (
             ("tools", filter.tools),
             ("resources", filter.resources),
@@ -374,7 +378,7 @@ class Engine:
 
 
 def _text(notification: Message, member: str) -> str:
-    """A member of its params; "" for what is no text, or cannot be read."""
+    """Return a params member; "" if it is not a string or cannot be parsed."""
     with contextlib.suppress(JSONProblem):
         value = notification.params.get(member)
         return value if isinstance(value, str) else ""

@@ -30,9 +30,10 @@ MOST_TEXT = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """`entry` is as it would be used: with the folder that it would run in. `content` is what to agree to.
+    """A server from another tool's file, as it would be used; `content` is what to approve.
 
-    With a `problem` it cannot be trusted; `is_importable` says whether a copy could do without that.
+    `entry` includes the folder it would run in. With a `problem` it cannot be trusted; `is_importable` says
+    whether an imported copy would avoid that.
     """
 
     entry: Entry
@@ -53,7 +54,10 @@ def examine(
     allowed: frozenset[str] = frozenset(),
     hashes: Hashes | None = None,
 ) -> Examined:
-    """`allowed` are the variables of the environment that may be put in. Never raises for what it finds."""
+    """Examine a server; `allowed` are environment variables it may use.
+
+    Never raises for the file's content.
+    """
     assert found.entry is not None
     folder = folder_of(found, working_folder)
     entry = replace(found.entry, name=found.name)
@@ -72,13 +76,16 @@ def examine(
 
 
 def place_of(found: FoundServer, working_folder: Path) -> tuple[str, str, str]:
-    """What approvals go by: file, folder and name."""
+    """Return the key of approvals: file, folder and name."""
     return str(found.source.path or ""), str(folder_of(found, working_folder)), found.name
 
 
 def folder_of(found: FoundServer, working_folder: Path) -> Path:
-    """What `${workspaceFolder}` is, and where it runs when it does not say: the folder whose file it is, or
-    the home of a person whose file it is, wherever MCP Lens was started."""
+    """Return the value of `${workspaceFolder}`, also the default working directory.
+
+    It is the folder of a project file, or the home directory for a user-level file, wherever MCP Lens was
+    started.
+    """
     path = found.source.path
     if found.source.scope != "folder" or path is None:
         return Path.home()
@@ -87,7 +94,7 @@ def folder_of(found: FoundServer, working_folder: Path) -> Path:
 
 
 def problem_of_size(entry: Entry) -> str:
-    """Nobody agrees to what nobody can read; no system would start it either."""
+    """Reject settings too large to review, which no system would start either."""
     names = names_in(entry)
     if len(names.variables) + len(names.inputs) > MOST_NAMES:
         return f"It wants more than {MOST_NAMES} variables and inputs. Nobody can decide about that."
@@ -108,7 +115,7 @@ def _words(entry: Entry) -> Iterator[str]:
 
 
 def _problem_of_references(entry: Entry) -> str:
-    """A file of somebody else has no business with what is stored or lies on this machine."""
+    """Reject references to local secrets and files: another tool's file must not use them."""
     auth = entry.auth if isinstance(entry, HttpEntry) else None
     has_secrets = bool(references_of(entry)) or isinstance(auth, BearerSettings)
     if isinstance(auth, OAuthSettings):
@@ -121,7 +128,7 @@ def _problem_of_references(entry: Entry) -> str:
 
 
 def _program(entry: StdioEntry, hashes: Hashes) -> tuple[Program, str]:
-    """What would be started, and why it would not be."""
+    """Return what would be started, and a problem that prevents it."""
     command = os.path.expanduser(entry.command)
     try:
         check_command(command, os.path.isabs(command))
@@ -133,7 +140,7 @@ def _program(entry: StdioEntry, hashes: Hashes) -> tuple[Program, str]:
     try:
         found = find_program(Command((command, *entry.args), {}, entry.cwd), env.get("PATH", os.defpath))
     except ConnectFailed:
-        return Program(), ""  # connecting will say it; once the program is there, it is another content
+        return Program(), ""  # connecting reports it; once the program exists, the content differs
     path = os.path.abspath(found)
     try:
         if os.name == "nt":

@@ -20,12 +20,12 @@ from inspector.traffic.log import TrafficLog
 OnProgress = Callable[[int, int], None]
 IsCancelled = Callable[[], bool]
 
-# Told that often: a row takes microseconds, and the window need not hear of each.
+# Progress interval: a row takes microseconds.
 _TELL_EVERY = 256
 
 
 class ExportFormat(Enum):
-    """The words for people, and the suffix of the file."""
+    """Export formats: display name, file suffix and description."""
 
     JSON_LINES = ("JSON Lines", ".jsonl", "Every row with all that is known of it; can be opened again")
     HAR = ("HAR", ".har", "HTTP exchanges, for browsers and HTTP tools")
@@ -53,12 +53,12 @@ _WRITERS: dict[ExportFormat, Callable[..., Writing]] = {
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What became of an export."""
+    """Result of an export."""
 
     path: Path
     rows: int
-    masked: int  # different secrets
-    dropped: str  # what the format could not take, in words
+    masked: int  # number of distinct secrets
+    dropped: str  # what the format could not represent, as text
 
 
 def find_secrets(
@@ -79,9 +79,9 @@ def export(
     on_progress: OnProgress | None,
     is_cancelled: IsCancelled,
 ) -> Exported:
-    """Written beside the target and put in its place when it is whole. Raises UserError."""
+    """Export to a temporary file next to the target, then replace it. Raises UserError."""
     try:
-        # Masked as far as we could tell, but it is traffic all the same: for the owner's eyes until shared.
+        # Masked as far as possible, but still traffic: private to the owner until shared.
         with new_file_beside(path) as beside:
             with beside.open("wb") as sink:
                 writing = _Kept(_WRITERS[format](log, rows, sink, masking))
@@ -95,7 +95,7 @@ def export(
 
 
 class _Kept:
-    """A writer as an iterator; what it returns in the end is kept."""
+    """Wraps a writer generator and keeps its return value."""
 
     def __init__(self, writing: Writing) -> None:
         self._writing = writing

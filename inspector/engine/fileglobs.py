@@ -19,12 +19,12 @@ from inspector.base.errors import ConfigError
 from inspector.base.jsonvalue import shorten
 from inspector.base.plaintext import one_line
 
-Stamp: TypeAlias = tuple[int, int]  # when a file was written last, and its size
+Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 
 MOST_SEEN = 20_000  # files and folders
 MOST_GLOBS = 50
 _LONGEST = 500
-_MOST_CHOICES = 64  # that one glob with braces stands for
+_MOST_CHOICES = 64  # expansions of one glob with braces
 _LEFT_OUT = frozenset(
     (
         ".git",
@@ -45,13 +45,13 @@ _MAGIC = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The files by their paths. `problem` is a sentence about what was not looked at, or ""."""
+    """Matching files by path. `problem` is a sentence about what was not examined, or ""."""
 
     files: dict[str, Stamp] = field(default_factory=dict)
     problem: str = ""
 
     def changed(self, before: Seen) -> tuple[str, ...]:
-        """Paths that are new, gone, or were written since."""
+        """Return paths that were added, removed or modified."""
         if self.files == before.files:
             return ()
         both = sorted({*self.files, *before.files})
@@ -59,7 +59,7 @@ class Seen:
 
 
 def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
-    """The globs, when they can be followed. Raises ConfigError."""
+    """Return the globs if they are supported. Raises ConfigError."""
     if len(globs) > MOST_GLOBS:
         raise ConfigError(f"There are more than {MOST_GLOBS} patterns of files.", "Use fewer: ** and {a,b}.")
     for glob in globs:
@@ -75,7 +75,7 @@ def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
 
 
 def look(folder: Path, globs: Sequence[str]) -> Seen:
-    """All files that fit. Raises ConfigError for a glob that cannot be followed."""
+    """Return all matching files. Raises ConfigError for an unsupported glob."""
     check_globs(globs)
     files: dict[str, Stamp] = {}
     left = MOST_SEEN
@@ -93,8 +93,10 @@ def look(folder: Path, globs: Sequence[str]) -> Seen:
 def _walks(
     folder: Path, globs: Sequence[str], files: dict[str, Stamp]
 ) -> dict[str, tuple[list[re.Pattern[str]], int | None]]:
-    """Where to walk, for which patterns, and how many folders deep (None: all the way). A glob that is one
-    file is looked at here."""
+    """Return where to walk, for which patterns, and how deep (None: unlimited).
+
+    A glob that names a single file is handled here.
+    """
     walks: dict[str, tuple[list[re.Pattern[str]], int | None]] = {}
     for glob in globs:
         for choice in _choices(_expanded(glob, folder)):
@@ -105,7 +107,7 @@ def _walks(
                 continue
             depth = None if "**" in names else len(names) - first - 1
             root = "/".join(names[:first])
-            root = root if root and not root.endswith(":") else f"{root}/"  # of a drive, too
+            root = root if root and not root.endswith(":") else f"{root}/"  # also for a drive root
             patterns, known = walks.get(root, ([], 0))
             patterns.append(re.compile(_regex(choice), re.DOTALL))
             walks[root] = (patterns, None if depth is None or known is None else max(depth, known))
@@ -116,15 +118,15 @@ def _walks(
 
 
 def _expanded(glob: str, folder: Path) -> str:
-    """From the root of the file system, with `/` between names."""
+    """Return the absolute glob, with `/` as separator."""
     glob = os.path.expanduser(glob.strip()).replace(os.sep, "/")
     whole = glob if os.path.isabs(glob) else f"{folder.as_posix().rstrip('/')}/{glob}"
-    # Without `..` and `.`; nothing of it is a file of that name, since globs have no way to say so.
+    # Normalizing is safe: globs have no way to name a file `.` or `..`.
     return os.path.normpath(whole).replace(os.sep, "/")
 
 
 def _choices(glob: str) -> list[str]:
-    """`a.{b,c}` is `a.b` and `a.c`. Braces in braces are taken from the inside out."""
+    """Expand braces, innermost first: `a.{b,c}` becomes `a.b` and `a.c`."""
     waiting, done = [glob], []
     while waiting:
         one = waiting.pop(0)
@@ -141,7 +143,7 @@ def _choices(glob: str) -> list[str]:
 
 
 def _regex(glob: str) -> str:
-    """`**` between slashes is any number of folders; elsewhere it is a `*`."""
+    """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
     parts: list[str] = []
     place = 0
     while place < len(glob):
@@ -171,7 +173,7 @@ def _regex(glob: str) -> str:
 
 
 def _walk(root: str, depth: int | None) -> Iterator[str]:
-    """Every file below a folder. What cannot be read is passed over: it may be there the next time."""
+    """Yield every file below a folder. Unreadable ones are skipped and retried next time."""
     waiting = [(root, 0)]
     while waiting:
         folder, level = waiting.pop()

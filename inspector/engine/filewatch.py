@@ -31,17 +31,21 @@ _MOST_CHANGED = 100
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """In seconds: between two looks, how long it has to be quiet, and after which it is not waited for."""
+    """Intervals in seconds.
+
+    `look` is the polling interval, `quiet` how long files must be unchanged, `longest` the limit of that
+    wait.
+    """
 
     look: float = 0.5
     quiet: float = 0.25
     longest: float = 3.0
-    share: int = 10  # a look that takes long is followed by a pause that many times as long
+    share: int = 10  # a slow scan is followed by a pause this many times as long
 
 
 @dataclass(frozen=True, slots=True)
 class FileWatchView:
-    """How the watch of one server stands. `changed` are the files that led to the latest restart."""
+    """State of one server's file watch. `changed` are the files that caused the last restart."""
 
     server: str
     globs: tuple[str, ...] = ()
@@ -52,23 +56,23 @@ class FileWatchView:
     changed: tuple[str, ...] = ()
     changed_ns: int = 0  # wall time
     is_restarting: bool = False
-    took_ns: int | None = None  # from the restart to the agreement; None while it goes on, and if it failed
-    failure: str = ""  # why the server did not come up again
+    took_ns: int | None = None  # from restart to negotiation; None while restarting or if it failed
+    failure: str = ""  # why the restart failed
 
     def cause(self) -> str:
-        """`server.py and 2 more changed`."""
+        """Return e.g. `server.py and 2 more changed`."""
         names = [one_line(os.path.basename(path)) for path in self.changed[:_MOST_NAMED]]
         rest = len(self.changed) - len(names)
         return f"{', '.join(names)}{f' and {rest:,} more' if rest else ''} changed" if names else ""
 
 
 class FileWatch:
-    """Of all servers, on the engine's loop.
+    """Restarts servers when their files change. Runs on the engine's loop.
 
     Signals:
-        changed: The watch of a server stands differently; carries its FileWatchView.
-        restarted: A server is connected again after its files changed; carries its name, and what changed.
-        not_restarted: It did not come up again; carries these, and why.
+        changed: The watch of a server changed; carries its FileWatchView.
+        restarted: A server reconnected after its files changed; carries its name and what changed.
+        not_restarted: The restart failed; carries the same, and the reason.
     """
 
     def __init__(self, engine: Engine, pace: Pace | None = None) -> None:
@@ -84,11 +88,11 @@ class FileWatch:
         engine.server_removed.connect(self._forget)
 
     async def view(self, server: str) -> FileWatchView:
-        """Raises ConfigError."""
+        """Return a found server. Raises ConfigError."""
         return self._view(server)
 
     async def set_globs(self, server: str, globs: tuple[str, ...]) -> None:
-        """Watch these files from now on, also in later runs. Raises ConfigError."""
+        """Set and save the globs to watch. Raises ConfigError."""
         self._engine.set_watch(server, check_globs(globs))
 
     async def close(self) -> None:
@@ -99,11 +103,11 @@ class FileWatch:
     def _on_server_changed(self, view: ServerView) -> None:
         server, is_watching = view.name, view.name in self._watching
         if is_watching and self._views[server].is_restarting:
-            return  # it goes through every state by our own doing
+            return  # these state changes are ours
         try:
             globs = self._globs(server)
         except ConfigError:
-            return  # the last words of one that was removed
+            return  # already removed
         is_wanted = bool(globs) and view.status in _WANTED
         if is_watching and (not is_wanted or globs != self._views[server].globs):
             self._end(server)
@@ -140,12 +144,12 @@ class FileWatch:
                 changed, seen = now.changed(seen), now
                 if changed and not await self._restart(server, changed):
                     return
-                if (chosen := self._globs(server)) != globs:  # by the person, during the restart
+                if (chosen := self._globs(server)) != globs:  # changed by the user during the restart
                     self._say(server, globs=chosen, is_on=bool(chosen))
                     if not chosen:
                         return
                     globs, seen = chosen, await self._look(server, chosen)
-        except ConfigError as exc:  # of a catalogue that was written by hand
+        except ConfigError as exc:  # from a server list edited by hand
             self._say(server, is_on=False, problem=str(exc))
         finally:
             if self._watching.get(server) is asyncio.current_task():
@@ -161,7 +165,7 @@ class FileWatch:
         return seen
 
     async def _look_later(self, server: str, globs: tuple[str, ...]) -> Seen:
-        """A folder that takes long to walk is walked less often."""
+        """Scan after a pause; a folder that is slow to scan is scanned less often."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self.pace.look)
         begun = loop.time()
@@ -170,7 +174,7 @@ class FileWatch:
         return seen
 
     async def _quiet(self, server: str, globs: tuple[str, ...], seen: Seen) -> Seen:
-        """Until nothing changes any more, but not for ever."""
+        """Wait until nothing changes any more, up to the limit."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.pace.longest
         while loop.time() < deadline:
@@ -182,7 +186,7 @@ class FileWatch:
         return seen
 
     async def _restart(self, server: str, changed: tuple[str, ...]) -> bool:
-        """Connect anew. False when the person wanted otherwise meanwhile: then there is nothing to watch."""
+        """Reconnect. Returns False if the user did something else meanwhile: stop watching."""
         clock = self._engine.clock
         self._say(
             server,
@@ -204,7 +208,7 @@ class FileWatch:
         status = self._engine.view(server).status
         is_wanted = status in _WANTED
         if status is not ServerStatus.FAILED:
-            failure = ""  # somebody else connects it, or ended it
+            failure = ""  # connected or disconnected by someone else
         self._say(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
         if status is ServerStatus.CONNECTED:
             self.restarted.emit(server, cause)
@@ -215,12 +219,12 @@ class FileWatch:
     # --------------------------------------------------------------
 
     def _globs(self, server: str) -> tuple[str, ...]:
-        """Only of servers that we start: of others we have no files."""
+        """Return the globs of stdio servers; other servers have no files here."""
         entry = self._engine.entry(server)
         return entry.watch if isinstance(entry, StdioEntry) else ()
 
     def _folder(self, server: str) -> Path:
-        """Where the process was started; else where it would be."""
+        """Return the process's working directory, or the one it would get."""
         entry = self._engine.entry(server)
         configured = entry.cwd if isinstance(entry, StdioEntry) and "${" not in entry.cwd else ""
         return Path(self._engine.processes.folder(server) or configured or os.getcwd()).absolute()

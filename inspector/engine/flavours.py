@@ -26,7 +26,7 @@ _BY_TYPE: dict[str, Flavour] = {
 }
 _UNTOLD = ("", "text/plain", "application/octet-stream")
 
-# What nobody writes by accident, and what is Markdown only in company. All are looked for line by line.
+# Unambiguous Markdown, and marks that only count in combination. Matched line by line.
 _SURE = re.compile(
     r"^ {0,3}(?:`{3}[\w+-]*|~{3}[\w+-]*)[ \t]*$|^ {0,3}\|?(?: *:?-{3,}:? *\|)+(?: *:?-{3,}:?)? *$"
     r"|!?\[[^\[\]\n]{1,200}\]\((?:[a-z]+:|/|#|\.)[^()\s]{1,500}\)",
@@ -44,12 +44,12 @@ _HINTS = tuple(
     )
 )
 _SEPARATORS = ",\t;|"
-_LOOKED_AT = 30  # lines of what may be a table
-_WIDEST_NAME = 60  # of a column
+_LOOKED_AT = 30  # lines examined for a table
+_WIDEST_NAME = 60  # characters of a column name
 
 
 def said_flavour(mime_type: str) -> Flavour | None:
-    """What the server says it is; None where its type says little."""
+    """Return the format declared by the MIME type, None if that is not specific."""
     said = mime_type.partition(";")[0].strip().lower()
     if said.endswith("+json"):
         return "json"
@@ -59,7 +59,7 @@ def said_flavour(mime_type: str) -> Flavour | None:
 
 
 def flavour_of(text: str, mime_type: str = "") -> Flavour:
-    """What the server says it is where it says so; else what it looks like."""
+    """Return the format by MIME type if specific, else by content."""
     said = said_flavour(mime_type)
     if said is not None:
         return said
@@ -71,7 +71,7 @@ def flavour_of(text: str, mime_type: str = "") -> Flavour:
 
 
 def looks_like_json(text: str) -> bool:
-    """An object or an array; of a very long text, one that begins and ends like that."""
+    """True for an object or array; a very long text is judged by its first and last character."""
     start, end = text[:100].lstrip()[:1], text[-100:].rstrip()[-1:]
     if (start, end) not in (("{", "}"), ("[", "]")):
         return False
@@ -90,10 +90,10 @@ def looks_like_markdown(text: str) -> bool:
 
 
 def looks_like_csv(text: str) -> bool:
-    """Rows of one width under a header of different, short names."""
+    """True for rows of equal width under a header of distinct, short names."""
     lines = [line for line in text[:_HEAD].splitlines()[: _LOOKED_AT + 1] if line.strip()]
     if len(text) > _HEAD or len(lines) > _LOOKED_AT:
-        lines = lines[:-1]  # it may be cut
+        lines = lines[:-1]  # may be truncated
     return len(lines) >= 2 and any(_fits(lines, separator) for separator in _SEPARATORS)
 
 
@@ -105,7 +105,7 @@ def _fits(lines: list[str], separator: str) -> bool:
     except (csv.Error, ValueError):
         return False
     width = len(header)
-    # Two lines of prose have a comma each soon enough.
+    # Two lines of prose easily have one comma each.
     is_enough = len(rows) >= 2 or width >= 3
     return is_enough and all(len(row) == width for row in rows) and _are_names(header)
 
@@ -114,5 +114,5 @@ def _are_names(header: list[str]) -> bool:
     bare = [cell.strip() for cell in header]
     if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _WIDEST_NAME for cell in bare):
         return False
-    # "Hello, world" is a sentence; so is what ends like one.
+    # "Hello, world" is a sentence; so is anything that ends like one.
     return not any(cell[:1] == " " for cell in header[1:]) and not bare[-1].endswith((".", "!", "?", ":"))

@@ -41,10 +41,12 @@ class MakeServer(Protocol):
 
 
 class FoundServers:
-    """`places` says where to look for one who works in `folder`.
+    """Servers in other tools' files, usable once the user trusts them.
+
+    `places` returns where to look, given the working `folder`.
 
     Signals:
-        changed: What was found, or how it is trusted, stands differently; carries a FoundReport.
+        changed: The servers found or their trust changed; carries a FoundReport.
     """
 
     def __init__(
@@ -63,12 +65,14 @@ class FoundServers:
         self._places = places or (lambda folder: ())
         self.folder = folder or working_folder()
         self._found: dict[str, FoundServer] = {}
-        self._names: dict[str, str] = {}  # ids of those that are among our servers, and what they are called
+        self._names: dict[str, str] = {}  # id to name of those that are among our servers
         self._looking = asyncio.Lock()
 
     async def look(self, folder: Path | None = None) -> FoundReport:
-        """Read all files anew, for this folder if one is given. Those that are trusted are among our servers
-        afterwards, not connected."""
+        """Reread all files, for `folder` if given.
+
+        Trusted servers are then among our servers, not connected.
+        """
         async with self._looking:
             self.folder = folder or self.folder
             found, views, problem = await asyncio.to_thread(self._look)
@@ -82,14 +86,14 @@ class FoundServers:
         return self.report
 
     def view(self, id: str) -> FoundView:
-        """Raises ConfigError."""
+        """Return a found server. Raises ConfigError."""
         for view in self.report.servers:
             if view.id == id:
                 return view
         raise ConfigError("This server is not in its file any more.", "Look again.")
 
     async def entry_of(self, id: str) -> Entry:
-        """As its file says now, with the folder that it would run in. Raises ConfigError."""
+        """Return the entry as in its file now, with its working directory. Raises ConfigError."""
         found = await asyncio.to_thread(self._again, id)
         return (await asyncio.to_thread(self._examine, found)).entry
 
@@ -100,10 +104,11 @@ class FoundServers:
         variables: Collection[str] = (),
         inputs: Mapping[str, str] | None = None,
     ) -> ServerView:
-        """Agree to exactly what the person has `seen`, and to these variables of the environment, one by one.
-        It is one of our servers then, not connected. Raises ConfigError when it is not that any more.
+        """Trust exactly what the user has `seen`, and these environment variables.
 
-        A variable that was not agreed to is not put in: then its default counts, or connecting says so.
+        The server is then one of ours, not connected. Raises ConfigError if it has changed since. A
+        variable that was not approved is not passed: its default is used, or connecting fails with a
+        message.
         """
         async with self._looking:
             found, examined = await self._as_seen(id, seen)
@@ -119,7 +124,7 @@ class FoundServers:
         return self._servers.get(name).view
 
     async def forget(self, id: str) -> None:
-        """Trust it no longer: it is disconnected, and none of our servers. Raises ConfigError."""
+        """Stop trusting a server: disconnect and remove it from ours. Raises ConfigError."""
         async with self._looking:
             view = self.view(id)
             await asyncio.to_thread(self._trust.forget, *self._place(self._found[view.id]))
@@ -137,8 +142,10 @@ class FoundServers:
         inputs: Mapping[str, str] | None = None,
         variables: Collection[str] = (),
     ) -> ServerView:
-        """Copy what the person has `seen` into the catalogue: it is one of their own then, which may have
-        every variable that it names, so each is to be agreed to. Raises UserError."""
+        """Copy what the user has `seen` into the server list. Raises UserError.
+
+        The copy is the user's own and gets every variable that it names, so each must be approved.
+        """
         found, examined = await self._as_seen(id, seen)
         if not examined.is_importable:
             raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {examined.problem}")
@@ -183,7 +190,7 @@ class FoundServers:
         return found, views, problem
 
     def _approvals(self) -> tuple[dict[tuple[str, str, str], Approval], str]:
-        """Were they not readable, nothing is trusted."""
+        """Return the approvals; if they cannot be read, nothing is trusted."""
         try:
             approvals = self._trust.approvals()
         except ConfigError as exc:
@@ -247,7 +254,7 @@ class FoundServers:
         return Trust.CHANGED, self._trust.changes(approval, examined.content)
 
     def _again(self, id: str) -> FoundServer:
-        """What its file says now. Raises ConfigError."""
+        """Return the server as in its file now. Raises ConfigError."""
         known = self._found.get(id)
         if known is None:
             raise ConfigError("This server is not in its file any more.", "Look again.")
@@ -260,7 +267,7 @@ class FoundServers:
         )
 
     def _examine(self, found: FoundServer) -> Examined:
-        """With the variables that were agreed to. Raises ConfigError."""
+        """Examine with the approved variables. Raises ConfigError."""
         if found.entry is None:
             raise ConfigError(f"{one_line(found.name)!r} cannot be used: {found.problem}")
         approval = self._trust.find(*self._place(found))
@@ -273,7 +280,7 @@ class FoundServers:
     # -------------------------------------------------------------- what is trusted
 
     async def _as_seen(self, id: str, seen: str) -> tuple[FoundServer, Examined]:
-        """Raises ConfigError when it is not what the person looked at."""
+        """Reread the server. Raises ConfigError if it is not what the user looked at."""
         found = await asyncio.to_thread(self._again, id)
         examined = await asyncio.to_thread(self._examine, found)
         if not seen or examined.seen != seen:
@@ -284,7 +291,7 @@ class FoundServers:
         return found, examined
 
     async def _use(self, id: str, examined: Examined) -> str:
-        """Make it one of our servers, or give the one that it is its new content."""
+        """Add it to our servers, or update its content there."""
         name = self._names.get(id)
         if name is None or not self._servers.has(name):
             return self._admit(id, examined)
@@ -302,7 +309,7 @@ class FoundServers:
         return name
 
     async def _permit(self, id: str) -> frozenset[str]:
-        """Is what stands in the file now what the person agreed to? Raises ConfigError."""
+        """Return the approved variables. Raises ConfigError if the file is not as approved."""
         found = await asyncio.to_thread(self._again, id)
         approval = await asyncio.to_thread(self._trust.find, *self._place(found))
         if approval is None:
@@ -322,7 +329,7 @@ class FoundServers:
         return frozenset(approval.variables)
 
     async def _leave_out_lost(self, ids: Collection[str]) -> None:
-        """One that is in no file any more is none of our servers, unless it is in use."""
+        """Remove servers that are no longer in any file, unless connected."""
         for id, name in list(self._names.items()):
             if not self._servers.has(name):
                 del self._names[id]
@@ -337,7 +344,7 @@ class FoundServers:
 
 
 def working_folder() -> Path:
-    """It may have been deleted meanwhile."""
+    """Return the working directory, or home if it was deleted."""
     try:
         return Path.cwd()
     except OSError:
@@ -345,14 +352,14 @@ def working_folder() -> Path:
 
 
 def _id_of(server: FoundServer, taken: Collection[str]) -> str:
-    """The same each time that we look."""
+    """Return an id that is stable across scans."""
     text = f"{server.source}\n{server.name}"
     id = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
     return id if id not in taken else f"{id}-{len(taken)}"
 
 
 def _inputs(found: FoundServer, ids: Sequence[str]) -> tuple[InputSpec, ...]:
-    """Those that it uses, whether its file says more about them or not."""
+    """Return the inputs that it uses, described in its file or not."""
     known = {each.id: each for each in found.inputs}
     return tuple(known.get(id, InputSpec(id)) for id in ids)
 
@@ -363,8 +370,7 @@ def _with_defaults(found: FoundServer, inputs: Mapping[str, str]) -> dict[str, s
 
 
 def _for_keeping(found: FoundServer, examined: Examined, folder: Path) -> Entry:
-    """The server as it can stand in a file of the person's own: what was its folder is written out, and where
-    a program lies that stands beside the file."""
+    """Return the server for our own list, with folder and relative program path resolved."""
     entry = examined.entry
     if found.source.scope == "folder":
         known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name}

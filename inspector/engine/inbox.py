@@ -29,10 +29,10 @@ from inspector.session.route import Answerer
 
 _log = logging.getLogger(__name__)
 
-MOST_OPEN = 5_000  # of one server: who asks more often than that asks nobody
-# Bytes of a frame from which on what it asks is looked through beside the loop: it may hold a picture.
+MOST_OPEN = 5_000  # per server; beyond that, requests are rejected
+# Message size in bytes from which checks run off the loop: it may contain images.
 _MANY_BYTES = 256 * 1024
-# Rules get a moment before a card is shown: what they answer at once need not flash up.
+# Give rules a moment before a card is shown: what they answer at once must not flash up.
 _HEAD_START = 0.05
 _TOO_LATE = Reply(code=-1, message="The user did not answer in time")
 
@@ -46,20 +46,24 @@ _ENDS = {
 
 
 class Rules(Protocol):
-    """Who may answer in the person's place."""
+    """Answers server requests automatically."""
 
     async def reply(self, server: str, question: Question, revision: Revision) -> Reply | None:
-        """The answer, with its rule's name; None leaves it to the person. Raises LensError, likewise."""
+        """Return the reply with its rule's name; None leaves it to the user.
+
+        Raising LensError leaves it to the user too.
+        """
         ...
 
 
 class Inbox:
-    """All cards of all servers. `answer_within` is how many seconds a card may wait; None: for ever. `prefs`
-    keep that between runs.
+    """All pending requests of all servers.
+
+    `answer_within` is the Inbox timeout in seconds, None for unlimited; `prefs` saves it.
 
     Signals:
         changed: A card was opened, changed or ended; carries it.
-        problem_found: Something is wrong with what was chosen; carries a sentence.
+        problem_found: Something is wrong with the preferences; carries a sentence.
     """
 
     def __init__(
@@ -79,22 +83,22 @@ class Inbox:
         self._ids = itertools.count(1)
         self._open: dict[int, OpenCard] = {}
         self._asked: dict[Asking, OpenCard] = {}
-        self._counts: Counter[str] = Counter()  # of the open ones, by server
+        self._counts: Counter[str] = Counter()  # open cards by server
         self._past = PastCards()
         self._rounds = EarlierRounds()
 
     def cards(self) -> tuple[Card, ...]:
-        """Those that wait, the oldest first."""
+        """Return pending cards, oldest first."""
         return tuple(waiting.card for waiting in self._open.values() if waiting.is_shown)
 
     def past(self) -> tuple[Card, ...]:
-        """Those that ended lately, the latest last."""
+        """Return recently ended cards, most recent last."""
         return self._past.cards()
 
     # -------------------------------------------------------------- what a person does
 
     def begin(self) -> None:
-        """Read what the person chose; what is wrong there is told."""
+        """Load the preferences; problems are reported."""
         if self._prefs is not None:
             chosen, problems = self._prefs.load()
             self.answer_within = chosen.answer_within
@@ -102,13 +106,13 @@ class Inbox:
                 self.problem_found.emit(problem)
 
     def choose_answer_within(self, seconds: float | None) -> None:
-        """For the questions that come from now on, and in later runs. Raises ConfigError."""
+        """Set and save the timeout of future requests. Raises ConfigError."""
         if self._prefs is not None:
             self._prefs.save(InboxPrefs(seconds))
         self.answer_within = seconds
 
     def reply(self, card_id: int, key: str, reply: Reply) -> None:
-        """Answer one question of a card. The answers are sent when there is one to each. Raises UserError."""
+        """Answer one request of a card; replies are sent once all are answered. Raises UserError."""
         waiting = self._find(card_id)
         question = waiting.question(key)
         if question is None or question.reply is not None or waiting.card.awaits_page:
@@ -116,7 +120,7 @@ class Inbox:
         self._take(waiting, key, reply)
 
     def retract(self, card_id: int, key: str) -> None:
-        """Take an answer back, while others are missing. Raises UserError."""
+        """Withdraw a reply while others are missing. Raises UserError."""
         waiting = self._find(card_id)
         question = waiting.question(key)
         if question is None or question.reply is None or waiting.card.awaits_page:
@@ -125,11 +129,11 @@ class Inbox:
         self._show(waiting)
 
     def page_done(self, card_id: int) -> None:
-        """The person says that the page is done with, whatever the server says. Raises UserError."""
+        """Mark a URL elicitation as done by the user, whatever the server says. Raises UserError."""
         self._end(self._find_awaiting(card_id), CardEnd.ANSWERED)
 
     def dismiss(self, card_id: int) -> None:
-        """Wait no longer for a page; a call that waits for it ends with its error. Raises UserError."""
+        """Stop waiting for a URL elicitation; a waiting call fails. Raises UserError."""
         waiting = self._find_awaiting(card_id)
         for question in waiting.card.questions if waiting.asking.awaits_pages else ():
             waiting.answer(question.key, CANCEL)
@@ -152,11 +156,11 @@ class Inbox:
     def responder(
         self, server: str, known: Mapping[str, Answerer], remark: Callable[[str], None]
     ) -> Responder:
-        """Who answers one server. `known` answers some methods without asking; `remark` goes to its log."""
+        """Return a server's responder. `known` answers some methods; `remark` writes to its log."""
         return _ServerInbox(self, server, known, remark)
 
     def completed(self, server: str, elicitation_id: str) -> None:
-        """A server says that a page is done with. Of ids that nobody waits for nothing becomes."""
+        """Handle a server's report that a URL elicitation is complete. Unknown ids are ignored."""
         for waiting in tuple(self._open.values()):
             if waiting.card.server == server and elicitation_id in waiting.pages:
                 waiting.pages.discard(elicitation_id)
@@ -164,7 +168,7 @@ class Inbox:
                     self._end(waiting, CardEnd.ANSWERED)
 
     def server_gone(self, server: str, why: str) -> None:
-        """Nothing more will be heard of its pages."""
+        """End cards that wait for URL elicitations: the server will not report them any more."""
         for waiting in tuple(self._open.values()):
             if waiting.card.server == server and waiting.answers.done():
                 self._end(waiting, CardEnd.SERVER_GONE, why)
@@ -172,7 +176,7 @@ class Inbox:
     async def respond(
         self, server: str, asking: Asking, known: Mapping[str, Answerer], remark: Callable[[str], None]
     ) -> Answers:
-        """The answers to one asking. Raises Refusal."""
+        """Return the replies to a set of requests. Raises Refusal."""
         replies = {
             key: Reply(result=await known[question.method](question.params), is_known=True)
             for key, question in asking.questions.items()
@@ -192,13 +196,13 @@ class Inbox:
         if asking.size >= _MANY_BYTES:
             waiting.put_remarks(await asyncio.to_thread(remarks_of, asking))
         answers = await self._wait(waiting)
-        # Not before: it may be taken back while its answers are on their way.
+        # Not earlier: the request may be cancelled while its replies are on their way.
         if asking.round:
-            self._asked.pop(asking, None)  # of a request of the server's own `sent` is heard
+            self._asked.pop(asking, None)  # for a JSON-RPC request `sent` follows
         return answers_of(answers)
 
     def _refuse_one_more(self, waiting: OpenCard) -> None:
-        """A server that asks on and on would fill the memory, and nobody could answer that."""
+        """Reject a request over the limit: a flood would fill memory and could never be answered."""
         why = f"{MOST_OPEN:,} questions wait for an answer already"
         del self._asked[waiting.asking]
         self._end(waiting, CardEnd.REFUSED, f"{why}.", is_answered=False)
@@ -209,7 +213,7 @@ class Inbox:
     ) -> None:
         waiting = self._asked.pop(asking, None)
         if waiting is None:
-            # It was refused, or taken back at once; of what would have been answered unasked nothing is said.
+            # Rejected, or cancelled at once. Nothing to report for requests answered automatically.
             questions = asking.questions.values()
             if end is not AskingEnd.REFUSED and all(question.method in known for question in questions):
                 return
@@ -221,7 +225,7 @@ class Inbox:
         if waiting is None or not problem:
             return
         note = f"The answer could not be sent: {visible(problem)}"
-        if waiting.card.is_open:  # a page was consented to
+        if waiting.card.is_open:  # the user agreed to a URL
             self._end(waiting, CardEnd.NOT_SENT, note)
             return
         waiting.card = replace(waiting.card, end=CardEnd.NOT_SENT, note=note)
@@ -264,7 +268,7 @@ class Inbox:
         return self._rounds.of(server, asking.operation)
 
     async def _wait(self, waiting: OpenCard) -> dict[str, Reply]:
-        """Until everything is answered; cancelled when no answer is wanted any more."""
+        """Wait until everything is answered; cancelled when no reply is needed any more."""
         if self.rules is None:
             self._show(waiting)
             return await waiting.answers
@@ -311,7 +315,7 @@ class Inbox:
             self._end(waiting, CardEnd.ANSWERED)
 
     def _await_page(self, waiting: OpenCard) -> None:
-        """Consent was given. It is sent at once, or when the page is done with, as it was asked."""
+        """After consent, send it at once, or when the URL elicitation is done if required."""
         if not waiting.asking.awaits_pages:
             waiting.resolve()
         elif waiting.timer is not None:
@@ -351,7 +355,7 @@ class Inbox:
 
 
 class _ServerInbox:
-    """The Inbox, as one server's session knows it."""
+    """The Inbox as seen by one server's session."""
 
     def __init__(
         self, inbox: Inbox, server: str, known: Mapping[str, Answerer], remark: Callable[[str], None]

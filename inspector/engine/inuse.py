@@ -20,20 +20,20 @@ from inspector.config.entries import Entry, StdioEntry
 from inspector.config.entrysecrets import plain_of
 from inspector.traffic.credentials import Credentials
 
-# What may stand before the secret in `Authorization`.
+# Schemes before the credentials in `Authorization`.
 _SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
 
 
 def use_secret(credentials: Credentials, name: str, value: str) -> None:
-    """A secret left the store, or came into it. What logins keep there is JSON with tokens in it."""
+    """Register a secret that was read or stored. Login secrets are JSON with tokens inside."""
     for word, text in _inside(name.partition("/")[0], value):
         credentials.add(text, word)
 
 
 def use_entry(credentials: Credentials, entry: Entry, referred: Collection[str] = ()) -> None:
-    """We connect to a server: what its configuration holds of secrets goes to it now.
+    """Register the secrets in a server's configuration, on connecting.
 
-    `referred` are the headers or variables out of the secret store: secret whatever their names say.
+    `referred` are headers or variables from the secret store: secret whatever their names.
     """
     given = [
         (name, value) for name, value in plain_of(entry).items() if name in referred or is_secret_name(name)
@@ -54,7 +54,7 @@ def use_entry(credentials: Credentials, entry: Entry, referred: Collection[str] 
 
 
 def _password(basic: str) -> str:
-    """Which Basic wraps, together with the user's name."""
+    """Return the password of Basic credentials."""
     try:
         return base64.b64decode(basic, validate=True).decode().partition(":")[2]
     except (binascii.Error, UnicodeDecodeError):
@@ -75,7 +75,7 @@ def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _members(value: JSON) -> Iterator[tuple[str, str]]:
-    """Texts under secret names, however deep."""
+    """Yield texts under secret names, at any depth."""
     left = [value]
     while left:
         item = left.pop()

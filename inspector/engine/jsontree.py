@@ -17,17 +17,17 @@ from inspector.base.jsonvalue import compact
 from inspector.base.numbers import read_number
 from inspector.engine.workers import AT_ONCE
 
-# What is given of a big text. Broad before deep: its outline is worth more than its first corner.
+# Limits for a large text, breadth first: the outline matters more than one corner.
 MOST_VALUES = 10_000
 WIDEST = 1_000
 LONGEST_TEXT = 64 * 1024
 _ALL_TEXT = 1024 * 1024
-# Above this a tree would take gigabytes to read. Commas in strings count, too: telling them apart is reading.
+# Above this a tree would need gigabytes. Commas in strings count too: excluding them needs parsing.
 _MOST_COMMAS = 3_000_000
 
 
 class Number(str):
-    """A number, or NaN and its like, as it was written."""
+    """A number, NaN or infinity, with its spelling."""
 
     __slots__ = ()
 
@@ -38,19 +38,19 @@ class Number(str):
 
 
 class CutText(str):
-    """The beginning of a long string."""
+    """The start of a long string."""
 
     whole_length = 0
 
 
 class Members(list[tuple[str, "TreeValue"]]):
-    """An object: its members in order, repeated ones too."""
+    """An object: its members in order, including duplicates."""
 
     left_out = 0
 
 
 class Items(list["TreeValue"]):
-    """An array of which some items were left out."""
+    """An array with some items left out."""
 
     left_out = 0
 
@@ -60,7 +60,7 @@ TreeValue: TypeAlias = "bool | str | list[TreeValue] | Members | None"
 
 @dataclass(frozen=True, slots=True)
 class JsonTree:
-    """A value, or why there is none."""
+    """A parsed value, or why there is none."""
 
     value: TreeValue = None
     problem: str = ""
@@ -68,7 +68,7 @@ class JsonTree:
 
 
 def json_tree(raw: bytes) -> JsonTree:
-    """Read JSON into a tree. One that takes the worker to read is cut to what a person may look at."""
+    """Parse JSON into a tree. A large one is reduced to what a user may look at."""
     if raw.count(b",") > _MOST_COMMAS:
         return JsonTree(problem="it has more values than a tree can show")
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -85,7 +85,7 @@ def json_tree(raw: bytes) -> JsonTree:
 
 
 def left_out(value: TreeValue) -> int:
-    """How many items or members of a container were left out."""
+    """Return how many items or members of a container were left out."""
     return value.left_out if isinstance(value, Members | Items) else 0
 
 
@@ -94,7 +94,7 @@ def whole_length(text: str) -> int:
 
 
 def tree_text(value: TreeValue) -> str:
-    """A string as it is meant; anything else as JSON, numbers as they were written, cut where the tree is."""
+    """Return a string as is; anything else as JSON, with number spelling, cut like the tree."""
     return value if isinstance(value, str) else reindent(_written(value))
 
 
@@ -116,7 +116,7 @@ _decode = json.JSONDecoder(
 
 
 class _Cutter:
-    """Copies a tree level by level until there is enough of it."""
+    """Copies a tree breadth first until the limit is reached."""
 
     def __init__(self) -> None:
         self.has_cut = False
@@ -131,7 +131,7 @@ class _Cutter:
         return result
 
     def _copy(self, value: TreeValue) -> TreeValue:
-        """The value, its text cut; a container is filled when its turn comes."""
+        """Copy a value with its text truncated; containers are queued to be filled later."""
         if isinstance(value, Members):
             members = Members()
             self._open.append(lambda: self._fill_members(members, value))
@@ -153,7 +153,7 @@ class _Cutter:
         items.left_out = len(source) - count
 
     def _take(self, count: int) -> int:
-        """How many values of a container there is room for."""
+        """Return how many values of a container still fit."""
         taken = min(count, WIDEST, self._values_left)
         self._values_left -= taken
         self.has_cut |= taken < count
@@ -165,6 +165,6 @@ class _Cutter:
         if length == len(text):
             return text
         self.has_cut = True
-        cut = CutText(text[:length])  # also of a number: of so long a one nobody needs the value
+        cut = CutText(text[:length])  # numbers too: at that length the value does not matter
         cut.whole_length = len(text)
         return cut

@@ -18,15 +18,17 @@ _SECTION = "logins"
 
 
 class LoginOptions:
-    """By the names of servers. Without a file they are remembered for this run."""
+    """Login options by server. Without a file, they are not saved."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._file = JsonDocument(path) if path is not None else None
         self._in_memory: JSONObject = {}
 
     async def of(self, server: str) -> Overrides:
-        """What was chosen last. Never raises: a file that cannot be read, of which the start tells, has the
-        usual."""
+        """Return the saved options. Never raises: an unreadable file means defaults.
+
+        The file's problems are reported at startup.
+        """
         from inspector.oauth.remembered import read_overrides
 
         try:
@@ -36,14 +38,16 @@ class LoginOptions:
         return read_overrides(section.get(server) if isinstance(section, dict) else None)
 
     async def keep(self, server: str, overrides: Overrides) -> None:
-        """For the next time, but for secrets. Raises ConfigError."""
+        """Save the options without secrets. Raises ConfigError."""
         from inspector.oauth.remembered import write_overrides
 
         await asyncio.to_thread(self._put, server, write_overrides(overrides))
 
     async def move(self, before: str, after: str) -> None:
-        """The server has another name. It gets that though the file cannot be written. Where nothing was
-        chosen, another window may have moved it already."""
+        """Move options to a renamed server; ignores write errors.
+
+        If there are none, another window may already have moved them.
+        """
         from inspector.oauth.steps import Overrides
 
         chosen = await self.of(before)
@@ -53,7 +57,7 @@ class LoginOptions:
                 await self.forget(before)
 
     async def forget(self, server: str) -> None:
-        """The server is no more. It goes though the file cannot be written."""
+        """Delete the options of a removed server; ignores write errors."""
         with suppress(ConfigError):
             await asyncio.to_thread(self._put, server, {})
 
@@ -69,7 +73,7 @@ class LoginOptions:
         before = document.get(_SECTION)
         section = dict(before) if isinstance(before, dict) else {}
         if section.get(server, {}) == options:
-            return  # nothing to write: most servers have none
+            return  # unchanged: most servers have no options
         section.pop(server, None)
         if options:
             section[server] = options

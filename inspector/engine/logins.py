@@ -26,7 +26,7 @@ from inspector.session.state import Status
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, AuthorizedRequest
 
-# Loaded when a server is first asked: most of a start has no need of it.
+# Imported when first needed, to speed up startup.
 if TYPE_CHECKING:
     from inspector.engine.accounts import Account
     from inspector.engine.server import Server
@@ -46,7 +46,10 @@ _ONCE_MORE = "Connect again, or walk through the login in the Auth tab."
 
 @dataclass(frozen=True, slots=True)
 class LoginWanted:
-    """A server wants a login that nobody began: the window offers it. `reason` is a sentence."""
+    """A server requires a login that has not been started; the window offers it.
+
+    `reason` is a sentence.
+    """
 
     server: str
     occasion: Occasion
@@ -55,7 +58,7 @@ class LoginWanted:
 
 
 class _LoadedLater:
-    """The authorization of one server: what it takes is loaded when the first request is sent."""
+    """A server's authorization that is imported when the first request is sent."""
 
     def __init__(self, logins: Logins, server: str) -> None:
         self._logins = logins
@@ -66,16 +69,16 @@ class _LoadedLater:
 
 
 class Logins:
-    """Everything here is called on the engine's loop.
+    """Logins of all servers. Runs on the engine's loop.
 
-    `opens_browser` are the occasions at which a login with a browser may begin by itself: with a window,
-    when a person presses Connect. `open_url` is for those without one: it brings an address to a browser.
+    `opens_browser` are the occasions on which a browser login may start automatically: with a window, when
+    the user presses Connect. `open_url` opens a URL in a browser where there is no window.
 
     Signals:
-        changed: A login stands differently; carries its LoginView.
-        wanted: A server wants a login; carries a LoginWanted.
-        tokens_changed: A server's tokens are new, renewed or gone; carries its name.
-        page_wanted: The browser is to be sent somewhere; carries the server's name and the address.
+        changed: A login changed; carries its LoginView.
+        wanted: A server requires a login; carries a LoginWanted.
+        tokens_changed: A server's tokens were issued, refreshed or deleted; carries its name.
+        page_wanted: The browser should open a page; carries the server's name and the URL.
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class Logins:
         self._flow_ids = count(1)
 
     def authorization_for(self, entry: Entry) -> Authorization | None:
-        """What says who asks; None where there is no login, or where a header of the person's says it."""
+        """Return a server's authorization; None if it has no login or an explicit header."""
         if not isinstance(entry, HttpEntry) or _has_own_header(entry):
             return None
         if isinstance(entry.auth, BearerSettings):
@@ -119,23 +122,23 @@ class Logins:
         return self._account(server).authorizer
 
     def has_login(self, server: str) -> bool:
-        """Can it be logged in to? Not over stdio, nor where the settings say who asks."""
+        """True if logging in is possible: not over stdio, nor with configured credentials."""
         return server in self._entries
 
     def set_settings(self, settings: Settings) -> None:
-        """Keep these limits, in accounts that are opened from now on."""
+        """Set the limits for accounts opened from now on."""
         self._settings = settings
 
     def settings(self, server: str) -> OAuthSettings:
-        """What is set for its logins. Raises ConfigError where there are none."""
+        """Return the OAuth settings of a server. Raises ConfigError if it has none."""
         return self._account(server).target.settings
 
     # -------------------------------------------------------------- a login that a person walks through
 
     async def start(self, server: str, overrides: Overrides | None = None) -> LoginView:
-        """Begin a login; its first step is ready to be looked at. Raises UserError.
+        """Start a login, up to its first step. Raises UserError.
 
-        When the server has asked for more scopes, it is a login for them and for those of before.
+        If the server asked for more scopes, the login requests those plus the previous ones.
         """
         need = self._account(server).step_up
         if need is None:
@@ -146,7 +149,7 @@ class Logins:
         return login.view
 
     def view(self, server: str) -> LoginView | None:
-        """The login that there is; None when none was begun."""
+        """Return the current login, None if none was started."""
         login = self._account(server).login
         return login.view if login is not None else None
 
@@ -177,7 +180,7 @@ class Logins:
         return await self._drive(server, lambda login: login.give_client(client_id, secret, asked))
 
     def paste(self, server: str, text: str) -> None:
-        """The address that the browser ended at. Raises UserError when it is not the answer."""
+        """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
         self._login(server).paste(text)
 
     def cancel(self, server: str) -> None:
@@ -186,18 +189,18 @@ class Logins:
     # -------------------------------------------------------------- tokens
 
     async def tokens(self, server: str) -> TokenInfo | None:
-        """What the server's requests go with; None for nothing."""
+        """Return the tokens in use, None if there are none."""
         from inspector.oauth.shown import token_info
 
         return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
 
     def findings(self, server: str) -> tuple[Finding, ...]:
-        """What was found since the login: at refreshes, and at requests with a token."""
+        """Return findings since the login, from refreshes and authorized requests."""
         account = self._accounts.get(server)
         return account.lifetime.findings if account is not None else ()
 
     async def refresh(self, server: str) -> TokenInfo | None:
-        """Renew the tokens now. Raises UserError."""
+        """Refresh the tokens now. Raises UserError."""
         account = self._account(server)
         held = await account.authorizer.held()
         if held is None:
@@ -206,14 +209,14 @@ class Logins:
         return await self.tokens(server)
 
     async def sign_out(self, server: str) -> str:
-        """Give the tokens back and forget them. Says in a sentence how that went."""
+        """Revoke and delete the tokens. Return a sentence about the outcome."""
         account = self._account(server)
         words = await account.lifetime.sign_out()
         self._let_go(server, account)
         return words
 
     async def forget_tokens(self, server: str) -> None:
-        """Forget the tokens here; nobody is told, and what was registered stays."""
+        """Delete the tokens locally without revoking them; the client registration stays."""
         account = self._account(server)
         await account.lifetime.forget()
         self._let_go(server, account)
@@ -224,18 +227,18 @@ class Logins:
         self.tokens_changed.emit(server)
 
     async def drop(self, server: str) -> None:
-        """The server is configured anew: a login of before is over; what was stored stays."""
+        """End the login of a reconfigured server; stored tokens stay."""
         account = self._accounts.pop(server, None)
         self._entries.pop(server, None)
         if account is not None and account.login is not None:
             await account.login.close()
 
     async def forget(self, server: str) -> None:
-        """The server is no more: neither is anything that logins left."""
+        """Delete everything that logins stored for a removed server."""
         from inspector.oauth.store import LoginStore
 
         await self.drop(server)
-        await LoginStore(self._secrets, server, "").forget()  # it may have had a login before its header
+        await LoginStore(self._secrets, server, "").forget()  # it may have had a login before it got a header
         await self.options.forget(server)
 
     async def close(self) -> None:
@@ -246,7 +249,7 @@ class Logins:
     # -------------------------------------------------------------- logins that happen by themselves
 
     async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
-        """Log in, when that is how connecting goes on; False when it is not ours to do. Raises UserError."""
+        """Log in so that connecting can continue; False if not possible here. Raises UserError."""
         if Occasion.CONNECT not in self.opens_browser or not self.has_login(server):
             return False
         account = self._account(server)
@@ -264,14 +267,14 @@ class Logins:
         return True
 
     def stop(self, server: str) -> None:
-        """Nobody waits for the login any more that began with connecting."""
+        """Cancel the login that was started by connecting."""
         account = self._accounts.get(server)
         login = account.login if account is not None else None
         if login is not None and login.is_by_itself and login.is_running:
             login.cancel()
 
     async def _log_in_for(self, server: str, need: LoginNeed) -> Held:
-        """For a request that was refused. Raises NeedsLogin when the browser may not be opened for it."""
+        """Log in for a rejected request. Raises NeedsLogin if the browser may not be opened."""
         account = self._account(server)
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
         may_open = need.occasion in self.opens_browser and not is_connecting
@@ -285,10 +288,10 @@ class Logins:
             raise
 
     def _wanting(self, server: str, need: LoginNeed, *, is_connecting: bool) -> NeedsLogin:
-        """What to raise when only a person can go on; the window is told."""
+        """Return the error to raise when the user must log in, and emit `wanted`."""
         if need.occasion is Occasion.STEP_UP:
             self._account(server).step_up = need
-        if not is_connecting:  # else the server's view says it, and connecting may go on with a login
+        if not is_connecting:  # otherwise the view shows it, and connecting may continue with a login
             scopes = need.scopes.scopes if need.scopes is not None else ()
             self.wanted.emit(LoginWanted(server, need.occasion, need.reason, scopes))
         next_step = "Log in." if is_connecting else "Log in, and do it again."
@@ -297,7 +300,7 @@ class Logins:
     async def _log_in(
         self, server: str, refused: Refused, scopes: ScopeChoice | None, *, opens_browser: bool = True
     ) -> Held:
-        """Raises NeedsLogin."""
+        """Run a login without the user stepping through it. Raises NeedsLogin."""
         from inspector.oauth.steps import STEPS_OF_BROWSER, StepId
 
         current = self._account(server).login
@@ -321,7 +324,7 @@ class Logins:
             raise NeedsLogin(
                 view.question.text, "Answer it in the Auth tab.", refused.status, refused.headers
             )
-        # From the browser on, what a step advises is about the steps, which nobody walked through.
+        # From the browser step on, a step's advice refers to steps that the user did not see.
         has_own_advice = view.current is not None and view.current.id not in STEPS_OF_BROWSER
         next_step = view.next_step if has_own_advice and not view.is_over else ""
         raise NeedsLogin(
@@ -344,7 +347,7 @@ class Logins:
         from inspector.oauth.flow import Login
 
         account = self._account(server)
-        while (before := account.login) is not None:  # while one is closed, somebody may begin another
+        while (before := account.login) is not None:  # another may start while this one is closing
             account.login = None
             await before.close()
         login = account.login = Login(
@@ -410,7 +413,7 @@ class Logins:
         return login
 
     def _revision(self, server: str) -> Revision:
-        """That which was agreed on, or that the person insists on; else the newest."""
+        """Return the negotiated or configured protocol version, else the newest."""
         known = self._server_of(server)
         agreement = known.session.state.agreement
         return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5

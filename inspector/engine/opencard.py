@@ -18,7 +18,11 @@ CANCEL = Reply(result={"action": "cancel"})
 
 @dataclass(eq=False, slots=True)
 class OpenCard:
-    """`answers` is set when they can be sent; `pages` are those of which the server will tell more, by id."""
+    """A pending card with its internal state.
+
+    `answers` is set when the replies can be sent; `pages` are ids of URL elicitations whose completion the
+    server will report.
+    """
 
     card: Card
     asking: Asking
@@ -42,7 +46,7 @@ class OpenCard:
         self._update(key, lambda question: replace(question, remarks=(*question.remarks, text)))
 
     def put_remarks(self, remarks: Mapping[str, tuple[str, ...]]) -> None:
-        """What is wrong with its questions, by their keys: known now."""
+        """Set the remarks about its requests, by key, once they are known."""
         questions = tuple(replace(each, remarks=remarks.get(each.key, ())) for each in self.card.questions)
         self.card = replace(self.card, questions=questions)
 
@@ -52,7 +56,10 @@ class OpenCard:
 
     @property
     def is_decided(self) -> bool:
-        """Is there nothing more to be asked? One refusal decides where there is no way to send it."""
+        """True if nothing remains to be asked.
+
+        One refusal is enough where the protocol cannot send it along with the others.
+        """
         if not self.card.unanswered:
             return True
         replies = self.replies.values()
@@ -62,17 +69,17 @@ class OpenCard:
 
     @property
     def is_consented(self) -> bool:
-        """Were all its pages agreed to?"""
+        """True if the user agreed to all its URL elicitations."""
         return not self.card.unanswered and all(is_consent(reply) for reply in self.replies.values())
 
     def resolve(self) -> None:
-        """The answers can be sent."""
+        """Release the replies for sending."""
         self._stop_timer()
         if not self.answers.done():
             self.answers.set_result(self.replies)
 
     def close(self) -> None:
-        """No answer is wanted any more."""
+        """Cancel: no reply is needed any more."""
         self._stop_timer()
         self.answers.cancel()
 
@@ -88,7 +95,7 @@ def is_consent(reply: Reply) -> bool:
 def questions_of(
     asking: Asking, known: Mapping[str, Reply], *, has_remarks: bool = True
 ) -> tuple[Question, ...]:
-    """What is shown of each question; `has_remarks`: with what is wrong with it."""
+    """Return the requests to show; `has_remarks` includes what is wrong with them."""
     found = remarks_of(asking) if has_remarks else {}
     return tuple(
         Question(key, each.method, each.params, found.get(key, ()), known.get(key))
@@ -97,7 +104,7 @@ def questions_of(
 
 
 def remarks_of(asking: Asking) -> dict[str, tuple[str, ...]]:
-    """What is wrong with each question, by its key, though it can be answered."""
+    """Return what is wrong with each answerable request, by key."""
     return {key: _remarks(each, asking.revision) for key, each in asking.questions.items()}
 
 
@@ -105,11 +112,11 @@ def _remarks(question: InputRequest, revision: Revision) -> tuple[str, ...]:
     try:
         return remarks(read_question(question.method, question.params, revision), revision)
     except ValueError:
-        return ()  # it is refused, and the card says why
+        return ()  # rejected; the card says why
 
 
 def pages_of(asking: Asking) -> set[str]:
-    """The ids under which the server tells that a page is done with."""
+    """Return the ids with which the server reports completed URL elicitations."""
     if asking.awaits_pages:
         return set(asking.questions)
     question = asking.questions.get(OWN)
@@ -120,7 +127,7 @@ def pages_of(asking: Asking) -> set[str]:
 
 
 def answers_of(replies: Mapping[str, Reply]) -> Answers:
-    """The results, by their keys. Raises Refusal for an error among them."""
+    """Return the results by key. Raises Refusal if one of them is an error."""
     results: dict[str, JSONObject] = {}
     for key, reply in replies.items():
         if reply.result is None:

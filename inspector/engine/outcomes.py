@@ -17,7 +17,7 @@ from inspector.session.waiting import HumanTime
 
 
 async def conclude(asking: Coroutine[Any, Any, Concluded], clock: Clock, human: HumanTime) -> CallOutcome:
-    """Await an answer; what is raised instead of one is an outcome too. `human` is what the asking tells."""
+    """Await a response; an exception becomes an outcome too. `human` counts the user's time."""
     started = clock.monotonic_ns()
     try:
         exchange = (await asking).exchange
@@ -29,22 +29,22 @@ async def conclude(asking: Coroutine[Any, Any, Concluded], clock: Clock, human: 
 
 
 def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
-    """No answer came."""
+    """Return the outcome of a call without a response."""
     next_step = error.next_step if isinstance(error, UserError) else ""
     summary = error.summary if isinstance(error, UserError) else str(error)
-    is_lost = type(error) is ConnectionLost  # its kinds are about one request: others may fare better
+    is_lost = type(error) is ConnectionLost  # subclasses are about one request only
     return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, next_step, is_lost=is_lost)
 
 
 def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
-    """An answer came: a result, an error, or what cannot be read."""
+    """Return the outcome of a response: a result, an error, or an unreadable message."""
     kind, summary = OutcomeKind.RESULT, ""
     try:
         if answer.kind is Kind.ERROR:
             error = error_of(answer)
             kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
         elif answer.parsed is None and answer.problem:
-            answer.body()  # something is wrong with it, and it was not read at arrival: can it be at all?
+            answer.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
     except JSONProblem as exc:
         kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
     return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)
@@ -56,12 +56,12 @@ def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
 async def conclude_task(
     fetching: Coroutine[Any, Any, JSONObject], task_id: str, request_id: RequestId | None, row: int | None
 ) -> CallOutcome:
-    """Await the outcome of the task that a call became; the time that it took is not known here.
+    """Await the outcome of a call that became a task; the elapsed time is not set.
 
-    It has the shape of an answer to the call itself. One of the two designs sends it as a part of the
-    task's state, so the message is put together here (`is_composed`); what was sent is in the traffic.
+    It has the shape of a response to the call itself. One of the two task designs sends the result as part
+    of the task state, so the message is composed here (`is_composed`); the original is in the traffic.
     """
-    id = task_id if request_id is None else request_id  # a task of somebody else's call: any id will do
+    id = task_id if request_id is None else request_id  # a task of another client's call: any id will do
     outcome = CallOutcome(OutcomeKind.RESULT, 0, row=row, task_id=task_id)
     try:
         result = await fetching

@@ -21,20 +21,23 @@ _LONGEST_MESSAGE = 300
 
 
 class OutputState(Enum):
-    """In the words that are shown."""
+    """Result of an output check; the values are display text."""
 
     NOT_DECLARED = "no output schema"
     FITS = "fits the output schema"
     DIFFERS = "differs from the output schema"
     MISSING = "structured content is missing"
-    NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result at all
+    NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result
     UNCHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`pointer` is a JSON pointer into the structured content; "" is all of it. `message` says what the
-    value there must be or lacks: the end of a sentence that begins with its place."""
+    """A schema violation.
+
+    `pointer` is a JSON pointer into the structured content; "" is all of it. `message` completes a sentence
+    that starts with the location.
+    """
 
     pointer: str
     message: str
@@ -42,18 +45,21 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """`reason` says why something was not checked, all of it or a part. `remarks` are about what is allowed
-    and still not as it should be. Each is a sentence."""
+    """Result of validating structured content.
+
+    `reason` says why all or part of it was not checked. `remarks` are about things that are allowed but not
+    recommended. Each is a sentence.
+    """
 
     state: OutputState
     differences: tuple[Difference, ...] = ()
-    has_more: bool = False  # than those differences
+    has_more: bool = False  # more than listed
     reason: str = ""
     remarks: tuple[str, ...] = ()
 
 
 def pack(answer: bytes, output_schema: JSON) -> bytes:
-    """What `check_packed` takes. `output_schema` is None where the tool declares none."""
+    """Return the input of `check_packed`; `output_schema` is None if none is declared."""
     return pickle.dumps((answer, output_schema))
 
 
@@ -63,7 +69,7 @@ def check_packed(data: bytes) -> OutputCheck:
 
 
 def check_output(answer: bytes, output_schema: JSON) -> OutputCheck:
-    """The answer to a tools/call against the tool's schema. Never raises for what they hold."""
+    """Check a tools/call response against the tool's schema. Never raises for its content."""
     try:
         message = read(answer)
         result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
@@ -94,8 +100,10 @@ def _cut(text: str) -> str:
 
 
 def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:
-    """2025-06-18, Tools: "For backwards compatibility, a tool that returns structured content SHOULD also
-    return the serialized JSON in a TextContent block."
+    """Check for a text copy of the structured content.
+
+    "For backwards compatibility, a tool that returns structured content SHOULD also return the serialized
+    JSON in a TextContent block." (2025-06-18, Tools.)
     """
     content = result.get("content")
     texts = (

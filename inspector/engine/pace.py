@@ -7,21 +7,21 @@ from collections import deque
 
 from inspector.base.units import duration, three_digits
 
-_LEAST_SPAN_S = 0.2  # a rate over less says nothing
-_WINDOW_S = 10.0  # what was longer ago says little about now
+_LEAST_SPAN_S = 0.2  # too short for a meaningful rate
+_WINDOW_S = 10.0  # sliding window
 _LEAST_APART_S = 0.05
-_SLOW = 0.1  # a second: below, a minute is the better measure
+_SLOW = 0.1  # per second; below, show the rate per minute
 
 
 class Pace:
-    """Told of each progress, with the time in seconds of a clock that only goes on."""
+    """Rate estimator for progress notifications; times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque()
         self._total: float | None = None
 
     def add(self, now: float, progress: float, total: float | None) -> None:
-        """What cannot be counted with (NaN, endless) is left out; going back begins anew."""
+        """Add a sample. Non-finite values are ignored; going backwards restarts."""
         if not math.isfinite(progress):
             return
         self._total = total if total is not None and math.isfinite(total) and total > 0 else None
@@ -34,7 +34,7 @@ class Pace:
             self._seen.popleft()
 
     def rate(self) -> float | None:
-        """Units a second; None while nothing can be said."""
+        """Return units per second, None if unknown."""
         if not self._seen:
             return None
         (begun, least), (latest, most) = self._seen[0], self._seen[-1]
@@ -43,7 +43,7 @@ class Pace:
         return (most - least) / (latest - begun)
 
     def seconds_left(self, now: float) -> float | None:
-        """None without a total or a rate."""
+        """Return the estimated seconds left; None without a total or rate."""
         rate = self.rate()
         if rate is None or self._total is None:
             return None
@@ -51,7 +51,7 @@ class Pace:
         return max((self._total - progress) / rate - (now - latest), 0)
 
     def counted(self) -> str:
-        """`4 of 10`; `40 %` where the total is 1 or 100; `4` without one."""
+        """Return `4 of 10`; `40 %` if the total is 1 or 100; `4` without a total."""
         if not self._seen:
             return ""
         progress = self._seen[-1][1]
@@ -62,7 +62,7 @@ class Pace:
         return f"{progress:,.6g} of {self._total:,.6g}"
 
     def words(self, now: float) -> str:
-        """`12 %/s · 5 s left`; "" while nothing can be said."""
+        """Return `12 %/s · 5 s left`; "" if unknown."""
         rate = self.rate()
         if rate is None:
             return ""
@@ -79,7 +79,7 @@ class Pace:
 
 
 def _rounded(seconds: float) -> str:
-    """Whole seconds: more would only flicker."""
+    """Format whole seconds: anything finer would flicker."""
     whole = math.ceil(seconds)
     if whole < 60:
         return f"{whole} s"

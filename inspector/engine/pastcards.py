@@ -8,7 +8,7 @@ from inspector.engine.cards import Card, Round
 
 MOST_CARDS = 500
 MOST_CALLS = 200
-# Of the frames that asked: one of them may hold pictures of megabytes. The traffic keeps them all the same.
+# Total size of the requests, which may contain large images. They stay in the traffic log anyway.
 MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -18,26 +18,26 @@ class PastCards:
         self._bytes = 0
 
     def add(self, card: Card, size: int) -> None:
-        """`size` is that of the frame that asked. The latest card stays, whatever it is."""
+        """Add an ended card; `size` is that of its request. The newest card is always kept."""
         self._cards.append((card, size))
         self._bytes += size
         while len(self._cards) > 1 and (len(self._cards) > MOST_CARDS or self._bytes > MOST_BYTES):
             self._bytes -= self._cards.popleft()[1]
 
     def amend(self, card: Card) -> None:
-        """One of the latest ended otherwise than it seemed."""
+        """Update a recent card whose end turned out differently."""
         for place in range(len(self._cards) - 1, -1, -1):
             if self._cards[place][0].id == card.id:
                 self._cards[place] = card, self._cards[place][1]
                 return
 
     def cards(self) -> tuple[Card, ...]:
-        """The latest last."""
+        """Return the cards, newest last."""
         return tuple(card for card, _ in self._cards)
 
 
 class EarlierRounds:
-    """By the call that they belong to: its server and its first row."""
+    """Earlier rounds by call: its server and first row."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, int], tuple[tuple[Round, ...], int]] = {}
@@ -47,7 +47,7 @@ class EarlierRounds:
         return self._calls.get((server, operation), ((), 0))[0]
 
     def add(self, card: Card, size: int) -> None:
-        """One more round has ended. What asks for nothing more is forgotten in time."""
+        """Add a finished round. The oldest calls are dropped over the limit."""
         if card.round == 0 or card.operation is None or card.ended_ns is None:
             return
         key = (card.server, card.operation)

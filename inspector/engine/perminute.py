@@ -10,14 +10,14 @@ _MINUTE_NS = 60_000_000_000
 
 
 class PerMinute:
-    """Counts apart for each name."""
+    """Rate limiter with separate counts per name."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._times: dict[str, deque[int]] = {}
 
     def take(self, name: str, most: int) -> bool:
-        """Once more, if that is not more often than `most` times within the last minute."""
+        """Take one slot; False if `most` were already taken within the last minute."""
         now = self._clock.monotonic_ns()
         times = self._times.setdefault(name, deque())
         while times and times[0] <= now - _MINUTE_NS:

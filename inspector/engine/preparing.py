@@ -25,7 +25,10 @@ environment that the person agreed to. Raises ConfigError when the server is not
 
 
 class Preparing:
-    """`permit` is None for a server of the person's own, which may have the whole environment."""
+    """Resolves a configured server before connecting.
+
+    `permit` is None for the user's own servers, which may use the whole environment.
+    """
 
     def __init__(
         self,
@@ -40,11 +43,11 @@ class Preparing:
         self._folder = folder
 
     def is_needed(self, entry: Entry) -> bool:
-        """Does it take more than the entry itself?"""
+        """True if the entry needs resolving."""
         return self._permit is not None or bool(references_of(entry)) or needs_expansion(entry)
 
     async def ready(self, entry: Entry) -> Entry:
-        """The server with nothing left to look up. Raises ConfigError."""
+        """Return the server fully resolved. Raises ConfigError."""
         if not isinstance(entry, StdioEntry):
             await load_library()
         if not self.is_needed(entry):
@@ -64,7 +67,7 @@ class Preparing:
         inputs = {id: found[name] for id, name in stored.items() if name in found}
         environment = {name: os.environ[name] for name in names.variables if name in os.environ}
         for name, value in environment.items():
-            if secrecy(name):  # it may go where no name says that it is one
+            if secrecy(name):  # it may end up under a name that does not look secret
                 self._credentials.add(value, name)
         return Values(
             {name: value for name, value in environment.items() if allowed is None or name in allowed},
@@ -83,7 +86,7 @@ class Preparing:
 
 
 def known_values(folder: Path) -> Mapping[str, str]:
-    """What the names mean that are no variables, for one who works in this folder."""
+    """Return the values of predefined names, for this working directory."""
     return {
         "userHome": str(Path.home()),
         "workspaceFolder": str(folder),

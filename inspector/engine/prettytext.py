@@ -16,7 +16,7 @@ HEAD = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PrettyText:
-    """`text` is the head of what has `length` characters in all; `problem` says why it is not JSON."""
+    """The first part of a text of `length` characters; `problem` says why it is not JSON."""
 
     text: str
     length: int
@@ -25,7 +25,7 @@ class PrettyText:
 
 
 def pretty_text(raw: bytes) -> PrettyText:
-    """A frame laid out in lines when it is JSON, as it came when it is not."""
+    """Return a message indented if it is JSON, else as it came."""
     text = raw.decode(errors="replace").removeprefix("\ufeff")
     try:
         parse(text)

@@ -24,27 +24,30 @@ from inspector.transport.base import ProcessExited, ProcessStarted
 MOST_ENDED = 50
 _LAST_LINES = 5
 _LONGEST_LINE = 500
-_DEEP_NS = 5_000_000_000  # how often memory and open files are looked at closely
-_GROWTH = 0.25  # … or when memory has changed by this share since
+_DEEP_NS = 5_000_000_000  # interval of detailed memory and file samples
+_GROWTH = 0.25  # … or when memory changed by this fraction since
 
 
 @dataclass(frozen=True, slots=True)
 class EndedProcess:
-    """One that is gone. `was_asked`: we ended it ourselves, to disconnect or to connect anew."""
+    """A process that ended. `was_asked`: we ended it, to disconnect or reconnect."""
 
     pid: int
     status: str  # "exited with code 1", "was ended by signal SIGKILL"
     started_ns: int  # wall time
     ended_ns: int
     was_asked: bool
-    last_lines: tuple[str, ...] = ()  # of its stderr
-    rows: range = range(0)  # of the log, while it ran
-    server: str = ""  # as it was called then
+    last_lines: tuple[str, ...] = ()  # stderr
+    rows: range = range(0)  # log rows while it ran
+    server: str = ""  # its name at that time
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessView:
-    """`pid`, `folder` and `sample` are of the one that runs, if one does. `ended` has the latest first."""
+    """A server's processes. `pid`, `folder` and `sample` are of the running one, if any.
+
+    `ended` is newest first.
+    """
 
     server: str
     pid: int | None = None
@@ -66,7 +69,7 @@ class _Running:
 
 
 class Processes:
-    """On the engine's loop.
+    """Processes of stdio servers. Runs on the engine's loop.
 
     Signals:
         changed: A process of a server started or ended; carries the server's name.
@@ -79,12 +82,12 @@ class Processes:
         self._running: dict[str, _Running] = {}
         self._ended: dict[str, deque[EndedProcess]] = {}
         self._folders: dict[str, str] = {}
-        self._left: tuple[str, deque[EndedProcess]] | None = None  # of the latest that was forgotten
+        self._left: tuple[str, deque[EndedProcess]] | None = None  # history of the last forgotten server
 
     # -------------------------------------------------------------- what is heard
 
     def hear(self, server: str, event: ProcessStarted | ProcessExited, *, was_asked: bool) -> None:
-        """A process started or ended; `was_asked` when we wanted its connection to end."""
+        """Handle the start or end of a process; `was_asked` if we closed the connection."""
         at = self._clock.wall_ns() - (self._clock.monotonic_ns() - event.at)
         if isinstance(event, ProcessStarted):
             self._running[server] = _Running(event.pid, event.cwd, at, len(self._log))
@@ -105,7 +108,7 @@ class Processes:
         self._left = (server, ended) if ended is not None else None
 
     def rename(self, before: str, after: str) -> None:
-        """The server that was just forgotten goes on under another name."""
+        """Move the history of the server just forgotten to its new name."""
         if self._left is not None and self._left[0] == before:
             self._ended[after] = self._left[1]
         self._left = None
@@ -113,11 +116,11 @@ class Processes:
     # -------------------------------------------------------------- looking
 
     def folder(self, server: str) -> str:
-        """Where its latest process was started; "" when that is where we are, or there was none."""
+        """Return the working directory of the latest process; "" if none, or ours."""
         return self._folders.get(server, "")
 
     async def look(self, server: str) -> ProcessView:
-        """How it stands now. Ask again after a second for what the processes used meanwhile."""
+        """Return the current state. Call again after a second to get the CPU usage in between."""
         running = self._running.get(server)
         if running is not None:
             await self._sample(running)
@@ -142,7 +145,7 @@ class Processes:
         growth = abs(before.rss - running.deep_rss) if before is not None else 0
         is_deep = now - running.deep_at_ns >= _DEEP_NS or growth > _GROWTH * running.deep_rss
         sample = await asyncio.to_thread(take, running.pid, before, deep=is_deep)
-        if sample is not None and running.sample is before:  # else somebody else's look is newer
+        if sample is not None and running.sample is before:  # otherwise a concurrent sample is newer
             running.sample = sample
             if is_deep:
                 running.deep_at_ns, running.deep_rss = now, sample.rss
@@ -153,11 +156,11 @@ class Processes:
     def _lines_of(self, ended: EndedProcess) -> EndedProcess:
         rows = ended.rows
         lines = last_stderr(self._log, ended.server, rows.start, rows.stop, _LAST_LINES)
-        texts = (one_line(line.decode(errors="replace").rstrip()) for line in lines)  # indented as they were
+        texts = (one_line(line.decode(errors="replace").rstrip()) for line in lines)  # keep indentation
         return replace(ended, last_lines=tuple(shorten(text, _LONGEST_LINE) for text in texts), rows=range(0))
 
     def _keep_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:
-        """More may have ended meanwhile."""
+        """Merge the lines read; more processes may have ended meanwhile."""
         known = {(each.pid, each.started_ns): each for each in read}
         ended = self._ended.get(server)
         if ended is not None:
@@ -167,8 +170,7 @@ class Processes:
     # -------------------------------------------------------------- calls
 
     async def measured(self, server: str, call: Callable[[], Awaitable[CallOutcome]]) -> CallOutcome:
-        """Make a call, and say with its outcome what it cost the server's processes. A server that we did
-        not start is only called."""
+        """Make a call and add its cost (CPU, output) to the outcome, if we started the server."""
         running = self._running.get(server)
         if running is None:
             return await call()

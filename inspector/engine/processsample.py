@@ -26,16 +26,17 @@ T = TypeVar("T")
 
 MOST_PROCESSES = 200
 MOST_FILES = 500
-_MOST_HANDLES = 5_000  # of a process with more, the files are not listed
+_MOST_HANDLES = 5_000  # with more, files are not listed
 _LONGEST_COMMAND = 400
 _SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessFacts:
-    """One process. `cpu_ns` is what it has used so far, `share` of one core since the look before.
+    """A process.
 
-    `is_stray`: its parent is gone, but it still belongs to the server's group.
+    `cpu_ns` is its total CPU time, `share` its use of one core since the last sample. `is_stray`: its
+    parent is gone, but it is still in the server's process group.
     """
 
     pid: int
@@ -56,15 +57,15 @@ class ProcessFacts:
 class OpenFile:
     pid: int
     path: str
-    mode: str  # "r", "w", "r+"…; "" where the system does not tell
+    mode: str  # "r", "w", "r+"…; "" if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """All processes of a server at one moment, each parent before its children.
+    """All processes of a server at one moment, parents before children.
 
-    `pss` (memory, shared pages counted in parts) and `files` cost more, and are as old as the latest look
-    that took them.
+    `pss` (memory with shared pages counted proportionally) and `files` are expensive, and as old as the
+    last deep sample.
     """
 
     at_ns: int  # monotonic
@@ -72,7 +73,7 @@ class Sample:
     left_out: int = 0
     pss: int | None = None
     files: tuple[OpenFile, ...] = ()
-    files_note: str = ""  # why there are more than are listed
+    files_note: str = ""  # why not all are listed
 
     @property
     def share(self) -> float | None:
@@ -94,7 +95,7 @@ class Sample:
 
 
 def take(pid: int, before: Sample | None, *, deep: bool) -> Sample | None:
-    """Look at the tree; None when our child is gone. `deep` also takes what costs more."""
+    """Sample the process tree; None if our child is gone. `deep` includes expensive values."""
     tree = list(_tree(pid))
     if not tree:
         return None
@@ -112,8 +113,10 @@ def take(pid: int, before: Sample | None, *, deep: bool) -> Sample | None:
 
 
 def tree_cpu_ns(pid: int) -> int | None:
-    """What our child and all below it have used so far, those included that have ended since; None when it
-    is gone, or hides it. Quicker than `take`: somebody waits for the call that is measured."""
+    """Return the CPU time of our child and its descendants, including ended ones.
+
+    None if it is gone or not accessible. Faster than `take`, as the measured call waits for it.
+    """
     import psutil
 
     used: list[int | None] = []
@@ -128,7 +131,7 @@ def tree_cpu_ns(pid: int) -> int | None:
 
 
 def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
-    """The leader and those below it, with their depth; then those of its group whose parent is gone."""
+    """Yield the leader and its descendants with depth, then orphans of its process group."""
     import psutil
 
     try:
@@ -147,7 +150,7 @@ def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
 
 
 def _pids_below(pid: int) -> list[int]:
-    """All below a process. Where the system keeps lists of children, without reading all processes."""
+    """Return all descendants, using the kernel's child lists where available."""
     import psutil
 
     found, waiting = [], [pid]
@@ -164,7 +167,7 @@ def _pids_below(pid: int) -> list[int]:
 
 
 def _listed_children(pid: int) -> list[int]:
-    """Raises OSError where there are no such lists, or the process is gone."""
+    """Read /proc child lists. Raises OSError if unavailable or the process is gone."""
     children: list[int] = []
     for thread in os.listdir(f"/proc/{pid}/task"):
         children.extend(int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
@@ -178,13 +181,13 @@ def _walk(
     while waiting:
         process, depth = waiting.pop()
         yield process, depth, False
-        # Taken out: a process that changed its parent meanwhile must not make a circle.
+        # Popped: a process that was reparented meanwhile must not create a cycle.
         below = sorted(children.pop(process.pid, []), key=lambda each: each.pid, reverse=True)
         waiting.extend((each, depth + 1) for each in below)
 
 
 def _group(leader: int) -> set[int]:
-    """Everybody in the process group that our child leads."""
+    """Return all pids in the process group led by our child."""
     import psutil
 
     if os.name != "posix":
@@ -243,9 +246,9 @@ def _command(process: psutil.Process) -> str:
 
 
 def _cpu_ns(process: psutil.Process) -> int | None:
-    """Exact on Linux, where every process has a clock; else in ticks of some 10 ms."""
+    """Return the CPU time: exact on Linux (per-process clock), else in ticks of about 10 ms."""
     if sys.platform == "linux":
-        # What clock_getcpuclockid(3) gives for a process; it takes a microsecond.
+        # As clock_getcpuclockid(3) computes it; takes a microsecond.
         with contextlib.suppress(OSError):
             return time.clock_gettime_ns((~process.pid << 3) | 2)
     times = _asked(process.cpu_times)
@@ -268,7 +271,7 @@ def _handles(process: psutil.Process) -> int | None:
 
 
 def _pss(processes: list[psutil.Process]) -> int | None:
-    """None unless the system tells, for all of them: else it would look as if they took less."""
+    """Return the total PSS; None unless known for all: a partial sum would be misleading."""
     total = 0
     for process in processes:
         memory = _asked(process.memory_full_info) if sys.platform == "linux" else None
@@ -296,7 +299,7 @@ def _files(
 
 
 def _asked(question: Callable[[], T]) -> T | None:
-    """What a process answers; None when it may not be asked, or the system does not know."""
+    """Query a process; None if access is denied or not supported."""
     import psutil
 
     try:

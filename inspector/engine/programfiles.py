@@ -18,21 +18,21 @@ _OF_FOLDER = (
     "package.json",
     "index.js",
     "__main__.py",
-)  # what a runtime looks for in a folder that it is given
+)  # entry points that runtimes look for in a folder
 _MOST_FILES = 1000
 _MOST_FOLDERS = 4
-_MOST_BYTES = 512 * 1024 * 1024  # of one server; of what is beyond, the ends, its size and its time count
+_MOST_BYTES = 512 * 1024 * 1024  # per server; beyond that only head, tail, size and mtime are hashed
 _END = 1024 * 1024
 
 
 class Hashes:
-    """Of files that were read just now: twenty servers may start the same program, by twenty links."""
+    """Cache of file hashes: twenty servers may start the same program, by twenty links."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], str] = {}
 
     def of_all(self, paths: Sequence[str]) -> list[str]:
-        """What is in each, in words to compare; "" for what is no plain file, or may not be read."""
+        """Return a hash per path; "" if it is not a regular file or cannot be read."""
         left = _MOST_BYTES
         found: list[str] = []
         for path in paths:
@@ -51,9 +51,9 @@ class Hashes:
 
 
 def hash_of(path: str, is_whole: bool = True) -> str:
-    """Of what is in a file, or of its ends, its size and its time."""
+    """Hash a file's content, or its head, tail, size and mtime."""
     try:
-        if not is_plain(path):  # opening a pipe would wait for somebody
+        if not is_plain(path):  # opening a FIFO would block
             return ""
         with open(path, "rb") as file:
             if is_whole:
@@ -69,8 +69,11 @@ def hash_of(path: str, is_whole: bool = True) -> str:
 
 
 def scripts_of(args: Sequence[str], folder: str) -> tuple[str, ...]:
-    """The plain files that these arguments stand for, in a program that runs in this folder: the first one
-    that is no option, whatever is called like a script, and the module behind `-m`. Raises ConfigError."""
+    """Return the regular files that these arguments refer to, run in this folder.
+
+    These are the first non-option argument, anything named like a script, and the module after `-m`. Raises
+    ConfigError.
+    """
     found: dict[str, None] = {}
     for path in _scripts(args, folder):
         if is_plain(path):
@@ -90,7 +93,7 @@ def is_plain(path: str) -> bool:
 
 
 def _scripts(args: Sequence[str], folder: str) -> Iterator[str]:
-    """Where each could be; not all of them are there."""
+    """Yield candidate paths; not all of them exist."""
     words = [(argument.partition("=")[2] if argument.startswith("-") else argument) for argument in args]
     folders = [folder, *_folders(words, folder)]
     is_first, before = True, ""
@@ -114,7 +117,7 @@ def _of_module(path: str) -> Iterator[str]:
 
 
 def _folders(words: Sequence[str], folder: str) -> list[str]:
-    """Those that are given in full, as in `uv --directory /a/b run server.py`: scripts may lie there."""
+    """Return absolute folders, as in `uv --directory /a/b run server.py`, that may hold scripts."""
     found: dict[str, None] = {}
     for word in words:
         path = os.path.expanduser(word)

@@ -23,7 +23,7 @@ UNDO_TIME = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A server that can be had back, for `seconds` from its removal."""
+    """A removed server that can be restored within `seconds` of its removal."""
 
     id: int
     name: str
@@ -40,7 +40,7 @@ class _Gone:
 
 
 class Removals:
-    """Its secrets and its login are kept as long as a server can be had back, and gone afterwards."""
+    """Undoable removal of servers; secrets and logins are deleted when the undo period ends."""
 
     def __init__(self, servers: Servers, logins: Logins) -> None:
         self._servers = servers
@@ -50,7 +50,7 @@ class Removals:
         self._tasks = TaskScope()
 
     async def remove(self, name: str) -> Removed:
-        """Raises ConfigError; the server is then still there."""
+        """Remove a server. Raises ConfigError, leaving it in place."""
         async with self._servers.changing:
             server = self._servers.get(name)
             if server.origin:
@@ -66,7 +66,7 @@ class Removals:
         return Removed(id, name, UNDO_TIME)
 
     async def undo(self, id: int) -> ServerView:
-        """Have it back. It is connected again if it was. Raises ConfigError."""
+        """Restore a server and reconnect it if it was connected. Raises ConfigError."""
         gone = self._gone.get(id)
         if gone is None:
             raise ConfigError("It is too late to undo this.", "Add the server again.")
@@ -80,15 +80,15 @@ class Removals:
         return view
 
     async def end(self, id: int) -> None:
-        """It cannot be had back any more: its secrets and its login are forgotten."""
+        """End the undo period: delete its secrets and login."""
         gone = self._gone.pop(id, None)
-        if gone is None or self._servers.has(gone.entry.name):  # by now they are another server's
+        if gone is None or self._servers.has(gone.entry.name):  # they now belong to another server
             return
         await self._logins.forget(gone.entry.name)
         await self._servers.secrets.forget(gone.entry)
 
     async def end_of(self, name: str) -> None:
-        """A new server takes this name: it does not get the secrets of the one before."""
+        """Delete the secrets of a removed server whose name a new one takes."""
         for id, gone in list(self._gone.items()):
             if gone.entry.name == name:
                 await self.end(id)

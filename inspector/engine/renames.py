@@ -22,9 +22,9 @@ _IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTART
 
 
 class Renames:
-    """A connection is made anew under the new name: everything that is shown of one goes by its name.
+    """Renames servers; a connected one reconnects, as all displays use the name.
 
-    `take_along` are called with the old and the new name, before that; they raise nothing.
+    `take_along` callbacks get the old and the new name before that; they must not raise.
     """
 
     def __init__(self, servers: Servers, logins: Logins) -> None:
@@ -35,7 +35,7 @@ class Renames:
     async def rename(
         self, server: Server, entry: Entry, secrets: Mapping[str, str], draft: JSONObject | None
     ) -> ServerView:
-        """By the person's wish: it is written, and its secrets are called after it. Raises UserError."""
+        """Rename at the user's request: update the file and rename its secrets. Raises UserError."""
         servers, old = self._servers, server.entry
         servers.require_new(entry.name)
         await servers.secrets.put(secrets)
@@ -57,8 +57,10 @@ class Renames:
         return new.view
 
     async def follow(self, old: str, entry: Entry) -> None:
-        """In the file, by hand: it refers to the secrets that it had. Raises ConfigError for one that cannot
-        be used; then the old one is still there."""
+        """Follow a rename in the file; the server keeps referring to its old secrets.
+
+        Raises ConfigError if the entry is unusable; the old server is then still there.
+        """
         server = self._servers.get(old)
         new = self._servers.make_again(entry, server.is_kept)
         is_in_use = is_used(server)
@@ -85,5 +87,5 @@ class Renames:
 
 
 def is_used(server: Server) -> bool:
-    """Does somebody want it connected?"""
+    """True if the server is connected or on its way there (connecting, restarting, logging in)."""
     return server.view.status in _IN_USE

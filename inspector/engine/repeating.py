@@ -19,14 +19,14 @@ _ANSWERED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
 
 @dataclass(frozen=True, slots=True)
 class RepeatPlan:
-    """How often, how many at once, and whether the first call that gives no result ends it."""
+    """How often, how many concurrently, and whether to stop at the first failed call."""
 
     times: int = 10
     in_flight: int = 1
     stops_on_error: bool = True
 
     def check(self) -> None:
-        """Raises UserError."""
+        """Raise UserError if the plan is invalid."""
         if not 1 <= self.times <= MOST_TIMES:
             raise UserError(f"A call can be made 1 to {MOST_TIMES:,} times.", "Choose a number between.")
         if not 1 <= self.in_flight <= MOST_IN_FLIGHT:
@@ -35,7 +35,7 @@ class RepeatPlan:
 
 @dataclass(frozen=True, slots=True)
 class RepeatReport:
-    """How it stands. Times are those of calls that were answered; 0 when none was."""
+    """Progress of a repeat. Times are of answered calls; 0 if there are none."""
 
     wanted: int
     done: int = 0
@@ -44,7 +44,7 @@ class RepeatReport:
     median_ns: int = 0
     p95_ns: int = 0
     most_ns: int = 0
-    elapsed_ns: int = 0  # of all of it
+    elapsed_ns: int = 0  # total
     first_error: CallOutcome | None = None
     latest: CallOutcome | None = None
     is_over: bool = False
@@ -52,7 +52,7 @@ class RepeatReport:
 
     @property
     def errors(self) -> int:
-        """Calls that gave no result, or one that says isError."""
+        """Number of calls without a result or with isError."""
         return sum(count for kind, count in self.kinds if kind is not OutcomeKind.RESULT)
 
     @property
@@ -66,10 +66,10 @@ async def repeat(
     clock: Clock,
     on_report: Callable[[RepeatReport], None],
 ) -> RepeatReport:
-    """Make the calls; `on_report` hears after each. Ends early when the connection is lost.
+    """Run the calls; `on_report` is called after each. Stops when the connection is lost.
 
-    Cancelling the caller cancels the calls on their way; what was last reported stands then.
-    Raises UserError for a plan that cannot be followed.
+    Cancelling the caller cancels the calls in flight; the last report remains valid. Raises UserError for
+    an invalid plan.
     """
     plan.check()
     tally = _Tally(plan, clock)
@@ -78,7 +78,7 @@ async def repeat(
         while tally.takes_another():
             tally.add(await call())
             on_report(tally.report())
-            await asyncio.sleep(0)  # calls that fail at once must not keep everybody else from their turn
+            await asyncio.sleep(0)  # calls that fail at once must not starve the loop
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(plan.in_flight, plan.times)):
@@ -89,7 +89,7 @@ async def repeat(
 
 
 class _Tally:
-    """Times are kept in order, so that a report costs nothing that grows."""
+    """Collects results; times are kept sorted, so that a report takes constant time."""
 
     def __init__(self, plan: RepeatPlan, clock: Clock) -> None:
         self._plan = plan
@@ -141,7 +141,7 @@ class _Tally:
         )
 
     def _percentile(self, percent: int) -> int:
-        """By nearest rank: a time that really was."""
+        """Return the nearest-rank percentile, i.e. an actual time."""
         if not self._times:
             return 0
         rank = -(-percent * len(self._times) // 100)

@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 _Run: TypeAlias = "asyncio.Task[None]"
 
-LONGEST_CALL = 60.0  # seconds in all, of a call that says nothing else
+LONGEST_CALL = 60.0  # total timeout in seconds, unless the call has its own
 BY_HAND = "run by hand"
 
 
 class RerunState(Enum):
-    """In the words that are shown."""
+    """State of a watched call; the values are display text."""
 
     NOT_RUN = "not run yet"
     RUNNING = "running"
     SAME = "as expected"
     DIFFERENT = "different"
-    NEW = "new"  # there is nothing to compare it with yet
+    NEW = "new"  # nothing to compare with yet
     FAILED = "no answer"
     STOPPED = "stopped"
-    ASKING = "waits for you"  # nobody has allowed it yet
+    ASKING = "waits for you"  # not allowed by the user yet
 
     @property
     def is_bad(self) -> bool:
@@ -56,8 +56,11 @@ class RerunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RerunResult:
-    """One call. `expected` is what it was compared with, as JSON; `is_accepted` when the person accepted
-    that, else it is the first good result of this run. `diff` is from that to what came."""
+    """Result of one call.
+
+    `expected` is the JSON it was compared with: the accepted result if `is_accepted`, else the first good
+    result of this run. `diff` is from that to the actual result.
+    """
 
     call: SavedCall
     state: RerunState = RerunState.NOT_RUN
@@ -69,14 +72,14 @@ class RerunResult:
 
     @property
     def can_accept(self) -> bool:
-        """Is there something that is not what is expected already?"""
+        """True if there is a result that is not the expected one already."""
         is_expected = self.state is RerunState.SAME and self.is_accepted
         return self.outcome is not None and bool(self.outcome.answer) and not is_expected
 
 
 @dataclass(frozen=True, slots=True)
 class RerunView:
-    """The watched calls of a server, and how the latest run of them stands; `number` is 0 before one."""
+    """The watched calls of a server and their latest run; `number` is 0 before the first."""
 
     server: str
     results: tuple[RerunResult, ...] = ()
@@ -94,10 +97,10 @@ class RerunView:
 
 
 class Reruns:
-    """On the engine's loop. One run of a server at a time: a later one takes its place.
+    """Runs watched calls, on the engine's loop. A new run of a server replaces the current one.
 
     Signals:
-        changed: The calls of a server, or a run of them, stand differently; carries its RerunView.
+        changed: The watched calls of a server or their run changed; carries its RerunView.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -113,7 +116,7 @@ class Reruns:
         engine.server_removed.connect(self._forget)
 
     async def view(self, server: str) -> RerunView:
-        """With the watched calls as they are in their files now."""
+        """Return the view with the watched calls as currently saved."""
         known = self._view(server)
         if known.is_running:
             return known
@@ -126,11 +129,11 @@ class Reruns:
         return view
 
     def begin(self, server: str, cause: str = BY_HAND) -> None:
-        """Make the calls; `changed` tells how it goes."""
+        """Start a run; `changed` reports its progress."""
         self._begin(server, lambda before: self._run(server, cause, before))
 
     def _on_not_restarted(self, server: str, cause: str, failure: str) -> None:
-        """What the calls gave before says nothing about the files as they are now."""
+        """Mark all calls as failed: earlier results do not apply to the changed files."""
         self._begin(server, lambda before: self._fail(server, cause, failure, before))
 
     def _begin(self, server: str, make: Callable[[_Run | None], Coroutine[Any, Any, None]]) -> None:
@@ -139,7 +142,7 @@ class Reruns:
         self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
 
     async def run(self, server: str) -> None:
-        """`begin` by the person's wish. Raises ConfigError when there is nothing to run."""
+        """Like `begin`, at the user's request. Raises ConfigError if there is nothing to run."""
         calls = await self._watched(server)
         if not calls:
             raise ConfigError(
@@ -151,7 +154,7 @@ class Reruns:
         self.begin(server)
 
     async def stop(self, server: str) -> None:
-        """Make no more calls of the run that goes on; what is under way is cancelled."""
+        """Stop the run; calls in flight are cancelled."""
         self._halt(server)
 
     def _halt(self, server: str) -> None:
@@ -160,7 +163,7 @@ class Reruns:
             task.cancel()
 
     async def accept(self, server: str, path: Path) -> None:
-        """What the call in this file gave last is expected from now on. Raises ConfigError."""
+        """Make the last result of this file's call the expected one. Raises ConfigError."""
         result = next((each for each in self._view(server).results if each.call.path == path), None)
         if result is None or result.outcome is None or not result.can_accept:
             raise ConfigError("There is no result to accept.", "Run the call first.")
@@ -171,18 +174,18 @@ class Reruns:
         )
 
     async def accept_all(self, server: str) -> None:
-        """Likewise of all that gave something else than is expected, or have nothing expected yet."""
+        """Accept all results that differ from the expected ones or have none yet."""
         for result in self._view(server).results:
             if result.can_accept and result.call.path is not None:
                 await self.accept(server, result.call.path)
 
     async def set_watched(self, server: str, call: SavedCall, watched: bool) -> None:
-        """Write it into the call's file. Raises ConfigError."""
+        """Set and save whether a call is watched. Raises ConfigError."""
         await self._engine.calls.set_watched(call, watched)
         self.changed.emit(await self.view(server))
 
     async def ignore(self, server: str, call: SavedCall, place: str) -> None:
-        """What stands there is no matter from now on. Raises UserError."""
+        """Ignore this place in comparisons from now on. Raises UserError."""
         plan = replace(watching.WATCH_IGNORING, paths=(*call.ignore, place))
         plan.check()
         saved = await self._engine.calls.save(replace(call, ignore=plan.paths))
@@ -208,7 +211,7 @@ class Reruns:
             self._end(server)
 
     async def _fail(self, server: str, cause: str, failure: str, before: _Run | None) -> None:
-        """A run that could not be: there is nobody to answer."""
+        """Report a run that could not start: the server is down."""
         view = await self._new_run(server, cause, before)
         words = f"The server did not come up. {failure}"
         results = tuple(replace(each, state=RerunState.FAILED, problem=words) for each in view.results)
@@ -218,7 +221,7 @@ class Reruns:
 
     async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
         if before is not None:
-            await asyncio.wait([before])  # it was told to stop: two runs must not mix
+            await asyncio.wait([before])  # stopping: two runs must not overlap
         calls = await self._watched(server)
         number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
         return RerunView(server, tuple(RerunResult(call) for call in calls), number, cause, at)
@@ -288,7 +291,7 @@ class Reruns:
     # --------------------------------------------------------------
 
     async def _watched(self, server: str) -> Sequence[SavedCall]:
-        """Only those that name this server: nothing is called by itself on another."""
+        """Return the watched calls that name this server: none runs automatically on another."""
         folders = await self._engine.calls.saved()
         calls = (call for folder in folders for call in folder.loaded.calls)
         return [call for call in calls if call.watch and call.server == server]
@@ -316,7 +319,7 @@ class Reruns:
 
 
 def _key(call: SavedCall) -> tuple[object, ...]:
-    """A call that was edited since has not been run."""
+    """Return a key that changes when the call is edited, so that it counts as not run."""
     return call.path, call.tool, repr(call.arguments), repr(call.meta)
 
 

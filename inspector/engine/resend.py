@@ -12,7 +12,7 @@ _CAN_BE_RESENT = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
 
 
 def require_message_of_ours(log: TrafficLog, row: int) -> None:
-    """Only what we asked or told can be sent again. Raises UserError."""
+    """Raise UserError unless the row is a request or notification sent by us."""
     is_there = 0 <= row < len(log)
     if is_there and log.kind(row) in _CAN_BE_RESENT and log.direction(row) == Direction.OUT:
         return
@@ -23,7 +23,7 @@ def require_message_of_ours(log: TrafficLog, row: int) -> None:
 
 
 def make_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> RawOutcome:
-    """`row` is that of the bytes that were sent."""
+    """Return the outcome of the bytes sent in `row`."""
     http = log.http(row)
     failure = reply.failure
     return RawOutcome(
@@ -37,8 +37,10 @@ def make_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) ->
 
 
 def _answer_row(log: TrafficLog, row: int) -> int | None:
-    """The answer; where none could be paired, such as an error without an id, the first frame that came
-    back in the same HTTP exchange. (A WebSocket is one exchange for everything: a frame sent on it has none.)
+    """Return the response's row, else the first message received in the same HTTP exchange.
+
+    The latter is for responses that cannot be paired, such as an error without an id. A WebSocket is a
+    single exchange, so messages sent on it have none.
     """
     partner, exchange = log.partner(row), log.exchange(row)
     if partner is not None or exchange is None:

@@ -19,7 +19,7 @@ _MOST_GUESSED = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One content block. `type` is what the server calls it; `remarks` are its annotations, in words."""
+    """A content block. `type` is from the server; `remarks` are its annotations as text."""
 
     type: str
     content: Content
@@ -28,24 +28,24 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """`structured` is the structured content as JSON; None where there is none."""
+    """A parsed tool result. `structured` is the structured content as JSON, None if absent."""
 
     parts: tuple[Part, ...] = ()
     structured: Content | None = None
 
 
 def read_result(raw: bytes) -> CallResult:
-    """The answer to a tools/call. Nothing in it raises; what cannot be used is a part like any other."""
+    """Parse a tools/call response. Never raises; invalid content is a part like any other."""
     try:
         result = read(raw).result
-    except JSONProblem:  # the message itself is shown, with what is wrong with it
+    except JSONProblem:  # the message itself is shown, with the problem
         return CallResult()
     has_structured = "structuredContent" in result
     return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
 
 
 def _structured(raw: bytes) -> Content:
-    """As it was written: a number that no float can hold is shown whole. The view lays it out."""
+    """Return the content verbatim: numbers beyond float range stay exact. The view indents it."""
     try:
         text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
     except JSONProblem as exc:
@@ -73,12 +73,12 @@ def _part(item: JSON) -> Part:
 
 
 def _flavoured(text: str) -> Content:
-    """A text in the form that it looks like; a very long one is text."""
+    """Return text in the format it seems to have; a very long one as plain text."""
     return text_content(text, flavour_of(text) if len(text) <= _MOST_GUESSED else "plain")
 
 
 def _remarks(item: JSONObject) -> list[str]:
-    """What the server says about a block besides what is in it. Its claims, bounded."""
+    """Return the server's description and annotations of a block, truncated."""
     description = item.get("description")
     words = [description[:500]] if isinstance(description, str) else []
     given = item.get("annotations")

@@ -26,21 +26,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CLAIM_PATIENCE = 30.0
-_CLAIM_POLL = 0.02  # seconds between two tries: systems tell nobody that a lock is free
+_CLAIM_POLL = 0.02  # seconds; there is no notification when a lock is released
 
 
 class Secrets:
-    """What each method does and raises is said in `SecretStore`, which `make` makes; else they are in memory.
+    """Async access to a `SecretStore` on its own thread.
+
+    `make` creates the store; without it secrets are in memory. See `SecretStore` for what each method does
+    and raises.
 
     Signals:
-        changed: How they are kept stands differently; carries a SecretsState. On any thread.
-        problem_found: A secret cannot be used; carries a sentence. On any thread.
+        changed: The state of the store changed; carries a SecretsState. Emitted on any thread.
+        problem_found: A secret cannot be used; carries a sentence. Emitted on any thread.
     """
 
     def __init__(self, make: Callable[[], SecretStore] | None = None) -> None:
         self.changed: Signal[SecretsState] = Signal()
         self.problem_found: Signal[str] = Signal()
-        self.credentials: Credentials | None = None  # where to tell what is in use
+        self.credentials: Credentials | None = None  # registry of credentials in use
         self._make = make or make_store
         self._store: SecretStore | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -48,7 +51,7 @@ class Secrets:
 
     @property
     def state(self) -> SecretsState | None:
-        """As it was found last; None if nobody has asked for anything yet. From any thread."""
+        """Last known state; None if the store was not used yet. Thread-safe."""
         return self._store.state if self._store is not None else None
 
     async def get(self, name: str) -> str | None:
@@ -89,9 +92,9 @@ class Secrets:
 
     @asynccontextmanager
     async def claim(self, name: str, patience: float = _CLAIM_PATIENCE) -> AsyncIterator[None]:
-        """Alone with a secret, to renew it: `get` it again inside, somebody may just have done so.
+        """Hold an exclusive claim to refresh a secret; `get` it again inside, it may be new.
 
-        Raises ConfigError when somebody else does not let go of it.
+        Raises ConfigError if another holder does not release it.
         """
         claim = await self._wait_for_claim(name, patience)
         try:
@@ -100,7 +103,7 @@ class Secrets:
             claim.release()
 
     async def end(self) -> None:
-        """Nobody waits for the keychain any more, and the thread is over."""
+        """Release all keychain waits and end the thread."""
         self._is_over = True
         if self._store is not None:
             self._store.close()
@@ -114,7 +117,7 @@ class Secrets:
     async def _wait_for_claim(self, name: str, patience: float) -> Claim:
         store = await self._run(lambda store: store)
         deadline = asyncio.get_running_loop().time() + patience
-        # Tried here and not on the thread: were we cancelled meanwhile, nobody would release it.
+        # Not on the thread: if cancelled meanwhile, the claim would never be released.
         while (claim := store.try_claim(name)) is None:
             if asyncio.get_running_loop().time() >= deadline:
                 raise ConfigError("Another MCP Lens is busy with this secret.", "Try again when it is done.")
@@ -129,7 +132,7 @@ class Secrets:
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._made()))
 
     def _made(self) -> SecretStore:
-        """On the thread."""
+        """Return the store, creating it if needed. Called on the thread."""
         if self._store is None:
             store = self._make()
             store.changed.connect(self.changed.emit)
@@ -141,7 +144,7 @@ class Secrets:
 
 
 def make_store(folder: Path | None = None) -> SecretStore:
-    """The one of a folder; without a folder, in memory."""
+    """Return the store of a folder; without a folder, in memory."""
     from inspector.config.secrets.store import SecretStore
 
     return SecretStore(folder)

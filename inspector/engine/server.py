@@ -35,12 +35,13 @@ from inspector.transport.tasks import TaskScope
 
 
 class Server:
-    """`connect` and `disconnect` may be called at any time, in any order; the later one wins.
+    """A configured server with at most one session.
 
-    With an `inbox` a person answers what `answerers` do not; without one, only what these answer is declared.
-    `authorization` says who asks, where a server wants to know that; `authorize` gives it for an address that
-    is only known at connecting. `preparing` looks up what the entry refers to. `origin` is the file of
-    somebody else that the server stands in, "" for one of the person's own.
+    `connect` and `disconnect` may be called at any time, in any order; the last one wins. With an `inbox`
+    the user answers what `answerers` do not; without one, only what these answer is declared.
+    `authorization` provides credentials; `authorize` creates it for a URL that is only known on connecting.
+    `preparing` resolves references in the entry. `origin` is the other tool's file that defines the server,
+    "" for the user's own.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class Server:
         origin: str = "",
     ) -> None:
         self.entry = entry
-        self._used: Entry | None = None  # as it was at the latest connecting
-        self._authorized: Entry | None = None  # with the address that logins know
+        self._used: Entry | None = None  # the entry of the latest connection
+        self._authorized: Entry | None = None  # the entry with the resolved URL, as used for logins
         self._preparing = preparing or Preparing(log.credentials)
         self.authorization, self._authorize = authorization, authorize
         self.is_kept, self.origin = is_kept, origin
@@ -99,14 +100,14 @@ class Server:
         return replace(view, ours=self._our_side(), origin=self.origin, is_outdated=is_outdated)
 
     async def connect(self) -> None:
-        """Connect, or connect anew. Raises UserError when that fails, or when somebody wanted otherwise."""
+        """Connect or reconnect. Raises UserError if that fails or is superseded."""
         wish = self._make_wish()
         self._stop_restarting()
         await self._stop_connecting()
         if wish != self._wish:
             raise RequestCancelled("Connecting was stopped.")
         task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
-        await asyncio.wait([task])  # whoever waits may give up: the connecting goes on
+        await asyncio.wait([task])  # the caller may be cancelled; connecting continues
         if task.cancelled():
             raise RequestCancelled("Connecting was stopped.")
         if self._failure is not None:
@@ -121,7 +122,7 @@ class Server:
 
     @contextlib.contextmanager
     def logging_in(self) -> Iterator[None]:
-        """Connecting waits for a login meanwhile. When that works, connecting says what comes next."""
+        """Mark connecting as waiting for a login. If that succeeds, connecting reports next."""
         self._logins += 1
         self.announce()
         try:
@@ -136,7 +137,7 @@ class Server:
 
     @property
     def declared(self) -> Declared:
-        """What the person chose for this server, or what is usual."""
+        """Client capabilities chosen for this server, or the default."""
         if self._is_attended:
             return declared_to(self.entry, ALL, QUESTIONS)
         answered = {*self._answerers, *((ROOTS,) if self.entry.roots else ())}
@@ -148,40 +149,40 @@ class Server:
         )
 
     def set_declared(self, entry: Entry) -> None:
-        """Declare what this entry of the server says: at once, or from the next connecting on."""
+        """Declare this entry's capabilities: at once, or from the next connection on."""
         self.entry = entry
         self.session.use(self._make_routes())
         self.announce()
 
     def require_usable(self, entry: Entry) -> None:
-        """Could it be connected to like this? Raises ConfigError when it never could."""
+        """Raise ConfigError if it can never be connected with this entry."""
         self._make_routes(entry)
 
     async def prepared(self) -> Entry:
-        """The server as it would be connected to now, nothing left to look up. Raises ConfigError."""
+        """Return the fully resolved entry, as for connecting now. Raises ConfigError."""
         return await self._preparing.ready(self.entry)
 
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
-        """Be configured like this, under the same name. A connection that there is goes on as it was."""
+        """Change the configuration under the same name. An existing connection is unaffected."""
         self._settings = _with_own_timeouts(self._app_settings, entry)
         self._keep_alive = self._settings.keep_alive
         self.session.set_settings(self._settings)
         self.set_authorization(entry, authorization)
 
     def set_settings(self, settings: Settings) -> None:
-        """Keep these limits from the next connecting on, where the entry has none of its own."""
+        """Set the app's limits from the next connection on; the entry's own take precedence."""
         self._app_settings = settings
         self.client.set_most_pages(settings.most_pages)
         self.set_entry(self.entry, self.authorization)
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
-        """Say who asks as this entry of the server has it, from the next connecting on."""
+        """Use this entry's authorization from the next connection on."""
         self._authorized = None
         self.authorization = authorization
         self.set_declared(entry)
 
     async def set_roots(self, entry: Entry) -> None:
-        """Answer with the roots of this entry from now on, and tell the server, where we said that we do."""
+        """Use this entry's roots, and notify the server if we declared `listChanged`."""
         self.set_declared(entry)
         agreement, said = self.session.state.agreement, Declared(self.session.declared or {})
         if agreement is not None and agreement.era is Era.HANDSHAKE and said.has(("roots", "listChanged")):
@@ -191,7 +192,7 @@ class Server:
         agreement, declared = self.session.state.agreement, self.declared
         revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
         said = self.session.declared
-        # A handshake said it in the words of the revision that we proposed, which may be another.
+        # The handshake declared it for the version we proposed, which may differ.
         proposed = revision
         if agreement is not None and agreement.era is Era.HANDSHAKE:
             proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
@@ -205,7 +206,7 @@ class Server:
         )
 
     def _make_wish(self) -> int:
-        """Number what the person wants: a call that finds a later one when it goes on leaves it to that."""
+        """Number a connect or disconnect, so that an earlier one notices that it is superseded."""
         self._wish += 1
         return self._wish
 
@@ -216,7 +217,7 @@ class Server:
         self._on_change(self.view)
 
     async def _connect_quietly(self) -> None:
-        """Failures are kept for the caller: a task that nobody awaits any more must not shout."""
+        """Store a failure for the caller: the task may have no one awaiting it."""
         self._failure: UserError | None = None
         self._used = self.entry
         try:
@@ -225,21 +226,20 @@ class Server:
             self._failure = exc
 
     async def _look_up_later(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
-        """None when there is nothing to be looked up: then nobody waits for the secret store."""
+        """Return None if nothing needs resolving, to avoid waiting for the secret store."""
         if self._preparing.is_needed(self.entry):
             return self._look_up
         await self._preparing.ready(self.entry)
         return None
 
     async def _look_up(self) -> tuple[Route, ...]:
-        """The routes, with the names and secrets of this moment. Raises ConfigError for one that is not
-        there."""
+        """Return the routes with current values and secrets. Raises ConfigError if one is missing."""
         entry = await self._preparing.ready(self.entry)
         await self._authorize_for(entry)
         return self._make_routes(entry)
 
     async def _authorize_for(self, ready: Entry) -> None:
-        """Logins need the address that the settings only have names for. Secret headers are not theirs."""
+        """Create the authorization for the resolved URL. Secret headers are not included."""
         if self._authorize is None or isinstance(ready, StdioEntry) or isinstance(self.entry, StdioEntry):
             return
         entry = replace(self.entry, url=ready.url, network=ready.network)
@@ -248,7 +248,7 @@ class Server:
             self.authorization = await self._authorize(entry)
 
     async def prepare(self, entry: Entry) -> Entry:
-        """This entry of the server with nothing left to look up, as for connecting. Raises ConfigError."""
+        """Return this entry fully resolved, as for connecting. Raises ConfigError."""
         return await self._preparing.ready(entry)
 
     async def _stop_connecting(self) -> None:
@@ -276,7 +276,7 @@ class Server:
             self.session.spawn("keep alive", self._stay_in_touch())
 
     async def _stay_in_touch(self) -> None:
-        """Ask now and then whether the server is there; the answer, or its lack, shows in the traffic."""
+        """Send pings; responses, or their absence, show in the traffic."""
         while True:
             await asyncio.sleep(self._keep_alive)
             with contextlib.suppress(LensError):
@@ -285,13 +285,13 @@ class Server:
     # -------------------------------------------------------------- connecting again by itself
 
     def _begin_restarting(self) -> None:
-        """A server that falls over as soon as it stands has no more tries than one that does not come up."""
+        """Restart; attempts are only reset after a stable connection, so a crash loop ends too."""
         if asyncio.get_running_loop().time() - self._connected_at >= STEADY:
             self._tries = restarts()
         self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
 
     async def _restart(self) -> None:
-        """A lost connection is made again: five tries, each after a longer wait."""
+        """Reconnect: up to five attempts with increasing delays."""
         try:
             for number, delay in self._tries:
                 self._say_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
@@ -310,7 +310,7 @@ class Server:
         self.announce()
 
     def _stop_restarting(self) -> None:
-        """The person decides: it starts with all its tries the next time."""
+        """Stop restarting at the user's request; the next time has all attempts again."""
         task, self._restarting = self._restarting, None
         self._tries = restarts()
         if task is not None:
@@ -319,7 +319,6 @@ class Server:
 
 
 def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
-    """A server as a person sees it."""
     return ServerView(
         name=entry.name,
         transport=entry.transport,

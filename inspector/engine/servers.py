@@ -27,14 +27,16 @@ from inspector.protocol.declared import Declared
 
 
 class Servers:
-    """Everything here is called on the engine's loop. `make` makes a server of an entry; it may be one of the
-    catalogue's (`is_kept`). Without a catalogue all servers are for this run.
+    """All servers. Runs on the engine's loop.
+
+    `make` creates a server from an entry; `is_kept` ones are saved in the server list. Without a catalog no
+    server is saved.
 
     Signals:
-        changed: A server was added or stands differently; carries its ServerView.
+        changed: A server was added or changed; carries its ServerView.
         removed: Carries its name.
-        renamed: Between the old one's end and the new one's coming; carries the entries of both.
-        order_changed: Carries all names in their order, when a server is not simply the last one.
+        renamed: After the old server was removed and before the new one is added; carries both entries.
+        order_changed: Carries all names in order, when a server was not simply appended.
         problem_found: Something is wrong that belongs to no server; carries a sentence.
     """
 
@@ -59,13 +61,13 @@ class Servers:
         self._logins = logins
         self._make = make
         self._servers: dict[str, Server] = {}
-        self.changing = asyncio.Lock()  # held while the file and the servers do not say the same
-        self.load_problems: tuple[str, ...] = ()  # what was wrong with the file when it was loaded
+        self.changing = asyncio.Lock()  # held while the file and the servers are out of sync
+        self.load_problems: tuple[str, ...] = ()  # problems in the file when it was loaded
 
     # -------------------------------------------------------------- which there are
 
     def get(self, name: str) -> Server:
-        """Raises ConfigError."""
+        """Return a server. Raises ConfigError."""
         try:
             return self._servers[name]
         except KeyError:
@@ -81,18 +83,18 @@ class Servers:
         return list(self._servers).index(name)
 
     def entry(self, name: str) -> Entry:
-        """How a server is configured. Raises ConfigError."""
+        """Return the configuration of a server. Raises ConfigError."""
         return self.get(name).entry
 
     def unique_name(self, name: str) -> str:
-        """The name, or the name with a number, that no server has."""
+        """Return `name`, numbered if taken."""
         names = [name, *(f"{name} {number}" for number in range(2, len(self._servers) + 3))]
         return next(candidate for candidate in names if candidate not in self._servers)
 
     # -------------------------------------------------------------- adding
 
     def load(self) -> None:
-        """Add what the catalogue holds. Nothing is connected."""
+        """Add the servers of the server list without connecting."""
         if self.catalogue is None:
             return
         loaded = self.catalogue.load()
@@ -102,28 +104,26 @@ class Servers:
             self.add_quietly(entry)
 
     def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
-        """A server for this run; with `keep` it is one of the catalogue's. Raises ConfigError."""
+        """Add a server; with `keep` it belongs to the server list. Raises ConfigError."""
         return self.admit(self._make_new(entry, keep))
 
     def add_quietly(self, entry: Entry) -> None:
-        """One of the catalogue's. What is wrong with it is told."""
+        """Add a server from the file; problems are reported."""
         try:
             self.add(entry, keep=True)
-        except ConfigError as exc:  # the others are none the worse for it
+        except ConfigError as exc:  # does not affect the others
             self._tell([str(exc)])
 
     def save(self, entry: Entry) -> ServerView:
-        """Add a server and write it into the catalogue. Not added when it cannot be written, nor written
-        when it cannot be added."""
+        """Add a server and write it to the file; both or neither."""
         server = self._make_new(entry, self.catalogue is not None)
         if self.catalogue is not None:
             self.catalogue.add(entry)
         return self.admit(server)
 
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
-        """`save` a server together with what it refers to in the secret store, all or nothing. Raises
-        ConfigError."""
-        self.require_new(entry.name)  # before another server's secret is written over
+        """Like `save`, together with the server's secrets, all or nothing. Raises ConfigError."""
+        self.require_new(entry.name)  # before overwriting another server's secret
         await self.removals.end_of(entry.name)
         await self.secrets.put(values)
         try:
@@ -133,8 +133,10 @@ class Servers:
             raise
 
     async def duplicate(self, name: str, new_name: str = "") -> ServerView:
-        """A server like this one, right behind it, with secrets of its own. It is not connected, and has no
-        login yet. Raises UserError."""
+        """Duplicate a server right after it, with copies of its secrets. Raises UserError.
+
+        The copy is not connected and has no login.
+        """
         server = self.get(name)
         new_name = new_name or self.unique_name(name)
         self.require_new(new_name)
@@ -150,7 +152,7 @@ class Servers:
         return self.admit(copy, self.place_of(name) + 1 if self.has(name) else None)
 
     def admit(self, server: Server, place: int | None = None) -> ServerView:
-        """A server that was made is one of ours from now on: the last one, or at a place."""
+        """Add a new server, at the end or at `place`."""
         items = list(self._servers.items())
         at = len(items) if place is None else min(place, len(items))
         self._servers = dict([*items[:at], (server.entry.name, server), *items[at:]])
@@ -162,7 +164,7 @@ class Servers:
     # -------------------------------------------------------------- changing
 
     async def draft(self, name: str) -> JSONObject:
-        """A server as it is written, for editing: `update` takes it again. Raises ConfigError."""
+        """Return a server's JSON for editing, to be passed to `update`. Raises ConfigError."""
         server = self.get(name)
         written = self.catalogue.written(name) if server.is_kept and self.catalogue is not None else {}
         return write_entry(server.entry, written)
@@ -174,11 +176,11 @@ class Servers:
         secrets: Mapping[str, str] | None = None,
         draft: JSONObject | None = None,
     ) -> ServerView:
-        """Configure a server anew, maybe under another name; `secrets` is what it newly refers to. Members
-        of a `draft` that we do not know are written with it. Raises UserError.
+        """Reconfigure a server, possibly under a new name; `secrets` are new ones it refers to.
 
-        A connection that there is goes on as it was: the view says when it takes connecting again. Only with
-        another name it is made anew, since everything that is shown of it goes by its name.
+        Unknown members of a `draft` are written with it. An existing connection is unaffected; the view
+        says when a reconnect is needed. Only a new name reconnects, as all displays use the name. Raises
+        UserError.
         """
         server = self.get(name)
         self._require_own(server)
@@ -197,13 +199,13 @@ class Servers:
         return server.view
 
     async def take(self, name: str, entry: Entry) -> None:
-        """Be configured like this from now on, which is written nowhere. Raises ConfigError."""
+        """Reconfigure a server without saving. Raises ConfigError."""
         server = self.get(name)
         server.require_usable(entry)
         await self._take(server, entry)
 
     async def _take(self, server: Server, entry: Entry) -> None:
-        """Under the same name. A login that is under way goes on, unless it is for another address."""
+        """Reconfigure under the same name. A running login continues unless the target changed."""
         name = entry.name
         if _asks_alike(server.entry, entry):
             authorization = server.authorization
@@ -215,8 +217,10 @@ class Servers:
             await server.disconnect()
 
     async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
-        """Move these plain secrets of a server into the secret store, and give those that it refers to new
-        `values`; from the next connecting on. Both by the names of its view. Raises ConfigError."""
+        """Move plain secrets to the secret store and set new `values` of stored ones.
+
+        Both by the names in the server's view; used from the next connection on. Raises ConfigError.
+        """
         server = self.get(name)
         entry, plain = moved_to_store(server.entry, moved)
         if plain and server.is_kept:
@@ -229,12 +233,15 @@ class Servers:
         server.set_declared(entry)
 
     async def set_inputs(self, name: str, values: Mapping[str, str]) -> None:
-        """What `${input:id}` stands for in the settings of a server, from the next connecting on."""
+        """Set the values of `${input:id}` for a server, used from the next connection on."""
         self.get(name)
         await self.secrets.put({input_secret(name, id): value for id, value in values.items()})
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
-        """A disabled server is not connected, and stays out of "connect all". Raises ConfigError."""
+        """Enable or disable; a disabled server is disconnected and skipped by "connect all".
+
+        Raises ConfigError.
+        """
         server = self.get(name)
         entry = replace(server.entry, enabled=enabled)
         self._keep(server, entry)
@@ -244,9 +251,10 @@ class Servers:
         server.announce()
 
     def set_declared(self, name: str, declared: Declared | None) -> None:
-        """Declare this to a server; None is all that we can answer. Raises ConfigError.
+        """Set the declared client capabilities; None for all supported. Raises ConfigError.
 
-        In the stateless era the next request says it. Before, it takes connecting again: the view tells.
+        In the stateless era the next request declares them; before, a reconnect is needed, as shown in the
+        view.
         """
         server = self.get(name)
         capabilities, is_exact = (None, False) if declared is None else (declared.whole, declared.is_exact)
@@ -255,8 +263,10 @@ class Servers:
         server.set_declared(entry)
 
     async def set_auth(self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None) -> None:
-        """How a server is told who asks, from the next connecting on; tokens that it has stay. What it newly
-        refers to are `secrets`; what nothing refers to any more is forgotten. Raises UserError."""
+        """Set a server's authorization from the next connection on; its tokens are kept.
+
+        `secrets` are new ones it refers to; those no longer referred to are deleted. Raises UserError.
+        """
         server = self.get(name)
         if not isinstance(server.entry, HttpEntry):
             raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
@@ -266,17 +276,17 @@ class Servers:
             self._keep(server, entry)
             await self._logins.drop(name)
             server.set_authorization(entry, self._logins.authorization_for(entry))
-        await self.secrets.forget_stale(before, entry, kind=LOGIN)  # a bearer token may be wanted again
+        await self.secrets.forget_stale(before, entry, kind=LOGIN)  # a bearer token may be needed again
 
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
-        """Answer a server's `roots/list` with these; it is told of it where we said so. Raises UserError."""
+        """Set the result of `roots/list`; notifies the server if declared. Raises UserError."""
         server = self.get(name)
         entry = replace(server.entry, roots=roots)
         self._keep(server, entry)
         await server.set_roots(entry)
 
     def set_watch(self, name: str, globs: tuple[str, ...]) -> None:
-        """Restart a server when a file that fits changes. Raises ConfigError."""
+        """Set the globs that restart a server when a matching file changes. Raises ConfigError."""
         server = self.get(name)
         entry = replace(server.entry, watch=globs)
         self._keep(server, entry)
@@ -286,12 +296,12 @@ class Servers:
     # -------------------------------------------------------------- removing
 
     async def remove(self, name: str) -> None:
-        """For good, with its secrets. `removals.remove` can be undone."""
+        """Remove a server and its secrets permanently; `removals.remove` can be undone."""
         removed = await self.removals.remove(name)
         await self.removals.end(removed.id)
 
     async def drop(self, name: str) -> Server:
-        """Disconnect it and leave it out; what is written and stored stays."""
+        """Disconnect and drop a server; what is saved stays."""
         server = self.get(name)
         await self._logins.drop(name)
         await server.disconnect()
@@ -300,7 +310,7 @@ class Servers:
         return server
 
     def reorder(self, names: Sequence[str]) -> None:
-        """Those of the file in its order, before those of this run."""
+        """Put saved servers in file order, before unsaved ones."""
         before = tuple(self._servers)
         kept = [name for name in names if name in self._servers and self._servers[name].is_kept]
         rest = [name for name in before if name not in kept]
@@ -322,7 +332,7 @@ class Servers:
             raise ConfigError(f"There is a server {name!r} already.", "Choose another name.")
 
     def require_still(self, server: Server) -> None:
-        """While one waits for the secret store, a server can be removed."""
+        """Raise ConfigError if the server was removed while waiting for the secret store."""
         if server is not self._servers.get(server.entry.name):
             raise ConfigError(f"There is no server {server.entry.name!r} any more.")
 
@@ -334,7 +344,7 @@ class Servers:
             )
 
     def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
-        """Write what a server is to be, if it is one of the catalogue's."""
+        """Write the server's entry, if it is in the server list."""
         if server.is_kept and self.catalogue is not None:
             self.catalogue.replace(entry.name, entry, draft)
 
@@ -344,7 +354,7 @@ class Servers:
 
 
 def _asks_alike(one: Entry, other: Entry) -> bool:
-    """Is it the same who asks, and whom? Then a login goes on."""
+    """True if target, headers and auth are the same, so that a login stays valid."""
     if isinstance(one, StdioEntry) or isinstance(other, StdioEntry):
         return isinstance(one, StdioEntry) and isinstance(other, StdioEntry)
     mine, theirs = (

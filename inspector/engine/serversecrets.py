@@ -15,8 +15,10 @@ from inspector.engine.secrets import Secrets
 
 
 class ServerSecrets:
-    """Signals:
-    problem_found: A secret could not be deleted; carries a sentence.
+    """Secrets that belong to servers.
+
+    Signals:
+        problem_found: A secret could not be deleted; carries a sentence.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -24,17 +26,17 @@ class ServerSecrets:
         self._secrets = secrets
 
     async def put(self, values: Mapping[str, str]) -> None:
-        """By their names in the store. Raises ConfigError."""
+        """Store secrets by name. Raises ConfigError."""
         for name, value in values.items():
             await self._secrets.put(name, value)
 
     async def take_back(self, values: Mapping[str, str]) -> None:
-        """What `put` put there, for a server that did not come to be."""
+        """Undo `put` for a server that was not created."""
         for name in values:
             await self._secrets.delete(name)
 
     async def require_lasting(self) -> None:
-        """What is moved into memory would be lost. Raises ConfigError."""
+        """Raise ConfigError if secrets are in memory only: those moved there would be lost."""
         state = await self._secrets.open()
         if state.rung is Rung.MEMORY:
             raise ConfigError(
@@ -43,18 +45,18 @@ class ServerSecrets:
             )
 
     async def forget(self, entry: Entry) -> None:
-        """All of a server that is no more. That they cannot be deleted does not keep it."""
+        """Delete all secrets of a removed server; failures do not stop the removal."""
         await self._delete(entry, secrets_of(entry))
 
     async def forget_stale(self, before: Entry, after: Entry, kind: str = "") -> None:
-        """Those that a server referred to, and does not any more; of this kind only, if one is given."""
+        """Delete secrets that a server no longer refers to; only those of `kind` if given."""
         stale = set(secrets_of(before)) - set(secrets_of(after))
         await self._delete(before, {name for name in stale if not kind or parts_of(name)[0] == kind})
 
     async def copied(self, entry: Entry, name: str) -> Entry:
-        """The server under another name, with secrets of its own under that. Raises ConfigError.
+        """Return the server under another name, with its secrets copied. Raises ConfigError.
 
-        One that is not in the store, or cannot be read now, is referred to by its old name.
+        A missing or unreadable secret is referred to by its old name.
         """
         renamed: dict[str, str] = {}
         for old in secrets_of(entry):
@@ -66,7 +68,7 @@ class ServerSecrets:
         return with_secret_names(entry, name, renamed)
 
     async def copy_inputs(self, entry: Entry, before: str) -> None:
-        """What the inputs of a server stand for, when it had another name before."""
+        """Copy the input values of a renamed server."""
         try:
             for id in names_in(entry).inputs:
                 value = await self._secrets.get(input_secret(before, id))
@@ -76,8 +78,8 @@ class ServerSecrets:
             self.problem_found.emit(f"The inputs of server {before!r} could not be taken along. {exc}")
 
     async def move_logins(self, before: str, after: str) -> None:
-        """What logins left for a server, to its new name."""
-        from inspector.oauth.store import KIND  # few servers are renamed
+        """Move what logins stored for a server to its new name."""
+        from inspector.oauth.store import KIND  # renames are rare
 
         try:
             for stored in await self._secrets.stored():
@@ -99,6 +101,6 @@ class ServerSecrets:
 
 
 def secrets_of(entry: Entry) -> tuple[str, ...]:
-    """All that are called after this server: what it refers to, and the values of its inputs."""
+    """Return all secrets named after this server: references and input values."""
     inputs = (input_secret(entry.name, id) for id in names_in(entry).inputs)
     return (*own_secrets_of(entry), *inputs)

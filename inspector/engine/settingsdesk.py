@@ -32,7 +32,9 @@ _ANSWER_WITHIN = "inbox.answerWithin"
 
 
 class SettingsDesk:
-    """`files` are those that this run uses.
+    """All settings in one place, delegated to the modules they belong to.
+
+    `files` are those that this run uses.
 
     Signals:
         problem_found: Something in the file cannot be used; carries a sentence.
@@ -43,10 +45,10 @@ class SettingsDesk:
         self._engine = engine
         self._files = files
         self._file = SettingsFile(files.preferences) if files.preferences is not None else None
-        self._turn = asyncio.Lock()  # one at a time: the next starts from what this one leaves
+        self._turn = asyncio.Lock()  # one at a time: each builds on the previous result
 
     async def begin(self) -> None:
-        """Use what the person chose; what is wrong in the file is told."""
+        """Apply the saved settings; problems in the file are reported."""
         if self._file is not None:
             settings, problems = await asyncio.to_thread(self._file.load)
             self._engine.use_settings(settings)
@@ -54,7 +56,7 @@ class SettingsDesk:
                 self.problem_found.emit(problem)
 
     async def values(self) -> Mapping[str, JSON]:
-        """Of all settings that are not the window's own, by their ids."""
+        """Return all settings by id, except the window's own."""
         engine = self._engine
         limits, prefs = await asyncio.to_thread(engine.captures.limits), await engine.calls.prefs()
         return {
@@ -65,7 +67,7 @@ class SettingsDesk:
         }
 
     async def set(self, id: str, value: JSON) -> None:
-        """Raises ConfigError; it is then as it was."""
+        """Change a setting. Raises ConfigError, leaving it unchanged."""
         async with self._turn:
             await self._set(id, value)
 
@@ -86,7 +88,7 @@ class SettingsDesk:
             raise ConfigError(f"{id!r} is not kept here.")
 
     async def places(self) -> Mapping[str, Path]:
-        """The files and folders that this run uses, by their names in `Files`."""
+        """Return the files and folders of this run, by their names in `Files`."""
         found = ((field.name, getattr(self._files, field.name)) for field in fields(self._files))
         return {name: path for name, path in found if isinstance(path, Path)}
 
@@ -99,7 +101,7 @@ class SettingsDesk:
 
 
 def _with(chosen: Any, field: str, value: Any) -> Any:
-    """KeepCaptures or CallPrefs, with another value."""
+    """Return KeepCaptures or CallPrefs with one field changed."""
     return replace(chosen, **{field: int(value) if type(value) is float else value})
 
 

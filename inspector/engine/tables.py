@@ -14,7 +14,7 @@ _SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The first row is the header. `note` says what is not shown, or what is odd; "" when nothing is."""
+    """A table; the first row is the header. `note` says what is not shown or odd, "" if nothing."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -22,7 +22,7 @@ class Table:
 
 
 def read_table(text: str) -> Table | None:
-    """The table that a text is; None when it has no line."""
+    """Parse a table; None if the text is empty."""
     reader = csv.reader(_lines(text), delimiter=_separator(text), strict=False)
     rows: list[tuple[str, ...]] = []
     notes: list[str] = []
@@ -42,7 +42,7 @@ def read_table(text: str) -> Table | None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines with their ends, made as they are read: a long text is not split for its first rows."""
+    """Yield lines lazily: a long text is not split for its first rows."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -51,6 +51,6 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _separator(text: str) -> str:
-    """The one that the first line has most of."""
+    """Return the separator most frequent in the first line."""
     first = text[: text.find("\n") if "\n" in text else 10_000][:10_000]
     return max(_SEPARATORS, key=first.count)

@@ -25,22 +25,22 @@ from inspector.transport.tasks import TaskScope
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
 
-# Of one server. Tasks that it lists are followed up to this many; calls of ours always are.
+# Per server. Listed tasks are polled up to this number; tasks of our own calls always are.
 _MOST_FOLLOWED = 50
 _MOST_KEPT = 10_000
-_AT_ONCE = 500  # of a list; others on the loop get their turn in between
+_AT_ONCE = 500  # list items per loop turn, so that others get to run
 
 _STATES = (CoreTasks.notification, ExtensionTasks.notification)
 _PROGRESS = "notifications/progress"
-TASK_NOTIFICATIONS = (*_STATES, _PROGRESS)  # what may be about a task
+TASK_NOTIFICATIONS = (*_STATES, _PROGRESS)  # may be about a task
 
 
 class TaskBook:
-    """On the engine's loop.
+    """All known tasks of all servers. Runs on the engine's loop.
 
     Signals:
-        changed: A task is new, or stands differently; carries its TaskView.
-        removed: A task is kept no longer; carries its server and its id.
+        changed: A task was added or changed; carries its TaskView.
+        removed: A task was dropped; carries its server and id.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -72,9 +72,10 @@ class TaskBook:
         on_progress: OnProgress | None = None,
         human: HumanTime | None = None,
     ) -> CallOutcome:
-        """Follow the task that a call became, and wait for its outcome. Cancelling only ends the waiting.
+        """Follow the task that a call became and wait for its outcome.
 
-        `human` is what the call has waited for answers of ours: its task goes on counting.
+        Cancelling only ends the waiting. `human` is the time that the call waited for our replies; the task
+        adds to it.
         """
         assert done.task is not None
         if on_news is not None:
@@ -98,7 +99,7 @@ class TaskBook:
     # -------------------------------------------------------------- what a person does
 
     async def refresh(self, server: str) -> int:
-        """Ask for the server's list; gives how many of its tasks were new. Raises LensError."""
+        """Fetch the server's task list; return how many tasks were new. Raises LensError."""
         listing = await self._engine.client(server).tasks.list()
         known = self._tasks.setdefault(server, {})
         new = left_out = 0
@@ -128,7 +129,7 @@ class TaskBook:
         )
 
     async def add(self, server: str, id: str) -> TaskView:
-        """A task whose id the person knows. Raises LensError, RpcError when the server does not."""
+        """Add a task by id. Raises LensError; RpcError if the server does not know it."""
         known = self._tasks.get(server, {}).get(id)
         if known is not None:
             await self.poll(server, id)
@@ -141,19 +142,19 @@ class TaskBook:
         return one.view
 
     async def find(self, server: str, id: str) -> TaskView:
-        """One that is known. Raises ConfigError."""
+        """Return a known task. Raises ConfigError."""
         return self._one(server, id).view
 
     async def poll(self, server: str, id: str) -> None:
-        """Ask after it now; what was not answered is asked again."""
+        """Poll it now; unanswered requests are asked again."""
         self._one(server, id).follow(now=True)
 
     async def fetch(self, server: str, id: str) -> None:
-        """Get its outcome, where that takes a request of its own."""
+        """Fetch its result, where that takes a separate request."""
         self._one(server, id).fetch()
 
     async def cancel(self, server: str, id: str) -> None:
-        """Ask the server to end it. Raises LensError."""
+        """Ask the server to cancel it. Raises LensError."""
         one = self._one(server, id)
         task = await self._engine.client(server).tasks.cancel(id)
         one.cancelling()
@@ -161,7 +162,7 @@ class TaskBook:
             one.receive(task)
 
     async def leave(self, server: str, id: str) -> None:
-        """Nobody waits for it any more; it goes on."""
+        """Stop waiting for it; the task continues."""
         self._one(server, id).leave()
 
     async def forget(self, server: str, id: str) -> None:
@@ -169,13 +170,13 @@ class TaskBook:
         self._drop(server, id, "The task was taken from the list.")
 
     async def forget_ended(self, server: str) -> None:
-        """Keep those that may still come to something."""
+        """Drop ended and unknown tasks."""
         for id, one in tuple(self._tasks.get(server, {}).items()):
             if one.standing in (Standing.ENDED, Standing.UNKNOWN) or one.is_over:
                 self._drop(server, id, "The task was taken from the list.")
 
     def cancel_soon(self, server: str, id: str) -> None:
-        """For a call that was cancelled: its task is meant, too. The traffic shows how that goes."""
+        """Cancel the task of a cancelled call in the background; see the traffic for the outcome."""
         self._scope.spawn(f"cancel task {id}", self._cancel_quietly(server, id))
 
     async def _cancel_quietly(self, server: str, id: str) -> None:
@@ -185,8 +186,8 @@ class TaskBook:
     # -------------------------------------------------------------- what servers tell
 
     def hear(self, server: str, notification: Message) -> None:
-        """A notification: how a task stands, or how far it is."""
-        with contextlib.suppress(JSONProblem, ValueError):  # the traffic shows it
+        """Handle a task status or progress notification."""
+        with contextlib.suppress(JSONProblem, ValueError):  # visible in the traffic
             if notification.method in _STATES:
                 self._on_told(server, Task.read(notification.params))
             elif (progress := read_progress(notification)) is not None:
@@ -198,7 +199,7 @@ class TaskBook:
             one.receive(task)
 
     def _on_progress(self, server: str, progress: Progressed) -> None:
-        """The token of a call stays in use until its task has ended. None is nobody's."""
+        """Handle progress: the token of a call stays valid until its task has ended."""
         for one in self._tasks.get(server, {}).values():
             if one.progress_token == progress.request_id and not one.is_over:
                 one.progressed(progress)
@@ -267,7 +268,7 @@ class TaskBook:
     # -------------------------------------------------------------- hearing of changes
 
     def _tell_soon(self, server: str) -> None:
-        """Many tasks may begin or end in one turn: a stream is asked for once."""
+        """Schedule one update: many tasks may start or end in one loop turn."""
         if not self._to_tell:
             asyncio.get_running_loop().call_soon(self._tell_clients)
         self._to_tell.add(server)

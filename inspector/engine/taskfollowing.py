@@ -21,15 +21,15 @@ from inspector.session.taskcalls import TaskCalls
 from inspector.session.waiting import HumanTime, OnProgress
 from inspector.transport.tasks import TaskScope
 
-_MOST_FAILURES = 5  # in a row, before a task is not asked after any more
+_MOST_FAILURES = 5  # consecutive failures after which polling stops
 _MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """How a task came to be known: the call that became it, if that was one of ours.
+    """How a task became known: the call it belongs to, if that was one of ours.
 
-    `request_id` is the id of that call, under which progress is told as long as the task runs.
+    `request_id` is that call's id, used as the progress token while the task runs.
     """
 
     origin: Origin
@@ -43,7 +43,7 @@ class Beginning:
 
 
 class FollowedTask:
-    """`on_change` is called whenever its view is another."""
+    """A known task being polled. `on_change` is called whenever its view changes."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class FollowedTask:
         self._is_polling = False
         self._next_poll_ns: int | None = None
         self._progress: Progressed | None = None
-        # Under which progress is told. Of this connection only: the next one gives the same ids again.
+        # Progress token. For this connection only: the next one reuses the same ids.
         self.progress_token = beginning.request_id
         self._wants_cancel = False
         self._is_result_refused = False
@@ -122,7 +122,7 @@ class FollowedTask:
     # -------------------------------------------------------------- what is told about it
 
     def receive(self, task: Task) -> None:
-        """How it stands now, by whatever way that came."""
+        """Take the task's current state, however it arrived."""
         is_news = task != self.task
         news = self._watch.receive(task)
         for problem in news.problems:
@@ -131,7 +131,7 @@ class FollowedTask:
         if news.asked:
             self._questions.ask(news.asked)
         if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
-            self._fetch()  # the server asks while that waits
+            self._fetch()  # the server sends its requests while that waits
         if is_news and self.beginning.on_news is not None and task.id == self.task.id:
             self.beginning.on_news(task)
         self._woken.set()
@@ -144,7 +144,7 @@ class FollowedTask:
         self._changed()
 
     def add_problem(self, problem: str) -> None:
-        """What the server did wrong: in the traffic as well, once."""
+        """Report a protocol violation, once, also in the traffic."""
         if problem not in self._problems and len(self._problems) < _MOST_PROBLEMS:
             self._problems[problem] = None
             self._calls.remark(problem)
@@ -152,9 +152,9 @@ class FollowedTask:
     # -------------------------------------------------------------- what the person wants
 
     def follow(self, *, now: bool = False) -> None:
-        """Ask after it from now on; `now` does not wait for the time that the server wishes.
+        """Start polling; `now` does not wait for the server's interval.
 
-        A question that was refused, or whose answer got lost, is asked again then.
+        A request that was refused, or whose reply was lost, is then asked again.
         """
         if now:
             self._questions.ask_again()
@@ -166,18 +166,18 @@ class FollowedTask:
         self._changed()
 
     def fetch(self) -> None:
-        """Get the outcome, waiting for it if need be."""
+        """Fetch the result, waiting for it if necessary."""
         self.wants_outcome = True
         self._fetch()
         self._changed()
 
     def cancelling(self) -> None:
-        """The server was asked to cancel it. It may come to its end all the same."""
+        """Note that cancellation was requested. The task may still complete."""
         self._wants_cancel = True
         self._changed()
 
     async def wait(self) -> CallOutcome:
-        """Until there is an outcome, or none can be waited for any more."""
+        """Wait for the outcome, or until there can be none."""
         if self.outcome is not None:
             return self.outcome
         waiter: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
@@ -189,7 +189,7 @@ class FollowedTask:
                 self._waiters.remove(waiter)
 
     def leave(self) -> None:
-        """Nobody waits for it any more; it goes on."""
+        """Stop waiting for it; the task continues."""
         self._let_go(
             CallOutcome(
                 OutcomeKind.LEFT,
@@ -202,14 +202,14 @@ class FollowedTask:
         )
 
     def lose(self, reason: str) -> None:
-        """The connection is gone. Whoever waits is told; the task may well go on."""
+        """Handle the loss of the connection: waiters are released; the task may well continue."""
         self.progress_token = None
         if self.standing is Standing.FOLLOWED or self._fetching is not None:
             self._stop(Standing.WAITING, reason)
             self._give_up(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
 
     def drop(self, reason: str) -> None:
-        """It is forgotten here."""
+        """Drop the task locally."""
         self._stop(Standing.STOPPED, reason)
         self._give_up(UserError(reason, ""))
 
@@ -231,7 +231,7 @@ class FollowedTask:
         await self._conclude()
 
     async def _is_due(self) -> bool:
-        """Until it is to be asked after. False when it has ended, which may be told meanwhile."""
+        """Wait until the next poll is due. False if the task ended, possibly by notification."""
         while not self.is_over and not self._wants_poll:
             self._woken.clear()
             wait_ms = self.task.next_poll_ms
@@ -255,8 +255,8 @@ class FollowedTask:
             self._is_polling = False
 
     def _is_final(self, error: LensError, failures: int) -> bool:
-        """Is there no use in asking again?"""
-        if type(error) is ConnectionLost:  # its kinds are about one request
+        """Handle a failed poll; return True if there is no point in polling again."""
+        if type(error) is ConnectionLost:  # subclasses are about one request only
             self.lose(error.summary)
         elif isinstance(error, RpcError) and error.code == INVALID_PARAMS:
             self._end_unknown(error)
@@ -280,7 +280,6 @@ class FollowedTask:
     # -------------------------------------------------------------- the outcome
 
     async def _conclude(self) -> None:
-        """It came to its end."""
         self._questions.withdraw(self.task)
         if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
             self._fetch()
@@ -311,7 +310,7 @@ class FollowedTask:
             return
         self._fetching = None
         if outcome.kind is OutcomeKind.RPC_ERROR and not task.status.is_terminal and not self.is_over:
-            # No outcome yet, it seems: how the task stands tells more.
+            # Apparently no result yet: the task's status says more.
             self.add_problem(f"tasks/result was refused while the task was {task.status.value}.")
             self._is_result_refused = True
         else:
@@ -333,7 +332,7 @@ class FollowedTask:
         self._changed()
 
     def _on_refused(self, error: LensError) -> None:
-        """The task stays as it is, and waits. The person may poll to be asked again, or cancel it."""
+        """Keep the task waiting. The user may poll to be asked again, or cancel it."""
         self._note = _words(error)
         self._give_up(error)
         self._changed()
@@ -370,7 +369,7 @@ class FollowedTask:
 
 
 def _creation(task: Task, origin: Origin, clock: Clock) -> int:
-    """When it was made, on our clock. One of ours was made just now; for others the server's word stands."""
+    """Return the creation time on our clock: now for our calls, else as the server states."""
     now = clock.monotonic_ns()
     if origin is Origin.CALLED:
         return now

@@ -14,9 +14,10 @@ from inspector.transport.tasks import TaskScope
 
 
 class TaskQuestions:
-    """Asks what `watch` reports as new. `row` is that of the call; `human` is told how long answers take.
+    """Server requests inside a task's state, each answered once.
 
-    `on_change`: `open_count` is another; `on_refused`: the task waits for an answer in vain.
+    Asks what `watch` reports as new. `row` is that of the call; `human` counts the time that replies take.
+    `on_change`: `open_count` changed; `on_refused`: the task waits in vain.
     """
 
     def __init__(
@@ -41,12 +42,12 @@ class TaskQuestions:
 
     @property
     def open_count(self) -> int:
-        """How many wait for the person."""
+        """Number of requests waiting for the user."""
         return sum(map(len, self._asking.values()))
 
     @property
     def are_refused(self) -> bool:
-        """Does the task wait for answers that will not come?"""
+        """True if the task waits for replies that will not come."""
         return bool(self._refused)
 
     def ask(self, asked: Mapping[str, InputRequest]) -> None:
@@ -54,19 +55,19 @@ class TaskQuestions:
         self._asking[asking] = frozenset(asked)
 
     def ask_again(self) -> None:
-        """What was refused, or whose answer got lost, is asked anew if the task still wants to know it."""
+        """Ask refused requests, or those whose reply was lost, again if still pending."""
         self._watch.forget(self._refused)
         self._refused = set()
 
     def withdraw(self, task: Task) -> None:
-        """What the server no longer asks need not be answered."""
+        """Cancel requests that the server no longer makes."""
         still_open = _keys_of(task)
         for asking, keys in tuple(self._asking.items()):
             if not keys & still_open:
                 asking.cancel()
 
     def stop(self) -> None:
-        """The connection is gone, or nobody follows the task: what was open is asked anew later."""
+        """Stop after a disconnect or when polling ends; open requests are asked again later."""
         self._watch.forget(key for keys in self._asking.values() for key in keys)
         current = asyncio.current_task()
         for asking in tuple(self._asking):
@@ -82,7 +83,7 @@ class TaskQuestions:
             return
         finally:
             if this is not None:
-                self._asking.pop(this, None)  # from here on it is not to be cancelled with the question
+                self._asking.pop(this, None)  # from here on it must not be cancelled with the request
             self._on_change()
         try:
             await self._calls.update(id, responses)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the window shows these values before the protocol is imported
+if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.engine.views import CallOutcome
     from inspector.protocol.tasks import Task
 
 
 class Origin(Enum):
-    """How we came to know of a task."""
+    """How we learned of a task."""
 
     CALLED = "called here"
     LISTED = "listed by the server"
@@ -20,7 +20,7 @@ class Origin(Enum):
 
 
 class Standing(Enum):
-    """What is being done about a task, in the words that are shown."""
+    """What is being done about a task; the values are display text."""
 
     FOLLOWED = "followed"
     WAITING = "waits for the connection"
@@ -31,11 +31,11 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task as it stands now. Times are of the monotonic clock.
+    """Current state of a task. Times are monotonic.
 
-    `created_ns` is as good as we know it: the server may keep another time than we do. `expires_ns` is when
-    the server may forget it, `next_poll_ns` when it is asked after next. `note` says why it is not followed,
-    or what it waits for; `problems` what the server did wrong. `row` is that of the call.
+    `created_ns` is approximate, as the server's clock may differ. `expires_ns` is when the server may
+    forget it, `next_poll_ns` when it is polled next. `note` says why it is not polled or what it waits for;
+    `problems` are protocol violations. `row` is that of the call.
     """
 
     server: str
@@ -68,5 +68,5 @@ class TaskView:
 
     @property
     def is_running(self) -> bool:
-        """Has it not ended, as far as we know?"""
+        """True if it has not ended, as far as is known."""
         return not self.is_terminal and self.standing is not Standing.UNKNOWN

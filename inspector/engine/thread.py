@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class EngineThread:
-    """Start it, submit work to it from any thread, stop it."""
+    """Runs an engine on its own thread; work can be submitted from any thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -25,15 +25,15 @@ class EngineThread:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine of the engine's. Cancelling the future cancels it."""
+        """Run a coroutine on the engine's loop. Cancelling the future cancels it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, function: Callable[..., object], *args: object) -> None:
-        """Run a plain function on the engine's thread, soon."""
+        """Schedule a plain function on the engine's thread."""
         self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self) -> None:
-        """Close the engine and wait for the thread: afterwards no process of ours is left."""
+        """Close the engine and join the thread; no child process is left afterwards."""
         if not self._thread.is_alive():
             self._loop.close()
             return
@@ -53,7 +53,7 @@ class EngineThread:
 
 
 async def _end_tasks() -> None:
-    """What was cancelled by those who awaited it may still be tidying up: let it, before the loop closes."""
+    """Cancel remaining tasks and let all of them clean up before the loop closes."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         if not task.cancelling():

@@ -14,10 +14,10 @@ from inspector.protocol.types import Tool
 
 @dataclass(frozen=True, slots=True)
 class ToolHints:
-    """`None` is a hint that was not given; the properties say what holds then.
+    """Tool annotations; None is a hint that was not given. The properties apply the defaults.
 
     2025-03-26, ToolAnnotations: readOnlyHint false, destructiveHint true, idempotentHint false,
-    openWorldHint true; the second and third mean something only when the first is false.
+    openWorldHint true; the second and third are meaningful only when the first is false.
     """
 
     read_only: bool | None = None
@@ -44,12 +44,12 @@ class ToolHints:
 
     @property
     def may_destroy(self) -> bool:
-        """Also a tool that says nothing about it."""
+        """True also if not declared."""
         return not self.is_read_only and self.destructive is not False
 
     @property
     def says_it_destroys(self) -> bool:
-        """It claims so itself: reason enough to ask before the first call."""
+        """True if declared: reason to ask before the first call."""
         return not self.is_read_only and self.destructive is True
 
     @property
@@ -65,20 +65,20 @@ _SAYS_NOTHING = {"type", "title", "description", "$schema", "$id", "additionalPr
 
 
 def takes_arguments(tool: Tool) -> bool:
-    """Is there something to fill in? Not where the schema only says that it is an object."""
+    """True if the schema has anything to fill in, i.e. is more than just an object."""
     return any(said for name, said in tool.input_schema.items() if name not in _SAYS_NOTHING)
 
 
 class TaskChoice(Enum):
-    """May a call of a tool be run as a task?"""
+    """Whether a tool call can run as a task."""
 
     NO = "no"
     MAY = "may"
-    MUST = "must"  # the tool refuses other calls
+    MUST = "must"  # the tool rejects other calls
 
 
 def task_choice(tool: Tool, agreement: Agreement | None) -> TaskChoice:
-    """What this server offers for this tool. In the extension the server decides, call by call."""
+    """Return what the server offers for this tool. In the extension it decides per call."""
     design = tasks_of(agreement.revision) if agreement is not None else None
     if agreement is None or design is None or not design.is_offered(agreement.capabilities):
         return TaskChoice.NO

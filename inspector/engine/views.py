@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the window shows these values before the protocol is imported
+if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.base.jsonvalue import JSONObject
     from inspector.protocol.declared import Declared
     from inspector.protocol.handshake import Agreement
@@ -15,25 +15,25 @@ if TYPE_CHECKING:  # the window shows these values before the protocol is import
 
 
 class ServerStatus(Enum):
-    """Every state that a person can see a server in, in the words that are shown."""
+    """State of a server; the values are display text."""
 
     DISABLED = "disabled"
     IDLE = "idle"
     CONNECTING = "connecting"
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
-    LOGGING_IN = "logging in"  # connecting goes on when the person is done in the browser
+    LOGGING_IN = "logging in"  # connecting continues when the user is done in the browser
     FAILED = "failed"
     RESTARTING = "restarting"
 
 
 @dataclass(frozen=True, slots=True)
 class OurSide:
-    """What we say to a server about ourselves.
+    """What we declare to a server.
 
-    `declared` is what was chosen, by the person unless it `is_usual`; it is said in the words of `revision`
-    (None while that is to be found out). `said` is what the connection that there is was told, if there is
-    one: with `differs` that was something else, and it takes connecting again.
+    `declared` was chosen by the user unless `is_usual`; it is declared in the form of `revision` (None
+    while unknown). `said` is what the current connection was told, if there is one; `differs` means that it
+    was something else and a reconnect is needed.
     """
 
     declared: Declared
@@ -46,7 +46,7 @@ class OurSide:
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """One server as it stands now."""
+    """Current state of a server."""
 
     name: str
     transport: str
@@ -57,14 +57,14 @@ class ServerView:
     waits_for: str = ""
     agreement: Agreement | None = None
     pid: int | None = None
-    is_verified: bool = True  # its TLS certificate is checked
-    is_kept: bool = True  # in the catalogue; a demo server is not
+    is_verified: bool = True  # its TLS certificate is verified
+    is_kept: bool = True  # in the server list; a demo server is not
     ours: OurSide | None = None
-    plain_secrets: tuple[str, ...] = ()  # what stands in the catalogue as plain text, and is one
-    secret_references: tuple[str, ...] = ()  # headers, variables and inputs that are in the secret store
-    expands: tuple[str, ...] = ()  # names that are looked up at connecting: HOME, input:key
-    is_outdated: bool = False  # connected as it was configured before: takes connecting again
-    origin: str = ""  # the file of somebody else that it stands in; "" for the person's own
+    plain_secrets: tuple[str, ...] = ()  # secrets in plain text in the server list
+    secret_references: tuple[str, ...] = ()  # headers, variables and inputs in the secret store
+    expands: tuple[str, ...] = ()  # placeholders resolved on connecting: HOME, input:key
+    is_outdated: bool = False  # changed since connecting: reconnect to apply
+    origin: str = ""  # the other tool's file that defines it; "" for the user's own
     notes: str = ""
     colour: str = ""
     auto_connect: bool = False
@@ -76,21 +76,21 @@ class ServerView:
 
 class OutcomeKind(Enum):
     RESULT = "result"
-    TOOL_ERROR = "tool error"  # a result that says isError: the tool ran and failed
-    RPC_ERROR = "error"  # the server refused or broke
-    FAILED = "failed"  # no answer came: an error of ours, not the server's words
+    TOOL_ERROR = "tool error"  # a result with isError: the tool ran and failed
+    RPC_ERROR = "error"  # a JSON-RPC error from the server
+    FAILED = "failed"  # no response: our error, not the server's
     CANCELLED = "cancelled"
-    LEFT = "left running"  # it became a task, which goes on without anybody waiting here
+    LEFT = "left running"  # became a task that continues without a waiter
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended. `answer` holds the frame as it came, when one came.
+    """How a call ended. `answer` holds the response verbatim, if any.
 
-    The outcome of a task may have come as a part of the task's state: then `is_composed` says that the
-    frame was put together from that. `is_lost`: it failed because there is no connection (any more).
-    `waited_ns` is the part of `elapsed_ns` in which the server waited for answers of ours. `cost` is what it
-    took of the server's processes, where that was measured.
+    The result of a task may have arrived as part of the task's state; then `is_composed` is set and the
+    message was assembled from it. `is_lost`: it failed because there is no connection (any more).
+    `waited_ns` is the part of `elapsed_ns` in which the server waited for our replies. `cost` is the CPU
+    time and output of the server's processes during the call, if measured.
     """
 
     kind: OutcomeKind
@@ -108,11 +108,11 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RawOutcome:
-    """What came of bytes that were sent as they were; the log has them at `row`.
+    """Outcome of sending raw bytes, logged at `row`.
 
-    `answer_row` is that of the answer, or of what else came back in the same HTTP exchange. `summary` says
-    why there is no answer, when one was waited for or the server refused the bytes; `http_status` is what
-    the exchange ended with, its body is in the log.
+    `answer_row` is the row of the response, or of whatever else came back in the same HTTP exchange.
+    `summary` says why there is no response, if one was expected or the server rejected the bytes.
+    `http_status` is the final status of the exchange; its body is in the log.
     """
 
     row: int

@@ -27,16 +27,16 @@ WATCH_IGNORING = Ignoring(ids=True, times=True, metadata=True)
 
 @dataclass(frozen=True, slots=True)
 class WatchPlan:
-    """Seconds from the beginning of one look to that of the next, and what does not count as a change.
+    """Interval in seconds between the starts of two looks, and what to ignore.
 
-    A look that takes longer than that is waited for: two never overlap.
+    A look that takes longer delays the next: two never overlap.
     """
 
     interval: float = DEFAULT_INTERVAL
     ignoring: Ignoring = WATCH_IGNORING
 
     def check(self) -> None:
-        """Raises UserError."""
+        """Raise UserError if the plan is invalid."""
         if not LEAST_INTERVAL <= self.interval <= MOST_INTERVAL:
             raise UserError("A watch looks every 1 s to 24 h.", "Choose an interval between.")
         self.ignoring.check()
@@ -44,19 +44,18 @@ class WatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One look. `before` is the look before it, None for the first.
+    """One look. `before` is the previous outcome, None for the first.
 
-    `diff` says what differs when both were answered; without one, `has_changed` tells that it ended in
-    another way than before.
+    `diff` is set if both had a response; without it, `has_changed` means that it ended in a different way.
     """
 
     number: int
-    at_ns: int  # wall time at which it began
+    at_ns: int  # wall time of its start
     outcome: CallOutcome
     before: CallOutcome | None = None
     has_changed: bool = False
     diff: Diff | None = None
-    changes: int = 0  # so far, this one included
+    changes: int = 0  # so far, including this one
 
 
 async def watch(
@@ -67,9 +66,9 @@ async def watch(
     lost: asyncio.Future[str],
     clock: Clock,
 ) -> str:
-    """Look until the server is lost, and give the reason why; cancel the caller to end it.
+    """Look until the server is lost and return the reason; cancel the caller to end it.
 
-    Raises UserError for a plan that cannot be followed.
+    Raises UserError for an invalid plan.
     """
     plan.check()
     loop = asyncio.get_running_loop()
@@ -107,18 +106,18 @@ async def _sighting(
 
 
 def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
-    """What `compare_packed` takes."""
+    """Pickle the input of `compare_packed`."""
     return pickle.dumps((before, after, ignoring))
 
 
 def compare_packed(data: bytes) -> Diff:
-    """Two answers, for the worker process: their results or errors, without what every message has anew."""
+    """Compare two responses (their results or errors only) in the worker process."""
     before, after, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
     return carried(compare_texts(essence(before), essence(after), ignoring))
 
 
 def essence(answer: bytes) -> bytes:
-    """An answer without its id; as it came when it cannot be read."""
+    """Return a response without its id; unchanged if it cannot be parsed."""
     try:
         message = read_exactly(answer.decode())
         if not isinstance(message, dict):

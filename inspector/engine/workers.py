@@ -26,22 +26,26 @@ _SLICE = 256 * 1024
 
 
 class Worker:
-    """`run` gives what the function gives, wherever it ran."""
+    """Runs functions in another process. `run` returns the function's result wherever it ran."""
 
     def __init__(self, time_limit: float = 60.0, work: str = "Reading the frame") -> None:
         self._time_limit = time_limit
-        self._work = work  # how a sentence about it begins
+        self._work = work  # start of a sentence about the work
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._is_closed = False
 
     @property
     def pid(self) -> int | None:
-        """Of the other process, while there is one."""
+        """Pid of the other process, while it runs."""
         return self._process.pid if self._process else None
 
     async def run(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
-        """`apart` is for work whose time does not follow from its size: never here, always with the limit."""
+        """Run a function; small inputs run inline.
+
+        `apart` is for work whose duration does not depend on its size: always in the other process, with
+        the time limit.
+        """
         if len(data) <= AT_ONCE and not apart:
             return function(data)
         async with self._turn:
@@ -55,11 +59,11 @@ class Worker:
                 await self._end()
                 raise UserError("The process that reads big frames ended.", "Try again.") from exc
             except asyncio.CancelledError:
-                await self._end()  # its answer would be taken for that of the next one
+                await self._end()  # its response would be taken for the next one's
                 raise
 
     async def close(self) -> None:
-        """End the process, and start no other: whoever still waits for a turn is told so."""
+        """End the process and start no other; callers waiting for their turn get an error."""
         self._is_closed = True
         await self._end()
 
@@ -70,8 +74,8 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-        # asyncio lets go of the process when its pipes have ended, too; were our loop closed before, it would
-        # complain. Somebody else may be waiting for that end: then it is theirs.
+        # asyncio releases the process only when its pipes are closed, and would complain if the loop were
+        # closed before. If another task is already reading, leave it to that one.
         assert process.stdout is not None
         with contextlib.suppress(RuntimeError):
             await process.stdout.read()
@@ -82,7 +86,7 @@ class Worker:
         assert process.stdout is not None
         name = function.encode()
         process.stdin.write(_LENGTH.pack(len(name)) + name + _LENGTH.pack(len(data)))
-        # In slices: at 50 MB in one piece no thread of ours ran for a tenth of a second.
+        # In slices: writing 50 MB at once blocked all our threads for a tenth of a second.
         with memoryview(data) as view:
             for start in range(0, len(view), _SLICE):
                 process.stdin.write(view[start : start + _SLICE])
@@ -92,13 +96,13 @@ class Worker:
         while length:
             pieces.append(await process.stdout.readexactly(min(_SLICE, length)))
             length -= len(pieces[-1])
-        # Our own process, our own classes: what it pickles can be trusted.
+        # Our own process and classes: its pickles can be trusted.
         return pickle.load(_Pieces(pieces))  # noqa: S301
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None and not self._is_closed:
             self._process = await _start()
-        if self._is_closed or self._process is None:  # perhaps since the start began
+        if self._is_closed or self._process is None:  # possibly closed while starting
             await self._end()
             raise UserError("Big frames are no longer read: the app is closing.")
         return self._process
@@ -113,19 +117,19 @@ async def _start() -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,
-        limit=4 * _SLICE,  # what is kept for us grows no bigger: making room for more copies all of it
+        limit=4 * _SLICE,  # small buffer: growing it copies all of it
     )
 
 
 class _Pieces:
-    """What came, as the file that is unpickled: the bytes of a big value are copied a slice at a time.
+    """File object for unpickling that copies large values a slice at a time.
 
-    In one piece, as everything would be for `pickle.loads`, no other thread of ours ran meanwhile.
+    In one piece, as with `pickle.loads`, no other thread could run meanwhile.
     """
 
     def __init__(self, pieces: deque[bytes]) -> None:
         self._pieces = pieces
-        self._at = 0  # in the first of them
+        self._at = 0  # offset in the first piece
 
     def readinto(self, target: bytearray | memoryview) -> int:
         with memoryview(target) as view:
@@ -141,7 +145,7 @@ class _Pieces:
         return bytes(data[: self.readinto(data)])
 
     def readline(self) -> bytes:
-        """Only the oldest of pickles have lines."""
+        """Unused: only protocol 0 pickles have lines."""
         raise NotImplementedError
 
     def _take(self, most: int) -> bytes:
@@ -155,7 +159,7 @@ class _Pieces:
 
 
 def _serve() -> None:
-    """The other process: function name and bytes in, pickled value out, until the input ends."""
+    """Main loop of the other process: function name and bytes in, pickled value out, until EOF."""
     import importlib
 
     source, sink = sys.stdin.buffer, sys.stdout.buffer

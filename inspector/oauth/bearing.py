@@ -15,7 +15,7 @@ DPOP = "DPoP"
 def token_headers(
     tokens: TokenSet, key: SigningKey | None, method: str, url: str, now: float, nonces: Nonces
 ) -> Headers:
-    """The headers for one request; make them anew for a repeated one."""
+    """Return the headers of one request; create new ones for each repeat (DPoP proof)."""
     headers: Headers = (("Authorization", tokens.authorization),)
     if tokens.token_type != DPOP or key is None:
         return headers
@@ -25,18 +25,18 @@ def token_headers(
 
 
 def header_of(headers: Headers, name: str) -> str:
-    """The first of this name; "" for none."""
+    """Return the first header of this name; "" if absent."""
     return next((value for given, value in headers if given.lower() == name.lower()), "")
 
 
 def read_refusal(status: int, headers: Headers) -> Refusal:
-    """What a refusing answer of the MCP server says."""
+    """Parse a 401 or 403 response of the MCP server."""
     values = [value for name, value in headers if name.lower() == "www-authenticate"]
     return Refusal(status, choose_challenge(read_challenges(values), status))
 
 
 def is_nonce_demand(status: int, headers: Headers) -> bool:
-    """Does the MCP server want its nonce in the proof? That is no refusal of the token."""
+    """True if the MCP server demands its nonce in the proof; this does not reject the token."""
     values = [value for name, value in headers if name.lower() == "www-authenticate"]
     challenges = read_challenges(values).used
     wants = any(one.is_dpop and one.get("error") == USE_NONCE for one in challenges)

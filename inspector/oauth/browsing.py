@@ -24,7 +24,7 @@ _SECRET = ("state", "nonce")
 
 
 async def prepare_authorize(stage: Stage) -> LoginRequest | None:
-    """What the browser will be sent to. It is not us who asks, so nothing but the address can be edited."""
+    """Return the authorization URL. The browser sends it, so only the URL can be edited."""
     if _is_signed_in(stage):
         return None
     await _make_ready(stage)
@@ -44,7 +44,7 @@ async def authorize(stage: Stage) -> None:
     built = _url(stage)
     edited, stage.edited = stage.edited, None
     url = edited.url if edited is not None else built.url
-    stage.http.check(url)  # once more: what is opened is not only asked, but shown to a person
+    stage.http.check(url)  # again: this URL is opened in the user's browser
     facts.authorize = AuthorizeUrl(url, built.parameters, built.notes)
     stage.use("code verifier", facts.verifier, "new for each way through the browser", is_secret=True)
     for name, value in built.parameters:
@@ -66,7 +66,7 @@ def _is_signed_in(stage: Stage) -> bool:
 
 
 async def _make_ready(stage: Stage) -> None:
-    """A listener, and secrets that no browser was sent off with: whoever saw those of before knows them."""
+    """Prepare a listener and fresh secrets: those already sent with a browser may be known."""
     facts = stage.facts
     if not stage.needs_browser:
         await stage.open_listener()
@@ -75,14 +75,14 @@ async def _make_ready(stage: Stage) -> None:
 
 
 def make_secrets(stage: Stage) -> None:
-    """Those of one way through the browser."""
+    """Create the verifier, state and nonce of one authorization request."""
     facts, tools = stage.facts, stage.tools
     facts.verifier, facts.state = tools.new_verifier(), tools.new_state()
     facts.nonce = "" if stage.needs_browser else tools.new_state()
 
 
 def _asked(stage: Stage) -> tuple[ServerMetadata, Client]:
-    """Whom the browser is sent to, and who we are there."""
+    """Return the server that the browser goes to, and our client there."""
     facts = stage.facts
     server, client = facts.server, facts.client
     if not stage.needs_browser:
@@ -109,7 +109,7 @@ def _url(stage: Stage) -> AuthorizeUrl:
 
 
 def _with_wishes(stage: Stage, server: ServerMetadata, request: AuthorizeRequest) -> AuthorizeRequest:
-    """What is asked for: access to the server's resource, or only who the person is."""
+    """Set what is requested: access to the resource, or only the user's identity."""
     facts, provider = stage.facts, stage.settings.identity_provider
     if not stage.needs_browser:
         typed = provider.scope if provider is not None else None
@@ -135,29 +135,28 @@ async def wait(stage: Stage) -> None:
     notes = stage.notes
 
     def on_hit(hit: CallbackHit) -> None:
-        if stage.notes is notes:  # another login of the same address may wait there later
+        if stage.notes is notes:  # a later login may wait on the same URI
             stage.find(_about_hit(hit, stage))
             stage.on_change()
 
-    for hit in listener.wait.hits:  # the browser may have been quicker
+    for hit in listener.wait.hits:  # the browser may have been faster
         stage.find(_about_hit(hit, stage))
     listener.wait.hit_received.connect(on_hit)
     stage.use("listener", listener.wait.redirect_uri, "this machine")
-    asyncio.get_running_loop().call_soon(stage.on_change)  # when it ends is known once it is awaited
+    asyncio.get_running_loop().call_soon(stage.on_change)  # the deadline is known once it is awaited
     stage.facts.answer = await listener.wait.answer(stage.tools.wait_limit)
     stage.decide("The answer came.")
 
 
 def _about_hit(hit: CallbackHit, stage: Stage) -> list[Finding]:
-    """What a refused request may tell about the authorization server. Anybody could have sent it, and the
-    wait goes on: so it is a hint, and nothing to stop at."""
+    """Return hints from a rejected callback. Not fatal: anyone could have sent it."""
     redirect = stage.facts.redirect_uri
     found = {
         NO_STATE: lambda: finding("AZ-001", stage.revision),
         OTHER_STATE: lambda: finding("AZ-002", stage.revision),
         OTHER_PATH: lambda: finding("AZ-009", stage.revision, actual=hit.shown, expected=redirect),
     }.get(hit.refusal)
-    is_icon = "/favicon.ico" in hit.shown  # browsers ask for it by themselves
+    is_icon = "/favicon.ico" in hit.shown  # browsers request it by themselves
     return [] if found is None or is_icon else [replace(found(), severity=Severity.WARNING, stops=False)]
 
 

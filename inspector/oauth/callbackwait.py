@@ -22,7 +22,7 @@ from inspector.base.units import duration
 from inspector.protocol.auth.callback import read_callback
 from inspector.protocol.auth.pkce import is_same
 
-# Why something is no answer, where that may be a mistake of the authorization server.
+# Reasons for rejection that may be the authorization server's fault.
 NO_STATE = "It has no state."
 OTHER_STATE = "Its state is not that of this login."
 OTHER_PATH = "It is for another path."
@@ -36,8 +36,11 @@ _VALUE = re.compile("=[^&]*")
 
 @dataclass(frozen=True, slots=True)
 class CallbackHit:
-    """One request that reached the listener, or one pasted URL. `shown` has no secrets in it, and is safe to
-    show; `refusal` says why it was no answer, and is empty for the answer."""
+    """A request to the listener, or a pasted URL.
+
+    `shown` contains no secrets and can be displayed. `refusal` says why it was rejected, "" for the
+    callback itself.
+    """
 
     at: int  # wall time in nanoseconds
     shown: str
@@ -49,17 +52,19 @@ class CallbackHit:
 
 
 class CallbackWait:
-    """The wait of one login. Say which `state` to expect before the browser is opened, then await `answer`.
+    """Waits for the callback of one login.
+
+    Call `expect` with the `state` before the browser is opened, then await `answer`.
 
     Signals:
-        hit_received: Something came, answer or not; carries the CallbackHit.
+        hit_received: Something came, accepted or not; carries the CallbackHit.
     """
 
     def __init__(self, redirect_uri: str, clock: Clock) -> None:
         self.redirect_uri = redirect_uri
-        self.hits: list[CallbackHit] = []  # the newest 200
+        self.hits: list[CallbackHit] = []  # the last 200
         self.hit_count = 0
-        self.ends_at: int | None = None  # monotonic time, while somebody awaits `answer`
+        self.ends_at: int | None = None  # monotonic deadline, while `answer` is awaited
         self.hit_received: Signal[CallbackHit] = Signal()
         self._clock = clock
         self._state = ""
@@ -68,20 +73,20 @@ class CallbackWait:
 
     @property
     def is_over(self) -> bool:
-        """Did the answer come, or was it given up? Another one needs another wait."""
+        """True once the callback was received or the wait cancelled; it cannot be reused."""
         return self._is_taken or self._answer.done()
 
     def expect(self, state: str) -> None:
-        """From now on an answer with this state is one."""
+        """Accept callbacks with this state from now on."""
         if not state:
             raise LocalProtocolError("a login without a state takes anybody's answer")
         self._state = state
 
     async def answer(self, limit: float) -> str:
-        """The answer as it came, beginning with ? or #, for `read_callback`: only its state is known to be
-        right.
+        """Return the callback as received, from ? or # on, for `read_callback`.
 
-        `limit` is in seconds. Raises RequestTimedOut, and RequestCancelled after `cancel`.
+        Only its state has been verified. `limit` is in seconds. Raises RequestTimedOut, and
+        RequestCancelled after `cancel`.
         """
         self.ends_at = self._clock.monotonic_ns() + int(limit * 1e9)
         try:
@@ -101,13 +106,13 @@ class CallbackWait:
             self.ends_at = None
 
     def cancel(self) -> None:
-        """Nobody waits any more; what comes now is refused. Harmless after the answer."""
+        """Stop waiting; later callbacks are rejected. No effect after the callback was received."""
         self._answer.cancel()
 
     # -------------------------------------------------------------- what comes
 
     def paste(self, text: str) -> None:
-        """Take the address that a person copied from the browser. Raises UserError when it is no answer."""
+        """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
         answer, refusal = self._read_pasted(text)
         refusal = refusal or self.judge(answer)
         self.note("pasted address", refusal)
@@ -119,19 +124,18 @@ class CallbackWait:
         self.deliver(answer)
 
     def judge(self, answer: str) -> str:
-        """Why this is not the answer; empty when it is, and from then on no other one is."""
+        """Return why this is not the callback; "" accepts it, and from then on no other."""
         refusal = self._refusal(answer)
         if not refusal:
             self._is_taken = True
         return refusal
 
     def deliver(self, answer: str) -> None:
-        """Hand over what was judged to be the answer."""
         if not self._answer.done():
             self._answer.set_result(answer)
 
     def note(self, shown: str, refusal: str) -> None:
-        """List a hit."""
+        """Record a hit."""
         hit = CallbackHit(self._clock.wall_ns(), shorten(one_line(shown), _SHOWN), refusal)
         self.hit_count += 1
         self.hits.append(hit)
@@ -157,12 +161,12 @@ class CallbackWait:
         return "" if is_same(state, self._state) else OTHER_STATE
 
     def _read_pasted(self, text: str) -> tuple[str, str]:
-        """The answer in a pasted address, and why there is none."""
+        """Return the callback in a pasted URL, or why there is none."""
         text = text.strip().strip("<>\"'")
         if len(text) > _LONGEST:
             return "", "It is too long."
         if "://" not in text.partition("?")[0]:
-            text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars leave it out
+            text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars omit the scheme
         try:
             pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
             is_ours = _place(pasted) == _place(wanted)
@@ -174,7 +178,7 @@ class CallbackWait:
 
 
 def _is_text(answer: str) -> bool:
-    """Can every escape be resolved? Otherwise the code that we send on would not be the one that came."""
+    """True if all percent-escapes are valid UTF-8; otherwise we would send on a different code."""
     if _BAD_ESCAPE.search(answer):
         return False
     try:
@@ -185,8 +189,10 @@ def _is_text(answer: str) -> bool:
 
 
 def shown_target(method: str, target: str) -> str:
-    """A request line for the list of hits. Every value is masked: a name may be spelled so that it does not
-    look like that of a secret."""
+    """Return a request line for the list of hits, with every value masked.
+
+    Masking by name would not do: a name may be spelled so that it does not look secret.
+    """
     path, mark, query = target.partition("?")
     return f"{method} {path}{mark}{_VALUE.sub(f'={MASK}', query)}"
 
@@ -197,6 +203,6 @@ def _place(url: SplitResult) -> tuple[str, str | None, int | None, str]:
 
 
 def _is_cancelled_itself() -> bool:
-    """Was the task that waits cancelled, and not only what it waits for?"""
+    """True if the waiting task itself was cancelled, not only what it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

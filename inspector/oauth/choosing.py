@@ -47,9 +47,10 @@ async def choose_server(stage: Stage) -> None:
 
 
 def _require_owner(stage: Stage) -> None:
-    """Raises Stop when another server was picked for this login than the credentials are set for.
+    """Raise Stop if an issuer was picked for this login that the credentials are not for.
 
-    With a browser it shows at the client's identity. Who typed a client for this login typed it for that.
+    With a browser, the client identity step reports this. A client typed for this login is meant for the
+    picked issuer.
     """
     picked, owner = stage.overrides.issuer, stage.settings.issuer
     is_typed = stage.grant is LoginGrant.CLIENT and bool(stage.overrides.client_id)
@@ -61,7 +62,7 @@ def _require_owner(stage: Stage) -> None:
 
 
 def _require_trusted(stage: Stage, wanted: str, listed: tuple[str, ...]) -> None:
-    """Raises Stop when our credentials would go, without a browser, to somebody whom the server chose."""
+    """Raise Stop if credentials would go, without a browser, to an issuer the server chose."""
     if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
         raise Stop(
             f"Our credentials are for {wanted}, and the server does not list it.",
@@ -69,7 +70,7 @@ def _require_trusted(stage: Stage, wanted: str, listed: tuple[str, ...]) -> None
         )
 
 
-# What goes to it without a person who sees where.
+# What is sent to it without the user seeing where.
 _AT_STAKE = {
     LoginGrant.CLIENT: "the credentials of your client",
     LoginGrant.ENTERPRISE: "your company's assertion about you",
@@ -78,7 +79,7 @@ _AT_STAKE = {
 
 
 async def _ask_for_trust(stage: Stage, wanted: str, issuer: str) -> None:
-    """Without a browser nobody sees who gets our credentials: before it is one that the server chose, ask."""
+    """Ask before sending credentials without a browser to an issuer that the server chose."""
     if stage.needs_browser or wanted or await stage.tools.store.trusts_issuer(issuer):
         return
     text = (

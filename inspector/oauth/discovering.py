@@ -57,7 +57,7 @@ async def prepare_probe(stage: Stage) -> LoginRequest | None:
 
 
 async def probe(stage: Stage) -> None:
-    """Ask without a token, to hear what is asked for. Not when that was heard already."""
+    """Send a request without a token to get the challenge, unless it is already known."""
     if stage.facts.refused is not None:
         stage.notes.is_skipped = True
         stage.decide(f"The server has just refused a request with {stage.facts.refused.status}.")
@@ -158,7 +158,7 @@ async def look_for_resource(stage: Stage) -> None:
 
 
 async def _copies(stage: Stage, others: tuple[Candidate, ...]) -> list[JSONObject]:
-    """What is served at the places that were not needed, for a person who wants to know."""
+    """Return the documents at the other well-known URLs, if the user wants to compare them."""
     if not stage.overrides.compares_copies:
         return []
     documents = [read_document(await stage.look(_document_request(stage, one))) for one in others]
@@ -294,7 +294,7 @@ async def check_server(stage: Stage) -> None:
 
 
 def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[str]:
-    """Those that only the person's consent lacks."""
+    """Return the endpoints that are blocked only for lack of the user's consent."""
     private, urls = replace(allowance, private=True), []
     for name in CONTACTED:
         url = metadata.content.get(name)

@@ -40,20 +40,20 @@ from inspector.transport.tasks import TaskScope
 
 _log = logging.getLogger(__name__)
 
-# What clients must refuse (2025-11-25 and later). A person who observes may still want to see what follows;
-# a login that runs by itself must not.
+# What clients must refuse (2025-11-25 and later). A user stepping through a login may still want to see
+# what follows; an automatic login must not continue.
 _MUST_REFUSE = ("ASM-006", "ASM-007")
 
 
 class Login:
-    """One login of one server. Close it at the end, however it ended.
+    """A login of one server. Close it at the end, however it ended.
 
-    `refused` is the answer that led to it, `scopes` what a step-up asks for. With `by_itself` nobody looks
-    on: then what clients must refuse is refused in any mode. Without `opens_browser` it goes as far as it can
-    without a person.
+    `refused` is the response that led to it, `scopes` what a step-up asks for. With `by_itself` it runs
+    unattended: what clients must refuse is then refused in any mode. Without `opens_browser` it goes as far
+    as possible without the user.
 
     Signals:
-        changed: Something is to be shown; carries the LoginView.
+        changed: The view changed; carries the LoginView.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Login:
 
     @property
     def held(self) -> Held | None:
-        """The tokens, once there are some."""
+        """The tokens, once issued."""
         return self._stage.facts.held
 
     @property
     def needs_person(self) -> bool:
-        """Did it end only because the browser was not to be opened?"""
+        """True if it only ended because the browser must not be opened."""
         return isinstance(self._failure, PersonNeeded)
 
     @property
@@ -135,11 +135,11 @@ class Login:
     # -------------------------------------------------------------- going on
 
     async def begin(self) -> None:
-        """Make the first step ready to be looked at."""
+        """Prepare the first step for review."""
         await self._alone(self._make_ready())
 
     async def next(self) -> None:
-        """Run the step that is next. What goes wrong is in the view. Raises UserError when none can run."""
+        """Run the next step. Errors are in the view. Raises UserError if none can run."""
         self._require_open()
         await self._alone(self._run_through(self._place))
 
@@ -155,13 +155,13 @@ class Login:
             await self._alone(self._run_through(place))
 
     async def retry(self) -> None:
-        """Run the step again that failed, from what was known before it."""
+        """Run the failed step again, from the state before it."""
         self._require_open()
         await self.back(self._order[self._place])
         await self.next()
 
     async def back(self, to: StepId) -> None:
-        """Be before this step again: it and all later ones are forgotten."""
+        """Go back to before this step; it and all later ones are discarded."""
         place = self._order.index(to)
         if place > self._place or to not in self._before:
             raise UserError("This step has not been run yet.", "Run the login to it first.")
@@ -174,7 +174,7 @@ class Login:
         await self._alone(self._make_ready())
 
     def edit(self, request: LoginRequest | None) -> None:
-        """Send this instead of what the next step would; None is the rules' own again."""
+        """Replace the next step's request; None restores the generated one."""
         self._require_idle()
         self._stage.edited = request
         self._announce()
@@ -182,17 +182,18 @@ class Login:
     # -------------------------------------------------------------- what only the person can say
 
     async def allow_hosts(self, is_allowed: bool, asked: Question | None = None) -> None:
-        """May these hosts be contacted, or this issuer be trusted (ISSUER)? It is remembered: for the issuer,
-        or for the server (PRIVATE). `asked` is the question that the person saw."""
+        """Answer whether to contact these hosts, or to trust this issuer (ISSUER).
+
+        The answer is saved for the issuer, or for the server (PRIVATE). `asked` is the question that the
+        user saw.
+        """
         question = self._stage.question
         if question is None or question.kind is QuestionKind.CLIENT:
             raise UserError("Nothing of the kind was asked.")
         _require_same(question, asked)
         if not is_allowed:
             self._stage.question = None
-            if (
-                question.kind is not QuestionKind.PRIVATE
-            ):  # the step that asked was done: it is not, after all
+            if question.kind is not QuestionKind.PRIVATE:  # the step that asked had completed; undo that
                 self._forget_from(self._place)
                 self._place -= 1
             self._fail(Stop(DISTRUST[question.kind]))
@@ -210,7 +211,7 @@ class Login:
         await self._alone(self._make_ready())
 
     async def give_client(self, client_id: str, secret: str = "", asked: Question | None = None) -> None:
-        """The client that is registered for us; it is kept for this issuer. `asked` as in `allow_hosts`."""
+        """Provide the registered client; it is saved for this issuer. `asked` as in `allow_hosts`."""
         question = self._stage.question
         if question is None or question.kind is not QuestionKind.CLIENT:
             raise UserError("No client ID was asked for.")
@@ -223,7 +224,7 @@ class Login:
         await self.next()
 
     def paste(self, text: str) -> None:
-        """The address that the browser ended at. Raises UserError when it is not the answer."""
+        """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
         listener = self._stage.listener
         if listener is None:
             raise UserError("The login does not wait for an answer.")
@@ -232,7 +233,7 @@ class Login:
     # -------------------------------------------------------------- the end
 
     def cancel(self) -> None:
-        """Stop; what was found out stays to be seen."""
+        """Stop; what was found so far stays visible."""
         if self._task is not None:
             self._task.cancel()
         else:
@@ -241,7 +242,7 @@ class Login:
             self._announce()
 
     async def close(self) -> None:
-        """Nothing runs any more, the port is free, connections are closed."""
+        """Stop everything, free the port and close connections."""
         self._is_over = True
         await self._tasks.close()
         await self._stage.close_listener()
@@ -250,7 +251,7 @@ class Login:
     # --------------------------------------------------------------
 
     async def _alone(self, work: Coroutine[Any, Any, None]) -> None:
-        """One thing at a time. Whoever waits may give up, which ends the step."""
+        """Run one thing at a time. Cancelling the caller cancels the step."""
         if self._task is not None:
             work.close()
             raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
@@ -276,7 +277,7 @@ class Login:
             self._announce()
 
     async def _consent(self) -> None:
-        """What the person said at an earlier login still holds."""
+        """Apply the user's consent from an earlier login."""
         stage = self._stage
         if not stage.allowance.private and await stage.tools.store.allows_private():
             await stage.allow_private()
@@ -301,7 +302,7 @@ class Login:
         except asyncio.CancelledError:
             self._settle(id, StepState.FAILED)
             raise
-        except Exception as exc:  # a bug of ours must not look like a login that still runs
+        except Exception as exc:  # a bug of ours must not look like a running login
             _log.exception("step %s failed", id.name)
             self._settle(id, StepState.FAILED)
             name = type(exc).__name__
@@ -318,7 +319,7 @@ class Login:
         await self._make_ready()
 
     def _ask_about_private(self) -> None:
-        """The step may have failed only because nobody said that private addresses are fine."""
+        """Ask for consent if the step may have failed only because of private addresses."""
         hosts = tuple(self._stage.blocked)
         if hosts:
             what = f"{some(hosts)} {'is' if len(hosts) == 1 else 'are'} in a private network."
@@ -327,7 +328,7 @@ class Login:
             self._announce()
 
     def _check(self, findings: list[Finding]) -> None:
-        """Raises Stop at what this mode does not pass."""
+        """Raise Stop for a finding that the current mode does not allow."""
         for found in findings:
             is_refused = self._by_itself and found.id in _MUST_REFUSE
             is_error = found.severity is Severity.ERROR
@@ -343,7 +344,7 @@ class Login:
         self._stage.tools.recorder.step(f"Login, {id.value}{text}")
 
     async def _make_ready(self) -> None:
-        """The next step can be looked at before it runs."""
+        """Prepare the next step for review."""
         if self._place == len(self._order) or self._failure is not None:
             return
         id = self._order[self._place]
@@ -353,7 +354,7 @@ class Login:
             self._before.setdefault(id, copy.copy(self._stage.facts))
             try:
                 preview = await prepare(self._stage)
-            except UserError:  # it will say so when it runs
+            except UserError:  # reported when it runs
                 preview = None
         self._steps[id] = replace(self._steps[id], state=StepState.READY, preview=preview)
         self._is_ready = True
@@ -396,6 +397,6 @@ class Login:
 
 
 def _require_same(question: Question, asked: Question | None) -> None:
-    """Raises UserError when the person answered another one: a server may name somebody else meanwhile."""
+    """Raise UserError if the user answered a different question: the issuer may have changed."""
     if asked is not None and asked != question:
         raise UserError("There is another question now.", "Read it, and answer once more.")

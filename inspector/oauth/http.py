@@ -39,8 +39,8 @@ from inspector.transport.exchange import Exchange, Exchanges
 from inspector.transport.network import Network, proxy_for
 from inspector.transport.peer import Peer
 
-DOCUMENT_CAP = 64 * 1024  # of metadata
-ANSWER_CAP = 1024 * 1024  # of anything else
+DOCUMENT_CAP = 64 * 1024  # for metadata
+ANSWER_CAP = 1024 * 1024  # for everything else
 CONNECT_LIMIT = 10.0
 STEP_LIMIT = 30.0
 MOST_REDIRECTS = 5
@@ -51,7 +51,7 @@ LookUpNetwork: TypeAlias = Callable[[], Awaitable[Network]]
 
 @dataclass(frozen=True, slots=True)
 class LoginRequest:
-    """A request as it will be sent: to be shown before, and changed by hand. `cap` bounds the answer."""
+    """A request as it will be sent, for review and editing. `cap` limits the response size."""
 
     method: str
     url: str
@@ -63,15 +63,15 @@ class LoginRequest:
 
 @dataclass(frozen=True, slots=True)
 class LoginReply:
-    """The answer, whatever its status. A redirect that was not followed is an answer too."""
+    """The response, whatever its status. A redirect that was not followed is one too."""
 
-    url: str  # that gave it: the last one of the redirects
+    url: str  # final URL after redirects
     status: int
     headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
-    row: int = NO_ROW  # of its exchange in the traffic log
-    redirects: tuple[str, ...] = ()  # that were followed, in their order
-    peer: Peer | None = None  # who gave it
+    row: int = NO_ROW  # of the exchange in the traffic log
+    redirects: tuple[str, ...] = ()  # followed, in order
+    peer: Peer | None = None  # who sent it
 
     @property
     def is_success(self) -> bool:
@@ -82,39 +82,41 @@ class LoginReply:
         return self.header("content-type").partition(";")[0].strip().lower()
 
     def header(self, name: str) -> str:
-        """The first of this name; empty for none."""
+        """Return the first header of this name; "" if absent."""
         return next(iter(self.values(name)), "")
 
     def values(self, name: str) -> tuple[str, ...]:
-        """Of all headers of this name, each as it came."""
+        """Return all headers of this name, verbatim."""
         return tuple(value for given, value in self.headers if given.lower() == name.lower())
 
 
 def get_document(url: str, headers: Headers = ()) -> LoginRequest:
-    """For metadata."""
+    """Return a GET request for metadata."""
     accept = ("Accept", "application/json")
     return LoginRequest("GET", url, (accept, *headers), cap=DOCUMENT_CAP, follows_redirects=True)
 
 
 def post_form(url: str, fields: Iterable[tuple[str, str]], headers: Headers = ()) -> LoginRequest:
-    """For tokens and revocation. What it carries is for this address only: no redirect is followed."""
+    """Return a POST request for tokens or revocation. Redirects are not followed.
+
+    What it carries is meant for this URL only.
+    """
     kind = ("Content-Type", "application/x-www-form-urlencoded")
     body = urlencode(list(fields)).encode()
     return LoginRequest("POST", url, (kind, ("Accept", "application/json"), *headers), body)
 
 
 def post_json(url: str, value: JSONObject, headers: Headers = ()) -> LoginRequest:
-    """For registration."""
+    """Return a POST request for registration."""
     kind = ("Content-Type", "application/json")
     return LoginRequest("POST", url, (kind, ("Accept", "application/json"), *headers), to_wire(value))
 
 
 class LoginHttp:
-    """Sends the requests of one login, one after another. Close it at the end.
+    """Sends the requests of one login, sequentially. Close it at the end.
 
-    `network` is that of the MCP server that the login is for, or finds it when the first request is sent: it
-    may refer to secrets. `allowance` has this server's origin, and says what the addresses that it names may
-    lead to.
+    `network` is that of the login's MCP server, or a function that returns it with the first request, as it
+    may refer to secrets. `allowance` has the server's origin and says which addresses its URLs may lead to.
     """
 
     def __init__(
@@ -134,12 +136,15 @@ class LoginHttp:
         self._exchanges: dict[str, Exchanges] = {}
 
     def check(self, url: str) -> GuardedUrl:
-        """The address, when it may be contacted. Raises UrlBlocked."""
+        """Return the URL if it may be contacted. Raises UrlBlocked."""
         return check_url(url, self._allowance)
 
     async def send(self, request: LoginRequest) -> LoginReply:
-        """Raises UrlBlocked, ConnectionLost, RequestTimedOut, ConfigError, and UserError for an answer that
-        cannot be taken in."""
+        """Send a request.
+
+        Raises UrlBlocked, ConnectionLost, RequestTimedOut, ConfigError, and UserError for a response that
+        cannot be accepted.
+        """
         try:
             async with asyncio.timeout(self._step_limit):
                 return await self._send(request)
@@ -191,7 +196,10 @@ class LoginHttp:
         return LoginReply(exchange.url, exchange.status, exchange.headers, body, row, peer=peer)
 
     async def _looked_up(self) -> Network:
-        """Raises ConfigError for a secret that is not there: then nothing is sent."""
+        """Return the network settings.
+
+        Raises ConfigError for a missing secret; nothing is sent then.
+        """
         if not isinstance(self._network, Network):
             self._network = await self._network()
         return self._network
@@ -212,18 +220,21 @@ class LoginHttp:
 
 
 def _tells_nothing(request: LoginRequest) -> bool:
-    """Is it only asked for a document? A person may have put a secret into the request."""
+    """True for a GET without secret headers, which the user may have added."""
     return request.method == "GET" and not any(is_secret_name(name) for name, _ in request.headers)
 
 
 def _for_own(network: Network) -> Network:
-    """What a gateway before the MCP server wants to see, it wants of logins too. Who asks, the login says."""
+    """Return the settings for the MCP server's origin: gateway headers stay, credentials do not."""
     headers = tuple(pair for pair in network.headers if pair[0].lower() not in _SAYS_WHO_ASKS)
     return replace(network, headers=headers, connect_timeout=CONNECT_LIMIT, message_cap=ANSWER_CAP)
 
 
 def _for_others(network: Network) -> Network:
-    """The way out is the same; who we are, and whom we trust blindly, is nobody else's business."""
+    """Return the settings for other hosts: same proxy and CAs.
+
+    No headers or client certificate are sent, and `verify` stays on.
+    """
     return Network(
         connect_timeout=CONNECT_LIMIT,
         proxy=network.proxy,
@@ -234,8 +245,10 @@ def _for_others(network: Network) -> Network:
 
 
 def check_addresses(allowance: Allowance, host: str, addresses: Iterable[str]) -> None:
-    """Raises UrlBlocked when any of them may not be connected to: who answers with one such address beside a
-    good one tries something."""
+    """Raise UrlBlocked if any address is not allowed.
+
+    One forbidden address next to a good one is suspicious already.
+    """
     for address in addresses:
         kind = classify(ip_address(address.partition("%")[0]))
         if not allowance.permits(kind):

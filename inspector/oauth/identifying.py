@@ -40,7 +40,7 @@ CLIENT_NAME = "MCP Lens"
 
 
 async def prepare_identity(stage: Stage) -> LoginRequest | None:
-    """The registration, when that is how it will go."""
+    """Return the registration request, if one is needed."""
     if stage.grant is LoginGrant.WORKLOAD:
         return None
     decision = await _decide(stage)
@@ -87,7 +87,7 @@ async def _decide(stage: Stage) -> IdentityDecision:
 
 
 async def _known_clients(stage: Stage) -> list[Client]:
-    """What the person typed, and what was registered before. A typed one is bound to where it was used."""
+    """Return typed and registered clients. A typed one is bound to the issuer it was used with."""
     stored = () if stage.overrides.forgets_client else await stage.tools.store.clients()
     known = [client for client in stored if client.source is ClientSource.DYNAMIC]
     by_hand = [client for client in stored if client.source is ClientSource.BY_HAND]
@@ -96,7 +96,7 @@ async def _known_clients(stage: Stage) -> list[Client]:
     id = _typed_id(stage)
     if not id:
         return [*by_hand, *known]
-    is_ours = id == stage.settings.client_id  # as it was set: its secret is its issuer's, and nobody else's
+    is_ours = id == stage.settings.client_id  # as configured: its secret is for its issuer only
     set_for, picked = stage.settings.issuer if is_ours else "", stage.overrides.issuer
     secret = stage.overrides.client_secret
     if not secret and is_ours:
@@ -144,8 +144,11 @@ async def _settle(stage: Stage, client: Client) -> None:
 
 
 async def _keep(stage: Stage, client: Client) -> None:
-    """A document is ours wherever it is shown. Of a typed client only what binds it to its issuer is kept:
-    its secret is where the person put it, unless it was asked for just now."""
+    """Save a client.
+
+    A client ID metadata document needs no saving: it is valid at any issuer. For a typed client only the
+    binding to its issuer is saved: its secret is where the user put it, unless it was asked for just now.
+    """
     if client.source is ClientSource.DOCUMENT:
         return
     is_told = stage.facts.typed_client is not None
@@ -172,7 +175,7 @@ def _registration_body(stage: Stage) -> JSONObject:
 
 
 def _offered_methods(server: ServerMetadata) -> tuple[str, ...] | None:
-    """Where no document says anything, we are what we are: a client that can keep no secret."""
+    """Return the offered methods; without metadata, assume a public client."""
     return ("none",) if server.source is MetadataSource.DEFAULTS else server.auth_methods
 
 
@@ -200,7 +203,7 @@ async def _register(stage: Stage) -> Client:
 
 
 async def _register_otherwise(stage: Stage, asked: JSONObject, other: JSONObject) -> Registration:
-    """Once more, in the other way that some servers want it."""
+    """Register again in the other way that some servers require."""
     if strings_of(other, "redirect_uris") != strings_of(asked, "redirect_uris"):
         stage.overrides = replace(stage.overrides, redirect_host="localhost")
         await stage.close_listener()
@@ -232,7 +235,7 @@ def _read(stage: Stage, reply: LoginReply, asked: JSONObject) -> Registration:
 
 
 async def prepare_request(stage: Stage) -> None:
-    """Everything that the requests to come have in common, and the secrets of this login."""
+    """Prepare what all later requests share, and the secrets of this login."""
     facts, server = stage.facts, _server(stage)
     _choose_scopes(stage)
     _choose_resource(stage)
@@ -283,7 +286,7 @@ def _choose_resource(stage: Stage) -> None:
 
 
 def _binds(stage: Stage) -> bool:
-    """Is the token to be bound to a key of ours (DPoP)?"""
+    """True if tokens should be bound to a key (DPoP)."""
     wish = stage.overrides.uses_dpop if stage.overrides.uses_dpop is not None else stage.settings.dpop
     if wish is not None:
         stage.decide("Tokens are bound to a key (DPoP): you set it." if wish else "No DPoP: you set it.")

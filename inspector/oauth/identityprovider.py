@@ -38,7 +38,7 @@ _SETTINGS = "Enter it in the server's settings, under its login."
 
 
 def configured(stage: Stage) -> IdentityProvider:
-    """What the person set. Raises Stop when there is nothing to begin with."""
+    """Return the configured identity provider. Raises Stop if there is not enough to start."""
     provider = stage.settings.identity_provider
     if provider is None or not (provider.issuer or (provider.token_endpoint and provider.id_token)):
         raise Stop("The company's identity provider is not configured.", f"Its issuer is needed. {_SETTINGS}")
@@ -46,7 +46,7 @@ def configured(stage: Stage) -> IdentityProvider:
 
 
 def _is_complete(provider: IdentityProvider) -> bool:
-    """Nobody signs in, and where the ID token is exchanged was said too: then nothing is looked for."""
+    """True if neither login nor discovery is needed: ID token and token endpoint are given."""
     return bool(provider.token_endpoint) and provider.id_token is not None
 
 
@@ -59,7 +59,7 @@ async def prepare_lookup(stage: Stage) -> LoginRequest | None:
 
 
 async def look_for_provider(stage: Stage) -> None:
-    """Its document, which must be its own; then who we are there."""
+    """Discover the identity provider and our client there. Its document must be its own."""
     provider = configured(stage)
     if _is_complete(provider):
         stage.notes.is_skipped = True
@@ -87,7 +87,7 @@ async def _found(stage: Stage, provider: IdentityProvider) -> ServerMetadata:
     found = _with_typed_endpoint(stage, reading.metadata, provider)
     stage.use("issuer", found.stated_issuer, "from the document")
     stage.use("expected issuer", issuer, "you set it")
-    if found.stated_issuer != issuer:  # in any revision: its ID tokens name it, letter for letter
+    if found.stated_issuer != issuer:  # in any version: ID tokens name the issuer exactly
         raise Stop(
             f"The document is that of {found.stated_issuer}, and not of {issuer}.",
             "Nothing of it is used. Correct the issuer in the server's settings, or the document.",
@@ -106,7 +106,7 @@ async def _found(stage: Stage, provider: IdentityProvider) -> ServerMetadata:
 
 
 def _require_address(stage: Stage, url: str, what: str) -> GuardedUrl:
-    """What the person typed, when it may be contacted. Raises UserError."""
+    """Return a configured URL if it may be contacted. Raises UserError."""
     try:
         return stage.http.check(url)
     except UrlBlocked as exc:

@@ -36,11 +36,14 @@ _MOST_FINDINGS = 100
 
 
 class RefreshRefused(UserError):
-    """The refresh token is worth nothing any more: only a login helps."""
+    """The refresh token is no longer valid: the user must log in."""
 
 
 class Lifetime:
-    """The tokens of one server. `make_http` gives a client for the requests, which is closed after them."""
+    """Refreshes and revokes the tokens of one server.
+
+    `make_http` returns a client for the requests, closed after them.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class Lifetime:
         return self._clock.wall_ns() / 1e9
 
     def note(self, findings: Iterable[Finding]) -> None:
-        """What is wrong with a server's answers after the login, each once."""
+        """Record findings about responses after the login, each once."""
         for found in findings:
             if found not in self.findings:
                 self.findings = (*self.findings, found)[-_MOST_FINDINGS:]
@@ -75,9 +78,10 @@ class Lifetime:
     # -------------------------------------------------------------- refresh
 
     async def refresh(self, held: Held, revision: Revision, *, is_refused: bool = False) -> Held:
-        """New tokens for old ones. Raises RefreshRefused when there will be none, UserError when not now.
+        """Refresh the tokens.
 
-        `is_refused`: the server does not take these any more, however long they were to live.
+        Raises RefreshRefused if a new login is needed, UserError if it failed for now. `is_refused`: the
+        server rejects these tokens although they have not expired.
         """
         async with self._store.renewing(held.tokens.issuer):
             current = await self._store.held_of(held.tokens.issuer)
@@ -122,7 +126,7 @@ class Lifetime:
                 raise RefreshRefused(read.problem, "Log in again.")
             raise UserError(read.problem, "Try again; what we have is kept.")
         renewed = replace(held, tokens=read.tokens)
-        await self._store.hold(renewed)  # before it is used: the old refresh token may be worth nothing now
+        await self._store.hold(renewed)  # before use: the old refresh token may be invalid now
         is_rotated = read.tokens.refresh_token != tokens.refresh_token
         self._recorder.step(
             f"Refresh: done, the refresh token is {'a new one' if is_rotated else 'the same'}."
@@ -132,9 +136,9 @@ class Lifetime:
     # -------------------------------------------------------------- who gives tokens now?
 
     async def names_issuer(self, issuer: str, refused: Refused, revision: Revision) -> bool:
-        """Does the server still name this authorization server? Yes, too, when it cannot be found out.
+        """True if the server still names this authorization server, or that cannot be determined.
 
-        "On each 401": a server may move to another one, and tokens of the old one stay refused.
+        "On each 401": a server may move to another one, and tokens of the old one stay rejected.
         """
         values = [value for name, value in refused.headers if name.lower() == "www-authenticate"]
         challenge = choose_challenge(read_challenges(values), refused.status)
@@ -156,9 +160,9 @@ class Lifetime:
     # -------------------------------------------------------------- sign out
 
     async def sign_out(self) -> str:
-        """Give the tokens back, and forget them in any case. Says in a sentence how it went.
+        """Revoke the tokens, and delete them in any case. Return a sentence about the outcome.
 
-        Tokens that are just being renewed are waited for: those that come of it are given back.
+        Waits for a refresh in progress and revokes the tokens it returns.
         """
         held = await self._store.held()
         has_signed_in = bool(await self._store.sign_ins())
@@ -180,16 +184,16 @@ class Lifetime:
         return words
 
     async def forget(self) -> None:
-        """Forget the tokens of every issuer, those too that are just being renewed; nobody is told."""
+        """Delete the tokens of every issuer, including those being refreshed, without revoking them."""
         for issuer in await self._store.issuers():
             async with self._store.renewing(issuer):
                 await self._store.drop_tokens(issuer)
         await self._leave_providers(tells=False)
 
     async def _leave_providers(self, *, tells: bool) -> None:
-        """Forget who signed in with a company's identity provider: with that, a login would go on by itself.
+        """Delete identity provider logins, with which a login would continue automatically.
 
-        `tells`: the refresh token is given back, where the provider takes it.
+        `tells`: revoke the refresh token, if the provider supports it.
         """
         for known in await self._store.sign_ins():
             async with self._store.signing_in(known.issuer):
@@ -246,7 +250,7 @@ class Lifetime:
         return TokenRequest(endpoint, form, client, choice.method, audience, client_key, bound)
 
     async def _client(self, held: Held) -> Client:
-        """The client that the tokens were given to."""
+        """Return the client that the tokens were issued to."""
         id, issuer = held.tokens.client_id, held.tokens.issuer
         known = [one for one in await self._store.clients() if (one.client_id, one.issuer) == (id, issuer)]
         if self._settings.client_id == id and self._settings.issuer in ("", issuer):

@@ -21,7 +21,7 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.oauth.callbackwait import OTHER_PATH, CallbackWait, shown_target
 from inspector.transport.tasks import TaskScope
 
-# RFC 8252, section 8.3: the name `localhost` may be resolved to something else, an address not.
+# RFC 8252, section 8.3: unlike an IP literal, `localhost` may resolve to something else.
 HOSTS = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PATH = "/callback"
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]{0,200}")
@@ -47,22 +47,22 @@ class _Verdict(NamedTuple):
 
 
 class LoopbackListener:
-    """Listens from `open` to `close`; an async context manager does both. The answer is in `wait`.
+    """HTTP listener for the redirect, from `open` to `close` or as an async context manager.
 
-    Open it before the login's URL is built: `wait.redirect_uri` has the port that it got. A fixed `port` is
-    for clients that were registered with one; 0 takes any that is free.
+    The callback is in `wait`. Open it before the authorization URL is built: `wait.redirect_uri` contains
+    the actual port. A fixed `port` is for clients registered with one; 0 takes any free port.
     """
 
     def __init__(
         self, clock: Clock, *, host: str = "127.0.0.1", port: int = 0, path: str = DEFAULT_PATH
     ) -> None:
-        """Raises ConfigError for a place that is not on this machine, and for what cannot be in a URL."""
+        """Raises ConfigError for a non-loopback host or anything not valid in a URL."""
         _check(host, port, path)
         self._clock = clock
         self._host = host
         self._port = port
         self._path = path
-        self._places: tuple[str, ...] = ()  # how a browser names it in the Host header
+        self._places: tuple[str, ...] = ()  # accepted values of the Host header
         self._wait: CallbackWait | None = None
         self._servers: list[asyncio.Server] = []
         self._tasks = TaskScope()
@@ -74,7 +74,7 @@ class LoopbackListener:
         return self._wait
 
     async def open(self) -> None:
-        """Take the port. Raises UserError when it cannot be had."""
+        """Bind the port. Raises UserError if that fails."""
         sockets = _bind(self._host, self._port)
         self._port = sockets[0].getsockname()[1]
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -87,14 +87,14 @@ class LoopbackListener:
                 )
                 self._servers.append(server)
                 await server.start_serving()
-        except BaseException:  # cancelled: whoever opens it has nothing to close yet
+        except BaseException:  # cancelled: the caller has nothing to close yet
             await self.close()
             for each in sockets:
                 each.close()
             raise
 
     async def close(self) -> None:
-        """Give the port free, and end the wait if it still goes on. Safe to call at any time."""
+        """Free the port and end the wait, if any. Safe to call at any time."""
         for server in self._servers:
             server.close()
         await self._tasks.close()
@@ -113,7 +113,7 @@ class LoopbackListener:
     # -------------------------------------------------------------- one connection
 
     def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Too many at once: the oldest goes, so that those who only hold the line keep nobody out."""
+        """Drop the oldest connection over the limit, so that idle ones do not block the callback."""
         running = deque(task for task in self._connections if not task.done())
         while len(running) >= _MOST_CONNECTIONS:
             running.popleft().cancel()
@@ -131,16 +131,16 @@ class LoopbackListener:
                     await _write_page(reader, writer, verdict)
                 writer.close()
         except (OSError, TimeoutError):
-            pass  # they went away, or keep us waiting
+            pass  # they disconnected or are too slow
         finally:
             if not writer.is_closing():
                 writer.transport.abort()
-            # Only now: whoever gets it closes the listener, and the browser should see its page before.
+            # Only now: the recipient closes the listener, and the browser should get its page first.
             if answer is not None:
                 self.wait.deliver(answer)
 
     async def _judge_head(self, reader: asyncio.StreamReader) -> _Verdict | None:
-        """None when nothing came: browsers open connections in advance."""
+        """Read and judge a request; None if nothing came: browsers preconnect."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
@@ -155,7 +155,7 @@ class LoopbackListener:
     def _judge(self, request: _Request) -> _Verdict:
         shown = shown_target(request.method, request.target)
         path, _, query = request.target.partition("?")
-        # A page on a name that resolves to this machine could send anything here; its name gives it away.
+        # DNS rebinding: a page on a name that resolves to this machine is detected by its Host header.
         if len(request.hosts) != 1 or request.hosts[0] not in self._places:
             return _Verdict("403 Forbidden", f"It is not addressed to {self._places[0]}.", shown)
         if path != self._path:
@@ -225,7 +225,7 @@ async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def _throw_away(reader: asyncio.StreamReader) -> None:
-    """Read what else was sent: closing with it unread would reset the connection, and lose the page."""
+    """Read the rest: closing with unread data would reset the connection and lose the page."""
     left = _MOST_THROWN_AWAY
     while left > 0 and (piece := await reader.read(64 * 1024)):
         left -= len(piece)
@@ -249,7 +249,10 @@ def _check(host: str, port: int, path: str) -> None:
 
 
 def _bind(host: str, port: int) -> list[socket.socket]:
-    """Raises UserError. A browser may take `localhost` for either address, so both are taken."""
+    """Bind the sockets; both addresses for `localhost`, as browsers may use either.
+
+    Raises UserError.
+    """
     if host != "localhost":
         return [_bind_one(host, port)]
     for _ in range(_TRIES):
@@ -260,13 +263,13 @@ def _bind(host: str, port: int) -> list[socket.socket]:
             first.close()
             if port:
                 raise
-        except UserError:  # there is no such address on this machine
+        except UserError:  # no such address on this machine
             return [first]
     raise _PortTaken("No port is free on both addresses of localhost.", "Use 127.0.0.1 instead.")
 
 
 class _PortTaken(UserError):
-    """Somebody else listens there."""
+    """The port is in use."""
 
 
 def _bind_one(host: str, port: int) -> socket.socket:
@@ -278,8 +281,8 @@ def _bind_one(host: str, port: int) -> socket.socket:
         if sys.platform == "win32":
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
-            # There it shares no port that somebody listens on; without it, a port that served a login
-            # would be blocked for a minute after.
+            # On POSIX this does not share a port that is being listened on; without it, a port used by a
+            # login would be blocked for a minute afterwards (TIME_WAIT).
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind((host, port))
         taken.listen(_MOST_CONNECTIONS)

@@ -46,7 +46,7 @@ async def prepare_exchange(stage: Stage) -> LoginRequest | None:
 
 
 async def exchange(stage: Stage) -> None:
-    """An ID token for an ID-JAG, which the server's own authorization server takes for a token."""
+    """Exchange an ID token for an ID-JAG, the assertion for the server's authorization server."""
     facts, request = stage.facts, _exchange(stage)
     assert facts.provider is not None
     assert facts.server is not None
@@ -76,7 +76,7 @@ async def exchange(stage: Stage) -> None:
 
 
 async def _forget_id_token(stage: Stage, issuer: str) -> bool:
-    """It would be tried each time. Not one that another MCP Lens got meanwhile. Whether it was kept."""
+    """Delete a rejected ID token, unless another MCP Lens replaced it; return whether it was."""
     store = stage.tools.store
     async with store.signing_in(issuer):
         kept = await store.signed_in(issuer)
@@ -122,7 +122,7 @@ async def ask_for_token(stage: Stage) -> None:
     try:
         facts.reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
     finally:
-        facts.code = ""  # a code is good for one request, however that ended
+        facts.code = ""  # a code is valid for one request, however that ended
 
 
 async def _token_request(stage: Stage) -> TokenRequest:
@@ -164,7 +164,7 @@ async def _client_key(stage: Stage) -> SigningKey | None:
 
 
 async def _workload_jwt(stage: Stage) -> str:
-    """Read anew each time: where workloads get theirs, they are replaced now and then."""
+    """Read the workload's JWT, each time anew: platforms rotate them."""
     settings = stage.settings
     if settings.assertion is not None:
         return await stage.tools.store.secret(settings.assertion, "JWT of the workload")
@@ -199,7 +199,7 @@ async def take_token(stage: Stage) -> None:
         raise Stop(read.problem, _next_step(stage))
     assert facts.server is not None
     _show_tokens(stage, read.tokens)
-    stage.check(stage.notes.findings)  # before it is kept: strict takes nothing that is wrong
+    stage.check(stage.notes.findings)  # before saving: strict mode rejects any error
     revocation = facts.server.revocation_endpoint
     endpoint = facts.server.token_endpoint
     assert endpoint is not None
@@ -210,7 +210,7 @@ async def take_token(stage: Stage) -> None:
         facts.server.auth_methods,
         facts.server.scopes or (),
     )
-    async with stage.tools.store.renewing(facts.held.tokens.issuer):  # another one may be renewing the old
+    async with stage.tools.store.renewing(facts.held.tokens.issuer):  # the old ones may be refreshing
         facts.is_kept = await stage.tools.store.hold(facts.held)
     where = "are kept" if facts.is_kept else "are for this run only: the secret store keeps nothing"
     stage.decide(f"The tokens {where}.")
@@ -250,7 +250,7 @@ def _next_step(stage: Stage) -> str:
 
 
 def _issuer(stage: Stage) -> str:
-    """Whose tokens these are: the key under which everything is kept. Raises Stop where that is unclear."""
+    """Return the issuer, under which everything is stored. Raises Stop if it is ambiguous."""
     server = stage.facts.server
     assert server is not None
     is_same = server.stated_issuer == server.issuer or stage.overrides.tolerates_slash

@@ -26,7 +26,7 @@ _POSTED: Headers = (
 
 
 def opening(url: str, revision: Revision, headers: Headers = ()) -> LoginRequest:
-    """What begins a conversation: `initialize`, or `server/discover` where there is no handshake."""
+    """Return the first request: `initialize`, or `server/discover` without a handshake."""
     if revision.era is Era.HANDSHAKE:
         ask = InitializeHandshake(_PROFILE, revision).first()
     else:
@@ -40,13 +40,13 @@ def initialized(url: str, revision: Revision, session_id: str, headers: Headers 
 
 
 def listing(url: str, revision: Revision, session_id: str, headers: Headers = ()) -> LoginRequest:
-    """`tools/list`, which most servers have."""
+    """Return a `tools/list` request, which most servers support."""
     params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).dress("tools/list", None)
     return _posted(url, jsonrpc.request(2, "tools/list", params), revision, session_id, headers)
 
 
 def farewell(url: str, revision: Revision, session_id: str, headers: Headers = ()) -> LoginRequest:
-    """Ends the session that the login began."""
+    """Return the request that ends the login's session."""
     return LoginRequest("DELETE", url, (*standard_headers(None, revision, session_id), *headers))
 
 

@@ -31,7 +31,7 @@ from inspector.protocol.revisions import Revision
 
 @dataclass(frozen=True, slots=True)
 class LoginNeed:
-    """A login that a refused request leads to. `reason` is a sentence."""
+    """A login required by a rejected request. `reason` is a sentence."""
 
     occasion: Occasion
     reason: str
@@ -39,12 +39,12 @@ class LoginNeed:
     scopes: ScopeChoice | None = None
 
 
-# Gives tokens, or raises NeedsLogin when nobody may be asked now.
+# Returns tokens, or raises NeedsLogin if the user cannot be asked now.
 LogIn = Callable[[LoginNeed], Awaitable[Held]]
 
 
 class Authorizer:
-    """The credentials of one server (`transport.base.Authorization`)."""
+    """Credentials of one server (`transport.base.Authorization`)."""
 
     def __init__(
         self,
@@ -70,14 +70,14 @@ class Authorizer:
         self._held: Held | None = None
         self._adoptions = 0
         self._keys: dict[str, SigningKey] = {}
-        self._is_new = False  # the tokens are of this run, and no request with them was accepted yet
+        self._is_new = False  # tokens from this run, not accepted by any request yet
 
     def begin(self, operation: str) -> TokenBearing:
-        """One request of the transport, with all its repetitions."""
+        """Begin one request of the transport, including its retries."""
         return TokenBearing(self, operation)
 
     def adopt(self, held: Held | None) -> None:
-        """Use these tokens from now on: of a login that somebody else made, or none after a sign-out."""
+        """Use these tokens from now on: from a login elsewhere, or None after logging out."""
         self._held, self._is_loaded, self._is_new = held, True, held is not None
         self._adoptions += 1
 
@@ -90,7 +90,7 @@ class Authorizer:
     # -------------------------------------------------------------- before a request
 
     async def usable(self) -> Held | None:
-        """Tokens that will last for a request; None for none, and then the server will say what it wants."""
+        """Return tokens valid long enough for a request; None to let the server demand a login."""
         held = await self.held()
         if held is None:
             return None
@@ -108,7 +108,7 @@ class Authorizer:
             return self._held if self._held is not held else None
 
     async def refresh(self, held: Held, *, is_refused: bool = False) -> None:
-        """New tokens for these. Whoever signs out or logs in meanwhile wins. Raises UserError."""
+        """Refresh these tokens. A concurrent login or logout wins. Raises UserError."""
         adoptions = self._adoptions
         try:
             renewed = await self.lifetime.refresh(held, self.revision(), is_refused=is_refused)
@@ -128,7 +128,7 @@ class Authorizer:
         )
 
     def is_ours(self, url: str) -> bool:
-        """Tokens go to the server's own origin, and nowhere else."""
+        """True for the server's own origin, the only one that tokens are sent to."""
         return _origin(url) == self._origin
 
     async def _key(self, held: Held) -> SigningKey | None:
@@ -149,24 +149,24 @@ class Authorizer:
         return held is self._held and self._is_new
 
     async def renew(self, used: Held | None, need: LoginNeed, *, by_refresh: bool) -> None:
-        """Get other tokens than those that were refused. Raises NeedsLogin, UserError."""
+        """Replace rejected tokens. Raises NeedsLogin, UserError."""
         async with self._lock:
             current = await self.held()
             is_other = current is not None and current is not used and not self._has_run_out(current)
             if is_other and need.occasion is not Occasion.STEP_UP:
-                return  # another request was quicker
+                return  # another request was faster
             if by_refresh and used is not None and await self._refreshed(used, need.refused):
                 return
             self._held = await self._log_in(need)
             self._is_new = True
 
     def _has_run_out(self, held: Held) -> bool:
-        """And cannot be renewed: then a request went without it, and was refused for that."""
+        """True if expired and not refreshable: the request was sent without a token and rejected."""
         return decide_renewal(held.tokens, self.lifetime.now()).renewal is Renewal.LOG_IN
 
     async def _refreshed(self, used: Held, refused: Refused) -> bool:
         if not await self.lifetime.names_issuer(used.tokens.issuer, refused, self.revision()):
-            return False  # it has moved to another authorization server
+            return False  # it moved to another authorization server
         try:
             await self.refresh(used, is_refused=True)
         except RefreshRefused:
@@ -176,7 +176,7 @@ class Authorizer:
 
 
 class TokenBearing:
-    """One request (`transport.base.AuthorizedRequest`): what goes with it, and whether to send it again."""
+    """One request (`transport.base.AuthorizedRequest`): its headers, and when to retry."""
 
     def __init__(self, owner: Authorizer, operation: str) -> None:
         self._owner = owner
@@ -193,13 +193,13 @@ class TokenBearing:
         return () if self._used is None else await self._owner.headers(self._used, method, url)
 
     def answered(self, status: int, url: str, headers: Headers) -> None:
-        """An answer came; it may hold a nonce, whatever its status."""
+        """Handle a response; any status may carry a nonce."""
         self._owner.nonces.note(url, header_of(headers, "dpop-nonce") or None)
         if self._used is not None and status not in (401, 403):
             self._owner.accepted(self._used)
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Send it again? Raises NeedsLogin when a person must do something first."""
+        """Return whether to retry. Raises NeedsLogin if the user must act first."""
         if is_nonce_demand(status, headers) and not self._has_nonce and self._used is not None:
             self._has_nonce = True
             return True
@@ -213,7 +213,7 @@ class TokenBearing:
         need = LoginNeed(occasion, verdict.reason, refused, verdict.scopes)
         self._renewals += 1
         await self._owner.renew(self._used, need, by_refresh=verdict.move is Move.REFRESH)
-        if verdict.move is Move.STEP_UP:  # not before: one that nobody made does not count
+        if verdict.move is Move.STEP_UP:  # only now: an attempt without a login does not count
             self._owner.step_ups.note(self._operation, read_refusal(status, headers).scopes)
             self._step_ups += 1
         return True
@@ -255,7 +255,7 @@ class TokenBearing:
 
 
 class BearerToken:
-    """A token that a person has: sent as it is. What the server makes of it is the person's to see."""
+    """A fixed token, sent as is; rejections are left to the user."""
 
     def __init__(self, target_url: str, store: LoginStore, token: SecretRef) -> None:
         self._origin = _origin(target_url)

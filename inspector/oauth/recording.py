@@ -17,28 +17,31 @@ NO_ROW = -1
 
 
 class LoginRecorder:
-    """Writes the rows of one login. It has a recorder of its own: the session's counts its own exchanges."""
+    """Writes the log rows of one login.
+
+    It has a separate recorder, as the session's one numbers its own exchanges.
+    """
 
     def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
         self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
         self._credentials = log.credentials
 
     def know(self, name: str, value: str) -> None:
-        """A secret that no store has is about to be sent: who sends it back must not get it recorded."""
+        """Register a secret that is not in the store before it is sent, so that echoes are masked."""
         self._credentials.add(value, name)
 
     def step(self, text: str) -> None:
-        """One step of the login, in words that hold no secret."""
+        """Record a login step as text without secrets."""
         self._recorder.note(RecordKind.LOGIN, text)
 
     def body(self, body: bytes) -> int:
-        """What the next request carries; its row, for the request to name as its tag."""
+        """Record the next request's body; return its row, to be used as the request's tag."""
         return self._recorder.login_body(body) if body else NO_ROW
 
     def report(self, event: WireEvent) -> None:
-        """For `Exchanges`."""
+        """Record an HTTP event; callback for `Exchanges`."""
         record_http(self._recorder, event)
 
     def row_of(self, exchange: int) -> int:
-        """The row of an exchange, by its number; -1 when there is none."""
+        """Return the row of an exchange by number; -1 if there is none."""
         return self._recorder.http.row_of(exchange)

@@ -11,13 +11,13 @@ from inspector.oauth.steps import LoginGrant, Overrides
 from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.revisions import Revision, find_revision
 
-# A secret is typed anew, and a client is forgotten once.
+# Secrets must be typed again, and forgetting a client happens once.
 _NOT_REMEMBERED = ("client_secret", "forgets_client")
 _USUAL = Overrides()
 
 
 def write_overrides(overrides: Overrides) -> JSONObject:
-    """What differs from the usual, by the names of `Overrides`."""
+    """Return the non-default options, by field name of `Overrides`."""
     written: JSONObject = {}
     for field in fields(Overrides):
         value = getattr(overrides, field.name)
@@ -27,7 +27,10 @@ def write_overrides(overrides: Overrides) -> JSONObject:
 
 
 def read_overrides(value: JSON) -> Overrides:
-    """Members that cannot be used are left out: the file may be from elsewhere, or from another version."""
+    """Parse saved options, ignoring invalid members.
+
+    The file may come from elsewhere or from another version.
+    """
     members = value if isinstance(value, dict) else {}
     read = {
         field.name: found
@@ -53,7 +56,7 @@ def _written(value: object) -> JSON:
 
 
 def _read(name: str, value: JSON) -> Any:
-    """None for what is of no use."""
+    """Parse a member; None if it is invalid."""
     if name == "revision":
         return find_revision(value)
     if name in ("grant", "strategy"):

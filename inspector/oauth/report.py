@@ -24,7 +24,7 @@ _ORDER = tuple(Severity)
 
 
 class _Hidden(Masked):
-    """As on the screen, and on top of that every value that the login knows to be secret."""
+    """Masks as on screen, plus every value that the login knows to be secret."""
 
     def __init__(self, view: LoginView) -> None:
         found = SecretsFound()
@@ -43,7 +43,7 @@ class _Hidden(Masked):
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first; otherwise as they came."""
+    """Sort by severity, most severe first, otherwise stable."""
     return sorted(findings, key=lambda each: _ORDER.index(each.severity))
 
 
@@ -53,14 +53,14 @@ def finding_text(finding: Finding) -> str:
 
 
 def findings_text(view: LoginView) -> str:
-    """All findings of a login, a paragraph each."""
+    """Return all findings of a login as text, one paragraph each."""
     hidden = _Hidden(view)
     every = [hidden.text(finding_text(each)) for each in by_severity(view.findings)]
     return "\n".join([_title(view), "", *(every or ["Nothing found."])]) + "\n"
 
 
 def login_text(view: LoginView) -> str:
-    """The whole login, for an issue or a mail."""
+    """Return the whole login as text, for an issue or a mail."""
     hidden = _Hidden(view)
     parts = [_title(view), *(_step_text(step, number, hidden) for number, step in enumerate(view.steps, 1))]
     if view.failure:
@@ -69,12 +69,11 @@ def login_text(view: LoginView) -> str:
 
 
 def step_text(view: LoginView, step: Step) -> str:
-    """One step of it."""
     return _step_text(step, view.steps.index(step) + 1, _Hidden(view)) + "\n"
 
 
 def login_trace(view: LoginView) -> bytes:
-    """The whole login as JSON, for a program."""
+    """Return the whole login as JSON."""
     hidden = _Hidden(view)
     whole: JSONObject = {
         "server": hidden.url(view.server_url),
@@ -195,7 +194,7 @@ def _finding_json(finding: Finding, hidden: _Hidden) -> JSONObject:
 
 
 def _secrets(view: LoginView) -> Iterator[tuple[str, str]]:
-    """What the login knows to be secret: a name for the placeholder, and the value."""
+    """Yield known secrets: a placeholder name and the value."""
     for step in view.steps:
         yield from ((each.name, each.value) for each in step.inputs if each.is_secret and each.value)
     if view.result is not None:

@@ -12,18 +12,18 @@ from inspector.oauth.steps import HttpSeen, LoginGrant, LoginView, Step, StepId,
 
 
 class Party(Enum):
-    """Who takes part, by the words that are shown; from left to right."""
+    """Participants, by display name, from left to right."""
 
     BROWSER = "Browser"
     US = "MCP Lens"
     SERVER = "MCP server"
     AUTHORITY = "Authorization server"
-    PROVIDER = "Identity provider"  # of a company: only in its logins
+    PROVIDER = "Identity provider"  # only in enterprise logins
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One message, or with the same party at both ends something that it does by itself."""
+    """A message; with the same party at both ends, something that it does by itself."""
 
     step: StepId
     source: Party
@@ -31,7 +31,7 @@ class Arrow:
     text: str
     state: StepState
     is_answer: bool = False
-    is_bad: bool = False  # an answer that says no, or none
+    is_bad: bool = False  # an error response, or none
 
 
 _TALKS_TO = {
@@ -48,7 +48,7 @@ _TALKS_TO = {
     StepId.VERIFY: Party.SERVER,
     StepId.LIFETIME: Party.AUTHORITY,
 }
-# What a step will send, in a few words, while nothing of it is known.
+# Short description of what a step will send, while nothing else is known.
 _PLANNED = {
     StepId.PROBE: "request without a token",
     StepId.RESOURCE_LOOKUP: "GET resource metadata",
@@ -64,19 +64,19 @@ _SHORT = 64
 
 
 def parties_of(arrows: Iterable[Arrow]) -> tuple[Party, ...]:
-    """Who takes part in a login, from left to right."""
+    """Return the participants of a login, from left to right."""
     ends = {end for arrow in arrows for end in (arrow.source, arrow.target)}
     return tuple(party for party in Party if party is not Party.PROVIDER or party in ends)
 
 
 def arrows_of(view: LoginView) -> tuple[Arrow, ...]:
-    """All messages of a login, in their order."""
+    """Return all messages of a login, in order."""
     asked = Party.PROVIDER if view.grant is LoginGrant.ENTERPRISE else Party.AUTHORITY
     return tuple(arrow for step in view.steps for arrow in _of_step(step, asked))
 
 
 def mermaid(view: LoginView) -> str:
-    """The diagram as text that many programs draw: a Mermaid sequence diagram."""
+    """Return the diagram as a Mermaid sequence diagram."""
     arrows = arrows_of(view)
     lines = ["sequenceDiagram"]
     lines += [f"    participant {each.name.title()} as {each.value}" for each in parties_of(arrows)]
@@ -95,7 +95,7 @@ def _mermaid_arrow(arrow: Arrow) -> str:
 
 
 def _of_step(step: Step, asked: Party) -> Iterator[Arrow]:
-    """`asked` is whom the browser is sent to."""
+    """Yield the arrows of a step; `asked` is where the browser is sent."""
     is_skipped = step.state is StepState.SKIPPED
     match step.id:
         case StepId.AUTHORIZE if not is_skipped:

@@ -10,7 +10,6 @@ from inspector.oauth.store import Held
 
 
 def with_notes(step: Step, notes: Notes) -> Step:
-    """The step with what it has noted so far."""
     return replace(
         step,
         inputs=tuple(notes.inputs),
@@ -22,7 +21,7 @@ def with_notes(step: Step, notes: Notes) -> Step:
 
 
 def waiting_of(stage: Stage) -> Waiting | None:
-    """The wait for the browser; None when nobody waits."""
+    """Return the wait for the browser, None if not waiting."""
     listener, url = stage.listener, stage.facts.authorize
     if listener is None or url is None or listener.wait.is_over:
         return None
@@ -31,7 +30,7 @@ def waiting_of(stage: Stage) -> Waiting | None:
 
 
 def token_info(held: Held | None, is_kept: bool = True) -> TokenInfo | None:
-    """Tokens for showing."""
+    """Return tokens for display."""
     if held is None:
         return None
     tokens = held.tokens

@@ -24,15 +24,15 @@ from inspector.protocol.auth.idtoken import (
 )
 from inspector.protocol.auth.tokens import TokenAsked, TokenReply, read_token_reply
 
-# Of what can be wrong with a token reply, that which is about the message. What the access token in it holds
-# is not our business: it is the provider's own, and nobody uses it.
+# Token response findings that are about the message itself. The access token in it is for the provider's
+# own use, so its content is not checked.
 _ABOUT_MESSAGE = ("TOK-001", "TOK-002", "TOK-003", "TOK-005", "TOK-006", "TOK-014", "TOK-015", "TOK-018")
 
 # ------------------------------------------------------------------ who signed in before
 
 
 async def prepare_sign_in(stage: Stage) -> LoginRequest | None:
-    """The refresh, when that is how it will go."""
+    """Return the refresh request, if one is needed."""
     provider = configured(stage)
     kept = await _kept(stage) if provider.id_token is None else None
     if kept is None or not kept.refresh_token or _is_good(stage, kept):
@@ -42,7 +42,7 @@ async def prepare_sign_in(stage: Stage) -> LoginRequest | None:
 
 
 async def look_for_sign_in(stage: Stage) -> None:
-    """An ID token that is still good, without asking the person; where there is none, they sign in."""
+    """Find a valid ID token without asking; without one, the user logs in."""
     provider = configured(stage)
     if provider.id_token is not None:
         token = await stage.tools.store.secret(provider.id_token, "ID token")
@@ -55,7 +55,7 @@ async def look_for_sign_in(stage: Stage) -> None:
         return
     if await _kept(stage) is not None:
         async with stage.tools.store.signing_in(provider.issuer):
-            kept = await _kept(stage)  # another MCP Lens may just have renewed it
+            kept = await _kept(stage)  # another MCP Lens may just have refreshed it
             if kept is not None:
                 await _use_kept(stage, kept)
     if not stage.facts.id_token:
@@ -87,11 +87,11 @@ async def _renew(stage: Stage, kept: SignedIn) -> None:
     if tokens.id_token:
         try:
             verdict = _check(stage, tokens.id_token, subject=kept.subject)
-        except Stop as exc:  # it would be tried each time
+        except Stop as exc:  # otherwise it would be retried each time
             await stage.tools.store.drop_sign_in(kept.issuer)
             raise sign_in_again(stage, exc.summary) from exc
         kept = replace(kept, id_token=tokens.id_token, expires_at=verdict.expires_at)
-    await stage.tools.store.keep_sign_in(kept)  # the old refresh token may be worth nothing now
+    await stage.tools.store.keep_sign_in(kept)  # the old refresh token may be invalid now
     if tokens.id_token:
         stage.decide("The ID token was renewed with the refresh token.")
         _use(stage, tokens.id_token, "renewed")
@@ -100,13 +100,13 @@ async def _renew(stage: Stage, kept: SignedIn) -> None:
 
 
 def sign_in_again(stage: Stage, problem: str) -> Stop:
-    """What to raise when the earlier sign-in was no good, and is forgotten."""
+    """Return the error for an earlier login that turned out invalid and was deleted."""
     kind = Stop if stage.opens_browser else PersonNeeded
     return kind(problem, "The earlier sign-in is over: log in again, and sign in.")
 
 
 async def _kept(stage: Stage) -> SignedIn | None:
-    """What was kept for the client that we are now: another one's is none of ours."""
+    """Return the saved login of the current client; those of other clients are ignored."""
     client = stage.facts.provider_client
     if client is None:
         return None
@@ -145,11 +145,11 @@ async def ask_for_id_token(stage: Stage) -> None:
     try:
         facts.id_reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
     finally:
-        facts.code = ""  # a code is good for one request, however that ended
+        facts.code = ""  # a code is valid for one request, however that ended
 
 
 async def take_id_token(stage: Stage) -> None:
-    """Check it and keep it, with the refresh token that spares the next sign-in."""
+    """Check and save the ID token, with the refresh token that saves the next login."""
     facts = stage.facts
     if facts.id_token:
         stage.notes.is_skipped = True

@@ -38,18 +38,18 @@ _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPT
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A private key and the algorithm that it signs with. Never shown, not even by `repr`."""
+    """A private key and its signing algorithm. Never shown, not even by `repr`."""
 
     algorithm: str
     _private: PrivateKey = field(repr=False)
 
     def pem(self) -> str:
-        """The key as text, for the secret store and nowhere else."""
+        """Return the key as PEM, for the secret store only."""
         data = self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return data.decode("ascii")
 
     def public_jwk(self) -> JSONObject:
-        """The public half, as a JSON Web Key (RFC 7517)."""
+        """Return the public key as a JSON Web Key (RFC 7517)."""
         if isinstance(self._private, rsa.RSAPrivateKey):
             numbers = self._private.public_key().public_numbers()
             return {"kty": "RSA", "n": _number(numbers.n), "e": _number(numbers.e)}
@@ -58,12 +58,12 @@ class SigningKey:
         return {"kty": "EC", "crv": "P-256", "x": x, "y": y}
 
     def thumbprint(self) -> str:
-        """RFC 7638: the key's name, as `cnf.jkt` of a bound token holds it."""
+        """Return the key's RFC 7638 thumbprint, as in `cnf.jkt` of a bound token."""
         ordered: JSONObject = dict(sorted(self.public_jwk().items()))
         return b64url(hashlib.sha256(compact(ordered).encode("ascii")).digest())
 
     def sign(self, claims: JSONObject, header: JSONObject | None = None) -> str:
-        """A signed token: the header says at least the algorithm."""
+        """Return a signed JWT; the header contains at least the algorithm."""
         head: JSONObject = {"alg": self.algorithm, "typ": "JWT", **(header or {})}
         signed = f"{b64url(to_wire(head))}.{b64url(to_wire(claims))}"
         return f"{signed}.{b64url(self._signature(signed.encode('ascii')))}"
@@ -71,18 +71,18 @@ class SigningKey:
     def _signature(self, data: bytes) -> bytes:
         if isinstance(self._private, rsa.RSAPrivateKey):
             return self._private.sign(data, padding.PKCS1v15(), hashes.SHA256())
-        # RFC 7518, section 3.4: both numbers side by side, not the DER that the library gives.
+        # RFC 7518, section 3.4: R and S concatenated, not the DER that the library returns.
         r, s = decode_dss_signature(self._private.sign(data, ec.ECDSA(hashes.SHA256())))
         return r.to_bytes(_P256_BYTES, "big") + s.to_bytes(_P256_BYTES, "big")
 
 
 def new_key() -> SigningKey:
-    """A fresh ES256 key."""
+    """Create an ES256 key."""
     return SigningKey(ES256, ec.generate_private_key(ec.SECP256R1()))
 
 
 def read_key(pem: str, algorithm: str = "") -> SigningKey:
-    """A key from PEM text. `algorithm` is what the person or the server asks for; "" takes what fits the key.
+    """Read a key from PEM. `algorithm` is the required one; "" takes what fits the key.
 
     Raises ConfigError, which never quotes the text.
     """
@@ -123,7 +123,7 @@ def _private_of(pem: str) -> PrivateKey:
 def dpop_proof(
     key: SigningKey, method: str, url: str, now: float, *, access_token: str = "", nonce: str = ""
 ) -> str:
-    """The `DPoP` header of one request. Make a new one for every request, a repeated one too."""
+    """Return the `DPoP` header of one request. Create a new one for each, retries included."""
     claims = dpop.proof_claims(method, url, now, access_token=access_token, nonce=nonce)
     return key.sign(claims, {"typ": dpop.PROOF_TYPE, "jwk": key.public_jwk()})
 

@@ -47,28 +47,28 @@ from inspector.protocol.auth.tokens import TokenAsked
 from inspector.protocol.httprules import Headers
 from inspector.protocol.revisions import R2, Revision, is_between
 
-# Secrets that may never have been in the secret store, which tells of all that it gives out.
+# Secrets that may not come from the secret store, which registers all it returns.
 _NOT_STORED = ("code", "assertion", "ID-JAG", "client secret")
 
-WAIT_LIMIT = 600.0  # seconds for the person to log in
+WAIT_LIMIT = 600.0  # seconds for the user to log in
 
-# Sends the person's browser to an address. Raises UserError.
+# Opens a URL in the user's browser. Raises UserError.
 Opener = Callable[[str], Awaitable[None]]
-# Host, port and path; not opened yet.
+# Takes host, port and path; returns it unopened.
 MakeListener = Callable[[str, int, str], LoopbackListener]
 
 
 class Stop(UserError):
-    """The login ends at this step: why, and what to do."""
+    """Ends the login at this step: why, and what to do."""
 
 
 class PersonNeeded(Stop):
-    """It could go on in the browser, which was not to be opened now."""
+    """The login could continue in the browser, which must not be opened now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The server that a login is for, as the person configured it."""
+    """The server that a login is for, as configured."""
 
     name: str
     url: str
@@ -77,7 +77,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a login reaches the world with; a test gives others."""
+    """Dependencies of a login, replaceable in tests."""
 
     make_http: Callable[[Allowance], LoginHttp]
     store: LoginStore
@@ -92,13 +92,13 @@ class Tools:
     wait_limit: float = WAIT_LIMIT
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return self.clock.wall_ns() / 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An answer of the MCP server that led to this login: it need not be asked again."""
+    """The MCP server's response that led to this login, which saves probing again."""
 
     status: int
     headers: Headers
@@ -108,7 +108,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Facts:
-    """What a login knows. Values are replaced, never changed in place."""
+    """What a login knows. Values are replaced, never modified in place."""
 
     revision: Revision
     refused: Refused | None = None
@@ -116,27 +116,27 @@ class Facts:
     places: ResourcePlaces | None = None
     resource_content: JSONObject | None = None
     resource: ResourceReading | None = None
-    is_legacy: bool = False  # no resource metadata: the way of 2025-03-26
+    is_legacy: bool = False  # no resource metadata: as in 2025-03-26
     issuer: IssuerChoice | None = None
     server_content: JSONObject | None = None
     server_source: MetadataSource = MetadataSource.NAMED
     server: ServerMetadata | None = None
-    typed_client: Client | None = None  # that the person gave during the login
+    typed_client: Client | None = None  # provided by the user during the login
     redirect_uri: str = ""
     client: Client | None = None
     method: AuthMethod | None = None
     scopes: ScopeChoice | None = None
     resource_value: ResourceChoice | None = None
-    provider: ServerMetadata | None = None  # the company's identity provider
-    provider_client: Client | None = None  # who we are to it
+    provider: ServerMetadata | None = None  # enterprise identity provider
+    provider_client: Client | None = None  # our client there
     provider_method: AuthMethod | None = None
     id_token: str = field(default="", repr=False)
     id_reply: LoginReply | None = None
     verifier: str = field(default="", repr=False)
     state: str = field(default="", repr=False)
-    nonce: str = field(default="", repr=False)  # of a sign-in, for the ID token
+    nonce: str = field(default="", repr=False)  # OpenID Connect nonce
     uses_dpop: bool = False
-    key: SigningKey | None = None  # that the token is to be bound to
+    key: SigningKey | None = None  # to bind the token to
     authorize: AuthorizeUrl | None = field(default=None, repr=False)
     answer: str = field(default="", repr=False)
     code: str = field(default="", repr=False)
@@ -146,7 +146,7 @@ class Facts:
     held: Held | None = None
     is_kept: bool = False
     session_id: str = ""
-    called_as: Revision | None = None  # the revision that the server took the token under
+    called_as: Revision | None = None  # protocol version under which the server accepted the token
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ class Notes:
 
 
 class Stage:
-    """One login's state and tools, for the functions that are its steps."""
+    """State and tools of one login, passed to its step functions."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class Stage:
         self.tools = tools
         self.allowance = tools.allowance
         self.http = tools.make_http(self.allowance)
-        self.blocked: list[str] = []  # hosts in a private network that were not asked
+        self.blocked: list[str] = []  # hosts in a private network that were not contacted
         self.overrides = overrides
         self.facts = facts
         self.first_revision = facts.revision
@@ -191,10 +191,10 @@ class Stage:
         self.step = StepId.PROBE
         self.question: Question | None = None
         self.edited: LoginRequest | None = None
-        # Codes that were sent, and states that went with a browser: going back makes none of them good again.
+        # Codes that were sent and states used in a browser: going back does not make them valid again.
         self.spent: set[str] = set()
         self.listener: LoopbackListener | None = None
-        self.check = check  # raises Stop at a finding that this mode does not pass
+        self.check = check  # raises Stop for a finding that this mode does not allow
         self.on_change = on_change
 
     @property
@@ -203,7 +203,7 @@ class Stage:
 
     @property
     def needs_browser(self) -> bool:
-        """Does the person agree in the browser, at the server's own authorization server?"""
+        """True if the user authorizes in the browser at the server's own authorization server."""
         return self.grant is LoginGrant.CODE
 
     @property
@@ -212,7 +212,7 @@ class Stage:
 
     @property
     def may_be_oldest(self) -> bool:
-        """May a login without protected resource metadata go the way of 2025-03-26?"""
+        """True if a login without protected resource metadata may proceed as in 2025-03-26."""
         chosen = self.overrides.revision
         return chosen is None or is_between(chosen, chosen, R2)
 
@@ -238,7 +238,7 @@ class Stage:
             self.notes.tables.append(Table(title, columns, every))
 
     def show_claims(self, name: str, token: str) -> None:
-        """What a token says, when it is one that can be read."""
+        """Show the claims of a token, if it can be decoded."""
         view = read_jwt(token)
         if view is None:
             return
@@ -249,7 +249,7 @@ class Stage:
     # -------------------------------------------------------------- doing
 
     async def send(self, request: LoginRequest) -> LoginReply:
-        """Send a request, as the person edited it where they did, and note what came. Raises UserError."""
+        """Send a request, or the user's edited version, and record the reply. Raises UserError."""
         request, self.edited = self.edited or request, None
         started = self.tools.clock.monotonic_ns()
         try:
@@ -281,19 +281,19 @@ class Stage:
         return reply
 
     def block(self, *urls: str) -> None:
-        """These lead into a private network: the person may allow that."""
+        """Record hosts in a private network, which the user may allow."""
         hosts = [urlsplit(url).hostname or url for url in urls]
         self.blocked += [host for host in hosts if host not in self.blocked]
 
     async def allow_private(self) -> None:
-        """From now on they may."""
+        """Allow private addresses from now on."""
         self.blocked = []
         self.allowance = replace(self.allowance, private=True)
         await self.http.close()
         self.http = self.tools.make_http(self.allowance)
 
     async def look(self, request: LoginRequest) -> Reply:
-        """The same for a place where a document may be: a failure is an answer too."""
+        """Like `send`, for a possible metadata URL: a failure is a reply too."""
         try:
             reply = await self.send(request)
         except UserError as exc:
@@ -303,7 +303,7 @@ class Stage:
         return Reply(reply.url, reply.status, reply.headers, reply.body)
 
     async def open_listener(self) -> str:
-        """The redirect address, with a listener behind it; that of before, if there is one."""
+        """Return the redirect URI, opening a listener for it unless there is one."""
         if self.listener is not None and self.facts.redirect_uri:
             return self.facts.redirect_uri
         await self.close_listener()
@@ -316,7 +316,7 @@ class Stage:
         return self.facts.redirect_uri
 
     async def reopen_listener(self) -> None:
-        """Behind the same address as before: an answer was taken there, and another one is to come."""
+        """Listen on the same URI again, after one callback was received there."""
         await self.close_listener()
         parts = urlsplit(self.facts.redirect_uri)
         listener = self.tools.make_listener(parts.hostname or "", parts.port or 80, parts.path)
@@ -336,9 +336,9 @@ class Stage:
         raise AssertionError
 
     async def _earlier_ports(self, host: str, path: str) -> list[int]:
-        """Ports that a client of ours is registered with: it can be used again when one of them is free."""
+        """Return ports that our clients are registered with: a free one allows reusing the client."""
         issuer = self.facts.issuer.issuer if self.facts.issuer is not None else ""
-        if not self.needs_browser:  # the identity provider's client is not one that we registered
+        if not self.needs_browser:  # we did not register the identity provider's client
             return []
         clients = [client for client in await self.tools.store.clients() if client.issuer == issuer]
         uris = [urlsplit(uri) for client in clients for uri in client.redirect_uris]
@@ -351,6 +351,6 @@ class Stage:
 
 
 def _without_secrets(found: Finding) -> Finding:
-    """The address of a server may hold a key: it is for the server alone."""
+    """Mask secrets in server URLs: they are for the server only."""
     seen, fix, evidence = map(masked_addresses, (found.seen, found.fix, found.evidence))
     return replace(found, seen=seen, fix=fix, evidence=evidence)

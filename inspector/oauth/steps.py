@@ -20,7 +20,7 @@ from inspector.transport.peer import Peer
 
 
 class LoginGrant(Enum):
-    """The kinds of login, by the names that a configuration file has for them."""
+    """Grant types, as named in the configuration file."""
 
     CODE = "authorization_code"
     CLIENT = "client_credentials"
@@ -29,7 +29,7 @@ class LoginGrant(Enum):
 
 
 class StepId(Enum):
-    """Every step, by the title that is shown."""
+    """All login steps; the values are display text."""
 
     PROBE = "Probe"
     CHALLENGE = "Challenge"
@@ -55,7 +55,7 @@ class StepId(Enum):
     LIFETIME = "Lifetime"
 
 
-# Those for which the browser was there, and that cannot be done again alone: a code is good for one use.
+# Steps that involved the browser and cannot be repeated alone: a code is valid once.
 STEPS_OF_BROWSER = (
     StepId.AUTHORIZE,
     StepId.WAIT,
@@ -79,7 +79,7 @@ _DISCOVERY = (
     StepId.PREPARE,
 )
 _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK)
-# The company's identity provider: the browser goes there, and not to the server's authorization server.
+# Enterprise: the browser goes to the identity provider, not the server's authorization server.
 _PROVIDER = (
     StepId.PROVIDER_LOOKUP,
     StepId.SIGN_IN,
@@ -90,7 +90,7 @@ _PROVIDER = (
 )
 _TOKEN = (StepId.TOKEN_REQUEST, StepId.TOKEN_REPLY, StepId.CALL, StepId.VERIFY, StepId.LIFETIME)
 
-# The steps of each kind of login, in their order.
+# Steps per grant type, in order.
 STEPS: dict[LoginGrant, tuple[StepId, ...]] = {
     LoginGrant.CODE: (*_DISCOVERY, *_BROWSER, *_TOKEN),
     LoginGrant.CLIENT: (*_DISCOVERY, *_TOKEN),
@@ -100,17 +100,17 @@ STEPS: dict[LoginGrant, tuple[StepId, ...]] = {
 
 
 class StepState(Enum):
-    WAITING = "waiting"  # its turn comes later
-    READY = "ready"  # it is next
+    WAITING = "waiting"  # not its turn yet
+    READY = "ready"  # next
     RUNNING = "running"
     DONE = "done"
-    FAILED = "failed"  # the login ended here; it can be retried
+    FAILED = "failed"  # the login ended here; can be retried
     SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One value that a step used or made, and where it came from: "scope: from WWW-Authenticate"."""
+    """A value that a step used or created, and its origin: "scope: from WWW-Authenticate"."""
 
     name: str
     value: str = field(repr=False)
@@ -120,14 +120,14 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided, and from what, as a sentence."""
+    """A decision and its basis, as a sentence."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A list to look through: candidates, challenges, hosts, checks. No cell holds a secret."""
+    """A table to show: candidates, challenges, hosts, checks. Cells never contain secrets."""
 
     title: str
     columns: tuple[str, ...]
@@ -136,10 +136,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class HttpSeen:
-    """One request of the login and its answer. `failure` says why none came; then the status is 0."""
+    """A request and its response. `failure` says why there is none; the status is then 0."""
 
     request: LoginRequest = field(repr=False)
-    url: str  # that answered, after redirects
+    url: str  # final URL after redirects
     status: int = 0
     headers: Headers = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
@@ -147,15 +147,15 @@ class HttpSeen:
     row: int = -1  # of the exchange in the traffic log
     redirects: tuple[str, ...] = ()
     failure: str = ""
-    peer: Peer | None = None  # who answered
+    peer: Peer | None = None  # who responded
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step as it stands.
+    """Current state of a step.
 
-    `preview` is what it will send (or open in the browser), while it is next; it can be edited then.
-    `problem` says why it failed. `differs` says what another revision would do.
+    `preview` is what it will send (or open in the browser) while it is next; it can be edited then.
+    `problem` says why it failed. `differs` says what another protocol version would do.
     """
 
     id: StepId
@@ -172,7 +172,7 @@ class Step:
 
 
 class QuestionKind(Enum):
-    """What only the person can say."""
+    """What only the user can decide."""
 
     HOSTS = "hosts"  # may endpoints be on these other hosts?
     CLIENT = "client"  # which client ID (and secret) is ours?
@@ -182,7 +182,10 @@ class QuestionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The login waits for this: `Login.give_client` answers it (CLIENT), or `Login.allow_hosts`."""
+    """A question that the login waits for.
+
+    Answered by `Login.give_client` (CLIENT) or `Login.allow_hosts`.
+    """
 
     kind: QuestionKind
     text: str
@@ -192,7 +195,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The wait for the browser. `ends_at` is monotonic time in nanoseconds."""
+    """The wait for the browser. `ends_at` is in monotonic nanoseconds."""
 
     redirect_uri: str
     authorize_url: str = field(repr=False)
@@ -203,7 +206,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
-    """Tokens for showing. Times in seconds since 1970; None: the server did not say."""
+    """Tokens for display. Times in seconds since 1970; None if not stated by the server."""
 
     issuer: str
     client_id: str
@@ -216,12 +219,12 @@ class TokenInfo:
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
     id_token: str = field(default="", repr=False)
-    is_kept: bool = True  # False: the secret store does not keep it beyond this run
+    is_kept: bool = True  # False: not saved beyond this run
 
 
 @dataclass(frozen=True, slots=True)
 class LoginView:
-    """One login as it stands. `failure` and `next_step` say why it ended without tokens."""
+    """Current state of a login. `failure` and `next_step` say why it ended without tokens."""
 
     flow_id: int
     server: str
@@ -240,7 +243,7 @@ class LoginView:
 
     @property
     def current(self) -> Step | None:
-        """The step that runs, failed, or is next; None when all are done."""
+        """The step that is running, failed or next; None if all are done."""
         states = (StepState.RUNNING, StepState.FAILED, StepState.READY)
         return next((step for step in self.steps if step.state in states), None)
 
@@ -251,15 +254,15 @@ class LoginView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What a person wants otherwise. None and "" leave it to the rules.
+    """The user's overrides of a login. None and "" select the default.
 
     `scope` and `resource` may be "": then none is sent.
     """
 
-    revision: Revision | None = None  # None: the newest, and the oldest where only its way is open
+    revision: Revision | None = None  # None: the newest; the oldest if only its flow works
     grant: LoginGrant | None = None
     strategy: Strategy = Strategy.AUTO
-    issuer: str = ""  # of those that the server lists
+    issuer: str = ""  # one that the server lists
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
     client_document: str = ""
@@ -269,9 +272,9 @@ class Overrides:
     redirect_host: str = ""
     redirect_port: int | None = None
     redirect_path: str = ""
-    extras: Pairs = ()  # more parameters of the authorize request
+    extras: Pairs = ()  # extra parameters of the authorization request
     uses_dpop: bool | None = None
     is_strict: bool = False
-    forgets_client: bool = False  # a stored client is not used again
-    tolerates_slash: bool = False  # of an issuer without a path
-    compares_copies: bool = False  # look also where no client has to, for documents that differ
+    forgets_client: bool = False  # do not reuse a stored client
+    tolerates_slash: bool = False  # trailing slash of an issuer without a path
+    compares_copies: bool = False  # also fetch optional copies of documents, to compare

@@ -25,7 +25,7 @@ Run = Callable[[Stage], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a step does; `prepare` tells what it will send first."""
+    """Implementation of a step; `prepare` returns what it will send first."""
 
     run: Run
     prepare: Prepare | None = None

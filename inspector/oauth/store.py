@@ -29,7 +29,7 @@ _ANY_ISSUER = "any"
 
 
 class SecretKeeper(Protocol):
-    """The secret store, off the loop; each method as in `SecretStore`."""
+    """Async interface of the secret store; methods as in `SecretStore`."""
 
     async def get(self, name: str) -> str | None: ...
 
@@ -44,7 +44,7 @@ class SecretKeeper(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Tokens, and where they are renewed and given back: what is needed of the server's metadata for that."""
+    """Tokens with what is needed to refresh and revoke them."""
 
     tokens: TokenSet
     token_endpoint: str
@@ -55,8 +55,11 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A sign-in with a company's identity provider. `issuer` is the provider's, `method` how we authenticate
-    there. The endpoint for renewing it is found anew each time."""
+    """A login at an enterprise identity provider.
+
+    `issuer` is the provider's, `method` the client authentication method there. The endpoint for refreshing
+    is discovered each time.
+    """
 
     issuer: str
     client_id: str
@@ -69,7 +72,7 @@ class SignedIn:
 
 
 class LoginStore:
-    """The part of the secret store that belongs to one server."""
+    """The part of the secret store that belongs to one server's logins."""
 
     def __init__(self, secrets: SecretKeeper, server: str, server_url: str) -> None:
         self._secrets = secrets
@@ -79,7 +82,7 @@ class LoginStore:
     # -------------------------------------------------------------- clients
 
     async def clients(self) -> tuple[Client, ...]:
-        """All of this server, whatever their issuers."""
+        """Return all clients of this server, for any issuer."""
         found = [_read_client(await self._object(name)) for name in await self._names(_CLIENT)]
         return tuple(client for client in found if client is not None)
 
@@ -92,7 +95,7 @@ class LoginStore:
     # -------------------------------------------------------------- tokens
 
     async def held(self) -> Held | None:
-        """The newest tokens that are for this server's address; None when there are none."""
+        """Return the newest tokens for this server's URL, None if there are none."""
         found = [await self._held_in(name) for name in await self._names(_TOKENS)]
         usable = [held for held in found if held is not None]
         return max(usable, key=lambda held: held.tokens.received_at, default=None)
@@ -101,7 +104,7 @@ class LoginStore:
         return await self._held_in(self._name(issuer, _TOKENS))
 
     async def hold(self, held: Held) -> bool:
-        """Keep tokens. Say whether they last beyond this run."""
+        """Save tokens; return whether they last beyond this run."""
         document = {**asdict(held), "server_url": self._url}
         return await self._put(self._name(held.tokens.issuer, _TOKENS), document)
 
@@ -109,40 +112,40 @@ class LoginStore:
         await self._secrets.delete(self._name(issuer, _TOKENS))
 
     def renewing(self, issuer: str) -> AbstractAsyncContextManager[None]:
-        """Alone with an issuer's tokens, in all processes: read them again inside."""
+        """Claim an issuer's tokens across processes; read them again inside."""
         return self._secrets.claim(self._name(issuer, _TOKENS))
 
     async def issuers(self) -> tuple[str, ...]:
-        """Those that we have a client or tokens of."""
+        """Return the issuers that we have a client or tokens from."""
         names = [*await self._names(_CLIENT), *await self._names(_TOKENS)]
         return tuple(dict.fromkeys(parts_of(name)[1] for name in names))
 
     # -------------------------------------------------------------- sign-ins with an identity provider
 
     async def signed_in(self, issuer: str) -> SignedIn | None:
-        """Who signed in for this server, with this provider; None for nobody."""
+        """Return the saved login at this provider for this server, None if there is none."""
         return _read_sign_in(await self._object(self._name(issuer, _SIGN_IN)))
 
     async def sign_ins(self) -> tuple[SignedIn, ...]:
-        """With every provider that this server ever had."""
+        """Return the logins at all providers that this server ever had."""
         found = [_read_sign_in(await self._object(name)) for name in await self._names(_SIGN_IN)]
         return tuple(one for one in found if one is not None)
 
     async def keep_sign_in(self, signed_in: SignedIn) -> bool:
-        """Say whether it lasts beyond this run."""
+        """Save it; return whether it lasts beyond this run."""
         return await self._put(self._name(signed_in.issuer, _SIGN_IN), asdict(signed_in))
 
     async def drop_sign_in(self, issuer: str) -> None:
         await self._secrets.delete(self._name(issuer, _SIGN_IN))
 
     def signing_in(self, issuer: str) -> AbstractAsyncContextManager[None]:
-        """Alone with a sign-in, in all processes: read it again inside."""
+        """Claim a login across processes; read it again inside."""
         return self._secrets.claim(self._name(issuer, _SIGN_IN))
 
     # -------------------------------------------------------------- keys, hosts, and what a person stored
 
     async def key(self, issuer: str) -> SigningKey:
-        """The key that this issuer's tokens are bound to; made when it is first needed."""
+        """Return the key that this issuer's tokens are bound to, creating it if needed."""
         name = self._name(issuer, _KEY)
         pem = await self._secrets.get(name)
         if pem is not None:
@@ -162,21 +165,24 @@ class LoginStore:
         await self._put(self._name(issuer, _HOSTS), {"hosts": list(every)})
 
     async def allows_private(self) -> bool:
-        """May this server name addresses in a private network? What was said of another address is not."""
+        """True if this server may name private addresses. Consent for another URL does not count."""
         return await self._secrets.get(self._name(_ANY_ISSUER, _PRIVATE)) == self._url
 
     async def allow_private(self) -> None:
         await self._put_text(self._name(_ANY_ISSUER, _PRIVATE), self._url)
 
     async def trusts_issuer(self, issuer: str) -> bool:
-        """May credentials go to it, though only this server names it? As with `allows_private`."""
+        """True if credentials may go to this issuer, though only this server names it.
+
+        As with `allows_private`, consent for another URL does not count.
+        """
         return await self._secrets.get(self._name(issuer, _TRUST)) == self._url
 
     async def trust_issuer(self, issuer: str) -> None:
         await self._put_text(self._name(issuer, _TRUST), self._url)
 
     async def secret(self, ref: SecretRef | None, what: str) -> str:
-        """A secret that the configuration names; "" for none. Raises ConfigError when it is not there."""
+        """Return a configured secret; "" for None. Raises ConfigError if it is missing."""
         if ref is None:
             return ""
         value = await self._secrets.get(ref.ref)
@@ -188,7 +194,7 @@ class LoginStore:
         return value
 
     async def forget(self) -> None:
-        """All of this server, of every issuer."""
+        """Delete everything of this server, for every issuer."""
         for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE, _TRUST):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
@@ -203,7 +209,7 @@ class LoginStore:
         return [name for name in stored if _is_of(name, self._server, kind)]
 
     async def _object(self, name: str) -> JSONObject:
-        """What a record holds; empty for none, and for one that cannot be read."""
+        """Return a record; empty if missing or unreadable."""
         text = await self._secrets.get(name)
         try:
             value = parse(text) if text is not None else None
@@ -219,7 +225,7 @@ class LoginStore:
         return await self._put_text(name, json.dumps(document))
 
     async def _put_text(self, name: str, text: str) -> bool:
-        """Where it cannot be kept, it is for this run: a login must not be lost because a keychain is."""
+        """Save; if the keychain fails, for this run only, so that the login is not lost."""
         try:
             await self._secrets.put(name, text)
         except SecretsUnavailable:

@@ -21,7 +21,7 @@ Send = Callable[[LoginRequest], Awaitable[LoginReply]]
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """What goes to a token endpoint. `audience` is whom an assertion of ours is made out to."""
+    """A token request. `audience` is the `aud` of our client assertion."""
 
     endpoint: str
     form: Form = field(repr=False)
@@ -32,7 +32,7 @@ class TokenRequest:
     bound_key: SigningKey | None = None  # for DPoP
 
     def http(self, now: float, nonces: Nonces) -> LoginRequest:
-        """The request for this moment: proofs hold the time, and are used once."""
+        """Return the request for now: proofs contain the time and are used once."""
         proof = self._proof(now)
         headers = proof.headers
         if self.bound_key is not None:
@@ -57,7 +57,7 @@ class TokenRequest:
 async def request_token(
     request: TokenRequest, send: Send, now: Callable[[], float], nonces: Nonces
 ) -> LoginReply:
-    """Send it; once more when the server wants its nonce in the proof. Raises UserError."""
+    """Send it, and again if the server wants its nonce in the proof. Raises UserError."""
     reply = await send(request.http(now(), nonces))
     nonces.note(reply.url, reply.header("dpop-nonce") or None)
     if request.bound_key is None or not _wants_nonce(reply) or not nonces.of(request.endpoint):

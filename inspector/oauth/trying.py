@@ -29,7 +29,7 @@ async def prepare_call(stage: Stage) -> LoginRequest | None:
 
 
 async def call(stage: Stage) -> None:
-    """The request that was refused without a token, with it."""
+    """Repeat the request that was rejected without a token, with it."""
     url, revision = stage.target.url, _revision(stage)
     reply = await _send(stage, lambda headers: opening(url, revision, headers))
     if reply.status in (400, 404, 405, 406, 415) and revision.era is Era.STATELESS:
@@ -67,7 +67,7 @@ def _refused(stage: Stage, reply: LoginReply) -> None:
 
 
 async def verify(stage: Stage) -> None:
-    """List the tools; then end what was begun for it."""
+    """List the tools, then end the session opened for it."""
     url, revision, id = stage.target.url, stage.facts.called_as or _revision(stage), stage.facts.session_id
     try:
         if revision.era is Era.HANDSHAKE:
@@ -111,7 +111,7 @@ def _messages(reply: LoginReply) -> list[Message]:
 
 
 async def look_ahead(stage: Stage) -> None:
-    """What will become of the tokens; nothing is sent."""
+    """Explain what will happen to the tokens; nothing is sent."""
     held = stage.facts.held
     assert held is not None
     tokens = held.tokens
@@ -155,6 +155,8 @@ def _tokens(stage: Stage) -> TokenSet:
 
 
 def _revision(stage: Stage) -> Revision:
-    """That of the person, or the newest: where the login had to go the oldest way, the server may still be
-    newer."""
+    """Return the chosen protocol version, or the newest.
+
+    Even if the login had to use the oldest flow, the server may be newer.
+    """
     return stage.overrides.revision or stage.first_revision

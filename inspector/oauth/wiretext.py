@@ -12,11 +12,11 @@ from inspector.protocol.httprules import Headers
 from inspector.traffic.export.masking import masked_alone
 from inspector.traffic.export.secrets import decoded, encoded
 
-_LAID_OUT = 64 * 1024  # what is longer is shown as it came
+_LAID_OUT = 64 * 1024  # longer text is shown verbatim
 
 
 class Plain:
-    """Shows everything as it is: for somebody who asked for it."""
+    """Shows everything as it is, for users who asked for it."""
 
     def text(self, text: str) -> str:
         return text
@@ -32,7 +32,7 @@ class Plain:
 
 
 class Masked:
-    """Hides what can be seen to be a secret: screens are shared."""
+    """Masks recognizable secrets: screens are shared."""
 
     def text(self, text: str) -> str:
         return decoded(masked_alone(encoded(text)))
@@ -48,13 +48,13 @@ class Masked:
 
 
 def request_text(request: LoginRequest, look: Plain | Masked) -> str:
-    """The request as it goes out."""
+    """Return the request as sent."""
     head = f"{request.method} {look.url(request.url)}"
     return _joined(head, request.headers, request.body, look)
 
 
 def reply_text(seen: HttpSeen, look: Plain | Masked) -> str:
-    """The answer as it came; JSON is laid out. Where none came, why."""
+    """Return the response with JSON indented, or why there is none."""
     if not seen.status:
         return look.text(seen.failure) if seen.failure else "No answer yet."
     lines = [f"redirected to {look.url(url)}" for url in seen.redirects]
@@ -65,7 +65,7 @@ def reply_text(seen: HttpSeen, look: Plain | Masked) -> str:
 
 
 def holds_secrets(request: LoginRequest, seen: HttpSeen | None = None) -> bool:
-    """Would anything be hidden of it?"""
+    """True if masking would hide anything."""
     if request_text(request, Plain()) != request_text(request, Masked()):
         return True
     return seen is not None and reply_text(seen, Plain()) != reply_text(seen, Masked())
@@ -79,7 +79,7 @@ def _joined(head: str, headers: Headers, body: bytes, look: Plain | Masked) -> s
 
 
 def _body_text(body: bytes, mask: Callable[[bytes], bytes]) -> str:
-    """Masked first: laid out, a secret would stand on another line than its name."""
+    """Mask before indenting: that would separate a secret from its name."""
     text = mask(body).decode(errors="replace")
     if len(text) > _LAID_OUT or text[:1] not in "{[":
         return text

@@ -41,12 +41,12 @@ __all__ = [
 SAMPLING, ELICITATION, ROOTS = "sampling/createMessage", "elicitation/create", "roots/list"
 QUESTIONS = (SAMPLING, ELICITATION, ROOTS)
 
-_MOST_REMARKS = 20  # a question of a hostile server may break the rules a million times
+_MOST_REMARKS = 20  # a hostile request may violate the rules a million times
 
 
 @dataclass(frozen=True, slots=True)
 class RootsAsked:
-    """The folders that the server may work in."""
+    """A request for the folders that the server may work in."""
 
     source: JSONObject
 
@@ -55,9 +55,9 @@ Asked: TypeAlias = SamplingAsked | FormAsked | UrlAsked | RootsAsked
 
 
 def read_question(method: str, params: JSON, revision: Revision) -> Asked:
-    """What is asked. Raises ValueError, with a reason in words, when nobody could answer it.
+    """Parse a server request. Raises ValueError with a reason if it cannot be answered.
 
-    Tolerant of the revision: what came later is read too, and is a remark.
+    Tolerant of the protocol version: later features are parsed too, and reported as remarks.
     """
     if params is not None and not isinstance(params, dict):
         raise ValueError(f'"params" must be an object, not {shown(params)}')
@@ -72,7 +72,7 @@ def read_question(method: str, params: JSON, revision: Revision) -> Asked:
 
 
 def remarks(asked: Asked, revision: Revision) -> tuple[str, ...]:
-    """What is wrong with a question that can be answered. Sentences; the first ones of very many."""
+    """Return what is wrong with an answerable request, as sentences, up to a limit."""
     return tuple(islice(_remarks(asked, revision), _MOST_REMARKS))
 
 

@@ -11,7 +11,7 @@ from inspector.protocol.revisions import R1, R2, R4, R5, Revision, is_between
 
 TOOL_USE, TOOL_RESULT = "tool_use", "tool_result"
 
-_SLICE = 64 * 1024  # divides by four, as Base64 does
+_SLICE = 64 * 1024  # a multiple of four, as Base64 needs
 
 _SINCE = {"text": R1, "image": R1, "audio": R2, TOOL_USE: R4, TOOL_RESULT: R4}
 _REQUIRED = {
@@ -24,12 +24,12 @@ _REQUIRED = {
 
 
 def kind_of(block: JSONObject) -> str:
-    """Its type; "" when it has none that is a string."""
+    """Return the block's type; "" if it has none."""
     return text_of(block, "type")
 
 
 def read_blocks(content: JSON) -> tuple[JSONObject, ...]:
-    """One block, or a list of them. Raises ValueError for anything else."""
+    """Return one block or a list as a tuple. Raises ValueError for anything else."""
     blocks = content if isinstance(content, list) else [content]
     if not all(isinstance(block, dict) for block in blocks):
         raise ValueError('"content" must be a content block or a list of them')
@@ -37,7 +37,7 @@ def read_blocks(content: JSON) -> tuple[JSONObject, ...]:
 
 
 def block_problem(block: JSONObject, revision: Revision) -> str:
-    """What is wrong with a block in a sampling message, as the end of a sentence; "" when it is fine."""
+    """Return what is wrong with a sampling block, as the end of a sentence; "" if nothing."""
     kind = kind_of(block)
     if not kind:
         return "has no type"
@@ -62,7 +62,7 @@ def _inside(kind: str, block: JSONObject) -> str:
 
 
 def _is_base64(data: str) -> bool:
-    """In slices: megabytes at a time would hold up the other threads, and be copied."""
+    """Check in slices: megabytes at once would block other threads and be copied."""
     if len(data) % 4:
         return False
     return all(
@@ -72,7 +72,7 @@ def _is_base64(data: str) -> bool:
 
 
 def _decodes(data: str, *, is_last: bool) -> bool:
-    """Padding is for the end alone."""
+    """Decode a slice; padding is only allowed at the end."""
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -26,9 +26,9 @@ _STOP_REASONS = {
 
 
 def chat_request(asked: SamplingAsked, model: str, extra: JSONObject | None = None) -> JSONObject:
-    """The body to post. `extra` is put over it, and a null in it leaves a member out.
+    """Return the body to post. `extra` is merged into it; null removes a member.
 
-    Without a model, the first one that the server would like is asked for. Raises ValueError.
+    Without a model, the server's first preference is requested. Raises ValueError.
     """
     wanted = model or next(iter(asked.preferences.hints), "")
     body: JSONObject = {"model": wanted or None, "messages": list(_messages(asked))}
@@ -39,7 +39,7 @@ def chat_request(asked: SamplingAsked, model: str, extra: JSONObject | None = No
         body["tools"] = [_tool(tool) for tool in asked.tools]
         body["tool_choice"] = asked.tool_choice or None
     body |= extra or {}
-    body.pop("stream", None)  # the answer is read whole
+    body.pop("stream", None)  # the response is read as a whole
     if not body["model"]:
         raise ValueError("there is no model: the rule names none, and the server would take any")
     return {name: value for name, value in body.items() if value is not None}
@@ -75,7 +75,7 @@ def _message(message: SamplingMessage) -> Iterator[JSONObject]:
 
 
 def _content(parts: list[JSON]) -> JSON:
-    """A lone text goes as a text: the simplest services know nothing else."""
+    """Send a single text as a string: simple services support nothing else."""
     only = parts[0]
     is_text = len(parts) == 1 and isinstance(only, dict) and only.get("type") == "text"
     return only["text"] if is_text and isinstance(only, dict) else parts
@@ -103,7 +103,7 @@ def _call(block: JSONObject) -> JSONObject:
 
 
 def _tool_result(block: JSONObject) -> tuple[str, list[JSON]]:
-    """Its text, and what a tool message cannot carry."""
+    """Return its text, and the parts that a tool message cannot carry."""
     texts, others = [], []
     content = block.get("content")
     for item in content if isinstance(content, list) else []:
@@ -114,7 +114,7 @@ def _tool_result(block: JSONObject) -> tuple[str, list[JSON]]:
             others.append(_part(item))
         elif kind == "text":
             texts.append(text_of(item, "text"))
-        else:  # a resource, a link to one: a model reads its JSON as well as anything
+        else:  # a resource or link: models can read its JSON
             texts.append(to_wire(item).decode())
     if not texts and "structuredContent" in block:
         texts.append(to_wire(block["structuredContent"]).decode())
@@ -133,7 +133,7 @@ def _tool(tool: Tool) -> JSONObject:
 
 
 def read_chat_answer(body: JSON, model: str = "") -> JSONObject:
-    """The result for `sampling/createMessage`. `model` is named where the service names none.
+    """Return the result for `sampling/createMessage`. `model` is used if none is named.
 
     Raises ValueError.
     """
@@ -154,7 +154,7 @@ def read_chat_answer(body: JSON, model: str = "") -> JSONObject:
 
 
 def _texts(message: JSONObject) -> Iterator[JSONObject]:
-    """What is said; a refusal is said, too. An empty text counts where nothing else is there."""
+    """Yield the text, including a refusal. An empty text counts only if there is nothing else."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     for part in parts:
@@ -178,7 +178,7 @@ def _uses(message: JSONObject) -> Iterator[JSONObject]:
 
 
 def _arguments(name: str, function: JSONObject) -> JSONObject:
-    """A text that should be JSON; some services send the object itself."""
+    """Parse arguments: JSON text; some services send the object itself."""
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:

@@ -22,7 +22,7 @@ from inspector.protocol.jsonrpc import Kind, Message, RequestId, read_id
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One of our requests has its answer."""
+    """One of our requests got its response."""
 
     request: Message
     answer: Message
@@ -30,14 +30,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The server sent a request and waits for us."""
+    """The server sent a request and waits for our response."""
 
     request: Message
 
 
 @dataclass(frozen=True, slots=True)
 class Uninvited:
-    """The server sent a request in an era in which servers send none. It must not be answered."""
+    """The server sent a request in an era without server requests. It must not be answered."""
 
     request: Message
 
@@ -61,7 +61,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The server takes one of its own requests back."""
+    """The server cancelled one of its own requests."""
 
     request_id: RequestId
     reason: str
@@ -69,7 +69,7 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An answer that belongs to no open request."""
+    """A response that matches no open request."""
 
     answer: Message
     match: Match
@@ -79,19 +79,17 @@ Event: TypeAlias = Answered | Asked | Uninvited | Notified | Progressed | Withdr
 
 
 class Connection:
-    """The books of one conversation. Ids of ours are integers, counted up, never used twice.
+    """State of one client connection (sans-I/O). Our ids are increasing integers, never reused.
 
-    A person may send messages of their own making (`adopt`), with ids of their choice; the count leaves
-    those out.
-
-    `dialect` dresses the requests; it is set anew when the two sides have agreed on a revision.
+    Users can send handwritten messages (`adopt`) with ids of their choice; the counter skips those.
+    `dialect` adds what the era requires to requests; it is replaced once a protocol version is negotiated.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self.dialect: Dialect = dialect or HandshakeDialect()
         self._last_id = 0
-        self._taken: set[JSON] = set()  # ids and progress tokens in messages written by hand
-        self._tokens: dict[RequestId, RequestId] = {}  # of those, the tokens, and whose progress they tell of
+        self._taken: set[JSON] = set()  # ids and progress tokens in handwritten messages
+        self._tokens: dict[RequestId, RequestId] = {}  # progress tokens among them, to request ids
         self._ours: Correlator[Message] = Correlator()
         self._theirs: Correlator[Message] = Correlator()
 
@@ -106,9 +104,9 @@ class Connection:
         capabilities: JSONObject | None = None,
         log_level: str = "",
     ) -> Message:
-        """The next request of ours. With `progress` its id doubles as the progress token.
+        """Create our next request. With `progress` its id doubles as the progress token.
 
-        `capabilities` and `log_level` are said about this request alone, where the era allows that.
+        `capabilities` and `log_level` apply to this request only, where the era allows that.
         """
         id = self.next_id()
         if progress:
@@ -119,17 +117,17 @@ class Connection:
         return message
 
     def next_id(self) -> int:
-        """An id that was not used in this conversation. It is the caller's: it is not given out again."""
+        """Return an id that is unused in this connection, and reserve it."""
         self._last_id += 1
         while self._last_id in self._taken:
             self._last_id += 1
         return self._last_id
 
     def adopt(self, message: Message) -> list[Message]:
-        """Take a message into the books that was written by hand, and is about to be sent as it is.
+        """Register a handwritten message that is about to be sent as is.
 
-        Gives the requests in it, which are open now, each in place of one that had the same id. An answer
-        in it closes the request of the server that it names: nobody else is to answer that.
+        Returns the requests in it, which are open now, each replacing one with the same id. A response in
+        it closes the server's request that it names, so that nothing else answers it.
         """
         opened: dict[RequestId, Message] = {}
         for item in jsonrpc.items_of(message):
@@ -161,14 +159,14 @@ class Connection:
         return jsonrpc.failure(id, code, message, data)
 
     def cancel(self, id: RequestId, reason: str) -> Message | None:
-        """Give a request up. The notice to send; None when it is not open, or when none must be sent."""
+        """Cancel a request. Return the notification to send, None if not open or none is allowed."""
         request = self._ours.give_up(id)
         if request is None or not self.dialect.sends_cancel_notice(request.method):
             return None
         return jsonrpc.notification("notifications/cancelled", {"requestId": id, "reason": reason})
 
     def drain(self) -> list[Message]:
-        """The conversation is over: the requests of ours that never got their answer."""
+        """End the connection; return our requests that got no response."""
         self._theirs.drain()
         return self._ours.drain()
 
@@ -180,8 +178,8 @@ class Connection:
     # -------------------------------------------------------------- receiving
 
     def receive(self, message: Message) -> list[Event]:
-        """What a frame means. Frames that are no message mean nothing: they are only recorded."""
-        if message.kind is Kind.NOTIFICATION:  # first, and past the table: a flood is made of these
+        """Return the events of a message. Invalid messages have none: they are only recorded."""
+        if message.kind is Kind.NOTIFICATION:  # first, without the table: floods consist of these
             return self._on_notification(message)
         if message.kind is Kind.BATCH:
             return [event for item in jsonrpc.items_of(message) for event in self.receive(item)]
@@ -201,7 +199,7 @@ class Connection:
             return []
         if not self.dialect.takes_requests:
             return [Uninvited(request)]
-        # "The request ID MUST NOT have been previously used": two open ones can get one answer only.
+        # "The request ID MUST NOT have been previously used": two open ones could get only one response.
         return [Asked(request)] if self._theirs.open(request.id, request) else []
 
     def _on_notification(self, notification: Message) -> list[Event]:
@@ -217,7 +215,7 @@ class Connection:
         progressed = read_progress(notification)
         if progressed is None:
             return [Notified(notification)]
-        # Our own requests have their id for a token; those written by hand, whatever was written.
+        # Our own requests use their id as token; handwritten ones have their own.
         id = self._tokens.get(progressed.request_id, progressed.request_id)
         if self._ours.find(id) is None:
             return [Notified(notification)]
@@ -243,8 +241,10 @@ _SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {
 
 
 def _written(request: Message) -> tuple[JSON, RequestId | None]:
-    """The id and the progress token of a request as they stand there. An id that is none counts as well: a
-    server may answer 7.0 with 7, and that is 7 to us too."""
+    """Return the id and progress token of a request as written.
+
+    Invalid ids count too: a server may answer 7.0 with 7, which is equal for us.
+    """
     try:
         body, meta = request.body(), request.params.get("_meta")
     except JSONProblem:
@@ -260,9 +260,9 @@ def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
 
 
 def read_progress(notification: Message) -> Progressed | None:
-    """What such a notification tells, its token taken for the request's id; None when it cannot be read.
+    """Parse a progress notification, with the token as the request id; None if invalid.
 
-    Raises JSONProblem when there are no params.
+    Raises JSONProblem if there are no params.
     """
     params = notification.params
     token, _ = read_id(params.get("progressToken"))
@@ -274,7 +274,7 @@ def read_progress(notification: Message) -> Progressed | None:
 
 
 def _number(value: JSON) -> float | None:
-    """A number that can be drawn: neither NaN nor infinite, nor an integer beyond what a float holds."""
+    """Return a displayable number: finite and within float range, else None."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:

@@ -18,7 +18,7 @@ _REMEMBERED = 1000
 
 
 class Match(Enum):
-    """What an answer's id turned out to be."""
+    """What a response's id matched."""
 
     OPEN = "answers an open request"
     REPEATED = "answers a request that was answered before"
@@ -27,7 +27,7 @@ class Match(Enum):
 
 
 class Correlator(Generic[T]):
-    """Open requests by id, each with whatever its owner wants to find again."""
+    """Open requests by id, each with an item of its owner."""
 
     def __init__(self) -> None:
         self._open: dict[RequestId, T] = {}
@@ -37,14 +37,14 @@ class Correlator(Generic[T]):
         return len(self._open)
 
     def open(self, id: RequestId, item: T) -> bool:
-        """Note a request. False when its id is that of another one that is still open."""
+        """Add a request. False if it replaced an open one with the same id."""
         is_new = id not in self._open
         self._open[id] = item
         self._finished.pop(id, None)
         return is_new
 
     def answer(self, id: RequestId) -> tuple[Match, T | None]:
-        """An answer came: say what it belongs to."""
+        """Match a response with its request."""
         item = self._open.pop(id, None)
         if item is not None:
             self._remember(id, Match.REPEATED, item)
@@ -52,7 +52,7 @@ class Correlator(Generic[T]):
         return self._finished.get(id, (Match.UNKNOWN, None))
 
     def give_up(self, id: RequestId) -> T | None:
-        """Nobody waits for this one any more; an answer that still comes is LATE."""
+        """Stop waiting for a request; a response that still comes is LATE."""
         item = self._open.pop(id, None)
         if item is not None:
             self._remember(id, Match.LATE, item)
@@ -62,7 +62,7 @@ class Correlator(Generic[T]):
         return self._open.get(id)
 
     def drain(self) -> list[T]:
-        """Take every open request out: the connection is over."""
+        """Remove and return all open requests: the connection has ended."""
         items = list(self._open.values())
         self._open.clear()
         return items

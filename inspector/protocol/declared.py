@@ -14,8 +14,8 @@ from inspector.protocol.members import shown
 from inspector.protocol.methods import TASKS_EXTENSION
 from inspector.protocol.revisions import R1, R3, R4, R5, Era, Revision, is_between
 
-# How we log in, as servers of 2026-07-28 are told. The last two are drafts, by the names that the conformance
-# suite and the official SDK have for them.
+# How we log in, as declared to servers of 2026-07-28. The last two are drafts, with the names used by the
+# conformance suite and the official SDK.
 CLIENT_CREDENTIALS = "io.modelcontextprotocol/oauth-client-credentials"
 ENTERPRISE = "io.modelcontextprotocol/enterprise-managed-authorization"
 DPOP = "io.modelcontextprotocol/auth/dpop"
@@ -25,9 +25,9 @@ _SINCE_R5 = (TASKS_EXTENSION, CLIENT_CREDENTIALS, ENTERPRISE, DPOP, WORKLOAD)
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One thing that can be declared or not. `path` are the members that it stands at, `on` its value there.
+    """A capability that can be declared. `path` is its location, `on` its value there.
 
-    `sentence` says what a server may do when it is declared.
+    `sentence` says what a server may do if it is declared.
     """
 
     path: tuple[str, ...]
@@ -71,17 +71,20 @@ SWITCHES = (
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One choice. `whole` is all of it; with `is_exact` it is said so, whatever the revision knows."""
+    """Declared client capabilities.
+
+    `whole` is all of them; with `is_exact` it is sent unchanged with every protocol version.
+    """
 
     whole: JSONObject
     is_exact: bool = False
 
     def capabilities(self, revision: Revision | None) -> JSONObject:
-        """As it is said at a revision."""
+        """Return the capabilities in the form of a protocol version."""
         return self.whole if self.is_exact or revision is None else _at(revision, self.whole)
 
     def has(self, path: tuple[str, ...]) -> bool:
-        """Is it declared, in words that a server would understand?"""
+        """True if declared in a form that a server would understand."""
         if path == ("elicitation", "form"):
             return _takes_forms(self.whole.get("elicitation"))
         here: JSON = self.whole
@@ -90,17 +93,17 @@ class Declared:
         return here is True if path == ("roots", "listChanged") else isinstance(here, dict)
 
     def switched(self, path: tuple[str, ...], value: JSON) -> Declared:
-        """The same with one member put there, or taken away with None; everything else stays as it is.
+        """Return a copy with one member set, or removed with None; everything else unchanged.
 
-        What holds nothing any more goes with it, unless it means something by being there.
+        Objects left empty are removed too, unless their presence has a meaning.
         """
         whole = self.whole
         if path[0] == "elicitation" and whole.get("elicitation") == {}:
-            whole = {**whole, "elicitation": {"form": {}}}  # the same, in newer words
+            whole = {**whole, "elicitation": {"form": {}}}  # the same in newer notation
         return replace(self, whole=_put(whole, path, value, _MEANT))
 
     def only(self, methods: Container[str]) -> Declared:
-        """Without what nobody answers: `methods` are those that somebody does."""
+        """Return a copy without what is not in `methods`, i.e. has no answerer."""
         rest = self
         for method, member in _MEMBERS.items():
             if method not in methods:
@@ -109,16 +112,16 @@ class Declared:
 
 
 def exactly(capabilities: JSONObject) -> Declared:
-    """What a person wrote."""
+    """Return capabilities as written by the user."""
     return Declared(capabilities, is_exact=True)
 
 
 def answering(methods: Container[str]) -> Declared:
-    """What is declared where nobody is asked: only what is answered, in the plainest way."""
+    """Return the minimal declaration for automatic answerers of `methods`."""
     return Declared({name: _PLAINLY[name] for method, name in _MEMBERS.items() if method in methods})
 
 
-# By what is asked. Not with the names from `asking`: the window shows this before anybody can ask.
+# By method. Not the constants from `asking`: the window needs this before that is imported.
 _MEMBERS = {
     "roots/list": "roots",
     "sampling/createMessage": "sampling",
@@ -127,8 +130,8 @@ _MEMBERS = {
 _PLAINLY: JSONObject = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
 
 NOTHING = Declared({})
-# All that a person can answer. Not `sampling.context`: we add none by ourselves. Nor the extension of tasks,
-# which lets a server make one of any call: it is said where a task is wanted.
+# Everything that a user can answer. Not `sampling.context`, as we add none by ourselves. Nor the tasks
+# extension, which lets a server turn any call into a task: declared where one is wanted.
 ALL = Declared(
     {
         "roots": {"listChanged": True},
@@ -144,7 +147,7 @@ ALL = Declared(
 
 
 def in_words(capabilities: JSONObject) -> str:
-    """On one line: `sampling (tools), roots`; "nothing" for none."""
+    """Return one line: `sampling (tools), roots`; "nothing" if empty."""
     names = []
     for name, value in capabilities.items():
         inner = ", ".join(value) if isinstance(value, dict) else compact(value)
@@ -153,7 +156,7 @@ def in_words(capabilities: JSONObject) -> str:
 
 
 def remarks(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
-    """What a server may stumble over, or not understand. All of it can be declared all the same."""
+    """Return what a server may not understand. All of it can be declared nonetheless."""
     return tuple(_remarks(capabilities, revision))
 
 
@@ -172,7 +175,7 @@ def _remarks(capabilities: JSONObject, revision: Revision | None) -> Iterator[st
             yield f"The extension {shown(name)} has no prefix: names look like “example.com/name”."
 
 
-_MEANT = ("sampling", "roots")  # also when there is nothing in them
+_MEANT = ("sampling", "roots")  # meaningful even if empty
 _KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 
 
@@ -185,7 +188,7 @@ def _at(revision: Revision, whole: JSONObject) -> JSONObject:
 
 
 def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
-    """None for what the revision has no word for."""
+    """Return None for what the protocol version does not have."""
     if not isinstance(value, dict):
         return value
     if name == "roots" and revision.era is Era.STATELESS:
@@ -202,7 +205,7 @@ def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
 
 
 def _takes_forms(elicitation: JSON) -> bool:
-    """`{}` is how forms were declared before there was anything else."""
+    """True if forms are declared; `{}` meant that before other modes existed."""
     return isinstance(elicitation, dict) and (elicitation == {} or isinstance(elicitation.get("form"), dict))
 
 
@@ -211,7 +214,7 @@ def _without(value: JSONObject, *members: str) -> JSONObject:
 
 
 def _put(here: JSONObject, path: tuple[str, ...], value: JSON, lasting: Container[str] = ()) -> JSONObject:
-    """`lasting` members of `here` stay when they are left empty."""
+    """Set or remove a member; `lasting` members of `here` stay even if left empty."""
     member, *rest = path
     if not rest:
         return _without(here, member) if value is None else {**here, member: value}

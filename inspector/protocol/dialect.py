@@ -19,14 +19,14 @@ LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 
 class Dialect(Protocol):
-    """The habits of one era at one revision."""
+    """Message conventions of one era at one protocol version."""
 
     @property
     def revision(self) -> Revision: ...
 
     @property
     def takes_requests(self) -> bool:
-        """May the server ask? Where it may not, a request of its is a fault, and is not answered."""
+        """True if the server may send requests; otherwise they are violations and not answered."""
         ...
 
     def dress(
@@ -37,17 +37,20 @@ class Dialect(Protocol):
         capabilities: JSONObject | None = None,
         log_level: str = "",
     ) -> JSONObject | None:
-        """The params to send. `capabilities` stand in for the profile's, for this request alone;
-        `log_level` asks for log messages about it. Both mean nothing in the handshake era."""
+        """Return the params to send.
+
+        `capabilities` replace the profile's for this request only; `log_level` requests log messages about
+        it. Both have no effect in the handshake era.
+        """
         ...
 
     def sends_cancel_notice(self, method: str) -> bool:
-        """Is giving up such a request said in a message?"""
+        """True if cancelling such a request sends a notification."""
         ...
 
 
 class HandshakeDialect:
-    """Requests go as they are."""
+    """Handshake era: requests are sent unchanged."""
 
     takes_requests = True
 
@@ -65,16 +68,16 @@ class HandshakeDialect:
         return params
 
     def sends_cancel_notice(self, method: str) -> bool:
-        # "The initialize request MUST NOT be cancelled by clients." A server/discover of this era is a
-        # probe that got no answer: a server that does not know it need not hear that it is over.
+        # "The initialize request MUST NOT be cancelled by clients." A server/discover in this era is a
+        # probe without a response: a server that does not know it need not be told that it is over.
         return method not in ("initialize", "server/discover")
 
 
 class StatelessDialect:
-    """Every request carries what the handshake used to settle.
+    """Stateless era: every request carries what the handshake used to negotiate.
 
-    `closes_to_cancel` is for HTTP, where closing the response is itself the cancellation and a notice
-    is wrong; where all messages share one channel, the notice is a must.
+    `closes_to_cancel` is for HTTP, where closing the response is the cancellation and a notification is
+    wrong; on a shared channel the notification is required.
     """
 
     takes_requests = False
@@ -92,8 +95,11 @@ class StatelessDialect:
         capabilities: JSONObject | None = None,
         log_level: str = "",
     ) -> JSONObject:
-        """Params with `_meta`, never absent. What the caller's own `_meta` says stands: in a debugger, a
-        request that contradicts the agreement is meant to."""
+        """Return params with `_meta`, which is always present.
+
+        The caller's own `_meta` takes precedence: in a debugger, a request that contradicts the negotiation
+        is intentional.
+        """
         params = params or {}
         own = params.get("_meta")
         if capabilities is None:
@@ -112,7 +118,7 @@ class StatelessDialect:
 
 
 def declared_in(params: JSONObject | None) -> JSONObject | None:
-    """The capabilities that a request declares: `initialize` once, each request of the stateless era."""
+    """Return the capabilities that a request declares: `initialize`, or any stateless request."""
     params = params or {}
     meta = params.get("_meta")
     said = meta.get(CLIENT_CAPABILITIES_KEY) if isinstance(meta, dict) else params.get("capabilities")
@@ -120,7 +126,7 @@ def declared_in(params: JSONObject | None) -> JSONObject | None:
 
 
 def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) -> Dialect:
-    """The dialect of an agreed revision."""
+    """Return the dialect of a negotiated protocol version."""
     if revision.era is Era.HANDSHAKE:
         return HandshakeDialect(revision)
     return StatelessDialect(profile, revision, closes_to_cancel=over_http)

@@ -37,7 +37,7 @@ _PRE_RELEASE_ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class NotModern:
-    """The reply to server/discover is no sign of the stateless era; `reason` begins a sentence on why."""
+    """The server/discover response is not from the stateless era; `reason` starts a sentence."""
 
     reason: str
     has_exited: bool = False
@@ -45,9 +45,9 @@ class NotModern:
 
 
 class Discovery:
-    """`server/discover`, once more at most when the server names a version that we speak.
+    """`server/discover`, repeated at most once if the server names a version that we support.
 
-    It judges; what to do about a server that is not of the stateless era is its owner's business.
+    It only judges: what to do about a server of another era is up to the owner.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Discovery:
     ) -> None:
         self._profile = profile
         self._over_http = over_http
-        self._revisions = revisions  # ours, oldest first
+        self._revisions = revisions  # supported, oldest first
         self._asked = revisions[-1]
         self._is_repeated = False
 
@@ -67,7 +67,7 @@ class Discovery:
         return Ask("server/discover", dialect.dress("server/discover", None), self._asked, timeout)
 
     def receive(self, reply: Reply) -> Ask | Agreement | NotModern:
-        """Raises ConnectFailed when the reply settles nothing, or that there is no common version."""
+        """Judge a reply. Raises ConnectFailed if it is inconclusive or there is no common version."""
         if isinstance(reply, NoAnswer):
             return self._on_silence(reply)
         if isinstance(reply, HttpRefused):
@@ -78,7 +78,7 @@ class Discovery:
             return NotModern(f"its answer to server/discover cannot be read ({exc})")
 
     def _on_silence(self, reply: NoAnswer) -> NotModern:
-        # A pipe is quiet because the server is; a network is quiet for many reasons.
+        # On a pipe, silence is the server's; on a network it can have many causes.
         if self._over_http:
             raise no_verdict("server/discover", reply)
         if reply.kind == "exited":
@@ -124,7 +124,7 @@ class Discovery:
         return self.ask()
 
     def _no_overlap(self, supported: Sequence[str]) -> NotModern:
-        """No version in common in this era: perhaps in the other one."""
+        """Handle a lack of common versions in this era: perhaps the other era has one."""
         if newest_mutual(supported, HANDSHAKE_REVISIONS) is not None:
             return NotModern(f"of the versions that we speak it lists only older ones ({_listed(supported)})")
         ours = ", ".join(revision.date for revision in REVISIONS)
@@ -166,7 +166,7 @@ class Discovery:
 
 
 def is_verdict(status: int) -> bool:
-    """Does a refusal with this HTTP status say anything about the era?
+    """True if a rejection with this HTTP status says anything about the era.
 
     A missing login, an outage or a redirect does not.
     """
@@ -174,7 +174,7 @@ def is_verdict(status: int) -> bool:
 
 
 def newest_mutual(theirs: Sequence[str], ours: Sequence[Revision]) -> Revision | None:
-    """The newest revision of `ours` (oldest first) that is in their list."""
+    """Return the newest of `ours` (oldest first) that is in `theirs`."""
     return next((revision for revision in reversed(ours) if revision.date in theirs), None)
 
 
@@ -184,7 +184,7 @@ def _is_discover_result(result: JSONObject) -> bool:
 
 
 def _server_info(result: JSONObject) -> tuple[JSON, list[str]]:
-    """Who the server is, and what is wrong about how it says so."""
+    """Return the server info, and what is wrong with its placement."""
     meta = result.get("_meta")
     info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
     if info is None and "serverInfo" in result:
@@ -193,7 +193,7 @@ def _server_info(result: JSONObject) -> tuple[JSON, list[str]]:
 
 
 def supported_in(error: ErrorObject) -> list[str]:
-    """The versions that an error names."""
+    """Return the versions that an error lists."""
     return _strings(error.data.get("supported")) if isinstance(error.data, dict) else []
 
 
@@ -210,7 +210,7 @@ def _said(error: ErrorObject) -> str:
 
 
 def _refused_discover(error: ErrorObject) -> ConnectFailed:
-    """A modern server that we do not please: falling back would only hide that."""
+    """Return the error for a modern server that rejects us: a fallback would hide that."""
     summary = (
         f"The server is of the stateless era, and refused server/discover: {_said(error)} ({error.code})."
     )

@@ -19,8 +19,8 @@ from inspector.base.plaintext import hidden_tokens, one_line
 from inspector.base.units import plural
 
 SERVER = "server"
-# What is remembered of a server, and the member by which each item of such a list is known. The server's own
-# words about itself are a list of one.
+# The lists remembered per server, and the member that identifies an item of each. The server's own
+# description is a list of one.
 LISTS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 NOUNS = {
     SERVER: "server",
@@ -29,16 +29,16 @@ NOUNS = {
     "templates": "resource template",
     "prompts": "prompt",
 }
-Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as they were sent, by SERVER and LISTS
+Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as sent, by SERVER and LISTS
 
-_Key: TypeAlias = tuple[str, int]  # the name, and which of those with that name
+_Key: TypeAlias = tuple[str, int]  # the name, and its index among duplicates
 _MOST_TOKENS = 5
 _ESCAPE = re.compile(r"\\[ubfr]")
-_CARRIAGE_RETURN = "\u240d"  # as it is shown: many a text has Windows' line ends, and hides nothing with them
+_CARRIAGE_RETURN = "\u240d"  # as displayed; harmless: many texts have Windows line endings
 
 
 class Became(Enum):
-    """In the words that are shown."""
+    """What happened to an item; the values are display text."""
 
     CHANGED = "changed"
     RENAMED = "renamed"
@@ -47,10 +47,11 @@ class Became(Enum):
 
 
 class ItemChange(NamedTuple):
-    """What became of one item. Ten thousand of them come from another process: no class is read faster.
+    """A change of one item.
 
-    `number` tells items of one name apart, from 0. `fields` are its members that differ; `hidden` are the
-    hidden characters that are new in it, in words: people cannot see them, and models read them.
+    A named tuple, as ten thousand may be unpickled from another process. `number` distinguishes items of
+    the same name, from 0. `fields` are the members that differ; `hidden` are new invisible characters in
+    it, as text: users cannot see them, but models read them.
     """
 
     kind: str
@@ -64,7 +65,7 @@ class ItemChange(NamedTuple):
 
 
 def compare_offers(before: Offer, after: Offer) -> tuple[ItemChange, ...]:
-    """What differs in the lists that both have; one that only one side has was not asked for on the other."""
+    """Compare the lists that both have; one missing on a side was not fetched there."""
     changes: list[ItemChange] = []
     for kind in (SERVER, *LISTS):
         if kind in before and kind in after:
@@ -73,7 +74,7 @@ def compare_offers(before: Offer, after: Offer) -> tuple[ItemChange, ...]:
 
 
 def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
-    """Items by their names; several of one name are told apart by their order."""
+    """Return items by name and index; duplicates are numbered in order."""
     counts: Counter[str] = Counter()
     found: dict[_Key, JSONObject] = {}
     for item in items:
@@ -85,7 +86,7 @@ def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
 
 
 def in_words(changes: Sequence[ItemChange]) -> str:
-    """`2 tools changed, 1 prompt added`."""
+    """Return e.g. `2 tools changed, 1 prompt added`."""
     counts = Counter((change.kind, change.became) for change in changes)
     order = {kind: place for place, kind in enumerate((*LISTS, SERVER))}
     words = []
@@ -134,8 +135,8 @@ def _change(
 
 
 def _differing(kind: str, before: JSONObject, after: JSONObject) -> tuple[str, ...]:
-    """Members that differ, in the order in which they were sent."""
-    if _is_same_text(before, after):  # quick, and nearly all of ten thousand are
+    """Return the members that differ, in the order sent."""
+    if _is_same_text(before, after):  # fast path: true for nearly all of ten thousand
         return ()
     before, after = _settled(kind, before), _settled(kind, after)
     names = dict.fromkeys((*after, *before))
@@ -150,7 +151,7 @@ def _is_same_member(name: str, before: JSONObject, after: JSONObject) -> bool:
 
 
 def _settled(kind: str, item: JSONObject) -> JSONObject:
-    """Without what says nothing about what it is: the size and the time of a resource's present contents."""
+    """Ignore what does not describe the item: size and modification time of a resource."""
     if kind != "resources":
         return item
     kept = {name: value for name, value in item.items() if name != "size"}
@@ -164,7 +165,7 @@ def _settled(kind: str, item: JSONObject) -> JSONObject:
 
 
 def _is_same_text(before: JSON, after: JSON) -> bool:
-    """Not `==`: to Python, 1 and true are equal."""
+    """Compare as JSON, not with `==`: in Python 1 equals True."""
     try:
         return _encode(before) == _encode(after)
     except RecursionError:
@@ -172,11 +173,11 @@ def _is_same_text(before: JSON, after: JSON) -> bool:
 
 
 def _canonical(value: JSON) -> str:
-    """Equal for values that say the same: the order of members counts as little as that of `required`."""
+    """Return equal text for equivalent values: order of members and `required` is ignored."""
     try:
         return _encode(_sorted_sets(value) if isinstance(value, dict | list) else value)
     except RecursionError:
-        return repr(type(value))  # nobody can read such a value anyway
+        return repr(type(value))  # nothing can read such a value anyway
 
 
 def _sorted_sets(value: JSON) -> JSON:
@@ -203,8 +204,10 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 def _renames(
     kind: str, gone: Mapping[_Key, JSONObject], came: Mapping[_Key, JSONObject]
 ) -> Iterator[tuple[_Key, _Key]]:
-    """Pairs of what went and what came that are one thing: equal but for the name, else alike in what tells
-    it apart from all others."""
+    """Yield pairs of removed and added items that are renames.
+
+    They are equal except for the name, or else alike in something that is unique to them.
+    """
     left, right = dict(gone), dict(came)
     for likeness in _likenesses(kind):
         ours, theirs = _by(likeness, left), _by(likeness, right)
@@ -225,7 +228,7 @@ def _by(look_of: Callable[[JSONObject], str], items: Mapping[_Key, JSONObject]) 
 
 
 def _body(item: JSONObject) -> str:
-    """All but what it is called; nothing for what has too little to be known again by."""
+    """Return the item's canonical text without its name; "" if that is too little to match by."""
     body = {
         name: value for name, value in item.items() if name not in ("name", "title", "uri", "uriTemplate")
     }
@@ -269,7 +272,7 @@ def _likenesses(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
 
 
 def _new_hidden(before: JSONObject, after: JSONObject) -> str:
-    """`description: ⟨U+200B⟩ ⟨U+202E⟩`, for what was not there before."""
+    """Return e.g. `description: ⟨U+200B⟩ ⟨U+202E⟩` for invisible characters that are new."""
     if not _may_hide(after):
         return ""
     known = Counter(token for _, tokens in _hidden_in(before) for token in tokens)
@@ -289,7 +292,10 @@ def _new_hidden(before: JSONObject, after: JSONObject) -> str:
 
 
 def _may_hide(item: JSONObject) -> bool:
-    """Quick, and false for nearly all. Control characters are escapes in JSON."""
+    """Quick pre-check for invisible characters, false for nearly all items.
+
+    Control characters are escapes in JSON.
+    """
     try:
         text = _encode(item)
     except RecursionError:
@@ -298,7 +304,7 @@ def _may_hide(item: JSONObject) -> bool:
 
 
 def _hidden_in(item: JSONObject) -> Iterator[tuple[str, list[str]]]:
-    """For each member that has some: all hidden characters below it, as they are shown."""
+    """Yield members with invisible characters at any depth, with those characters as displayed."""
     for member, value in item.items():
         found = (token for text in _texts(member, value) for token in hidden_tokens(text))
         tokens = [token for token in found if token != _CARRIAGE_RETURN]

@@ -15,11 +15,11 @@ from inspector.protocol.revisions import R3, R4, R5, Revision, is_between
 
 @dataclass(frozen=True, slots=True)
 class FormAsked:
-    """A form. `schema` is the server's, as it came."""
+    """A form elicitation. `schema` is the server's, verbatim."""
 
     message: str
     schema: JSONObject
-    source: JSONObject  # the params, as they came
+    source: JSONObject  # the params, verbatim
 
     @property
     def properties(self) -> JSONObject:
@@ -30,13 +30,16 @@ class FormAsked:
         return strings_of(self.schema, "required")
 
     def fields(self) -> tuple[FormField, ...]:
-        """The fields of the kinds that a form may have; the others are only in the schema."""
+        """Return the supported fields; others are only in the schema."""
         return tuple(field for field in _fields(self.properties) if isinstance(field, FormField))
 
 
 @dataclass(frozen=True, slots=True)
 class UrlAsked:
-    """A page to visit. `elicitation_id` is how 2025-11-25 says later that the visit is over; else ""."""
+    """A URL elicitation.
+
+    `elicitation_id` is how 2025-11-25 reports completion later; else "".
+    """
 
     message: str
     url: str
@@ -45,7 +48,7 @@ class UrlAsked:
 
 
 def read_elicitation(params: JSONObject) -> FormAsked | UrlAsked:
-    """Raises ValueError for a mode that we do not know, and for a form or a page that is not there."""
+    """Parse a request. Raises ValueError for an unknown mode, or a missing form or URL."""
     mode = params.get("mode", "form")
     if mode == "form":
         return _form(params)
@@ -90,7 +93,7 @@ def remarks_on_form(asked: FormAsked, revision: Revision) -> Iterator[str]:
 
 
 def _about_fields(properties: JSONObject, revision: Revision) -> Iterator[str]:
-    """One sentence for each kind of fault, however many fields have it."""
+    """Yield one sentence per kind of fault, however many fields have it."""
     faults: dict[str, list[str]] = defaultdict(list)
     for name, field in zip(properties, _fields(properties), strict=True):
         for fault in _faults(field, revision):
@@ -101,7 +104,7 @@ def _about_fields(properties: JSONObject, revision: Revision) -> Iterator[str]:
 
 
 def _fields(properties: JSONObject) -> Iterator[FormField | str]:
-    """Each property as a field, or the reason why it is none."""
+    """Yield each property as a field, or the reason why it is not supported."""
     for name, schema in properties.items():
         try:
             yield read_field(name, schema)

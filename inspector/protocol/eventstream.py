@@ -15,9 +15,9 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One dispatched event. `data` is None when the block had no data line: only its id or delay count.
+    """A dispatched event. `data` is None if it had no data line: only id and retry apply.
 
-    A comment has an empty `event`, and no data, id or delay.
+    A comment has an empty `event`, and no data, id or retry.
     """
 
     data: bytes | None
@@ -29,7 +29,7 @@ class ServerSentEvent:
 
 @dataclass(slots=True)
 class _Block:
-    """The lines of one event as they come."""
+    """The lines of one event so far."""
 
     data: list[bytes] = field(default_factory=list)
     event: str = ""
@@ -39,11 +39,11 @@ class _Block:
 
 
 class EventTooLarge(ValueError):
-    """An event went past the cap."""
+    """An event exceeded the size limit."""
 
 
 class EventStreamReader:
-    """Feed it chunks; it gives the events that they complete. Raises EventTooLarge."""
+    """Incremental parser: feed it chunks, get completed events. Raises EventTooLarge."""
 
     def __init__(self, cap: int = DEFAULT_EVENT_CAP) -> None:
         self._cap = cap
@@ -55,7 +55,7 @@ class EventStreamReader:
 
     @property
     def unfinished(self) -> bytes:
-        """The data so far of an event that the stream has not finished; empty between events."""
+        """Data so far of an incomplete event; empty between events."""
         return b"\n".join([*self._block.data, b"".join(self._rest)]) if self._is_within() else b""
 
     def _is_within(self) -> bool:
@@ -63,7 +63,7 @@ class EventStreamReader:
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # the second half of a CRLF that was cut in two
+            chunk = chunk[1:]  # second half of a CRLF split between chunks
             self._after_cr = False
         if chunk:
             self._after_cr = chunk.endswith(b"\r")

@@ -16,7 +16,7 @@ from inspector.protocol.members import is_number, number_of, shown, text_of
 
 FORMATS = ("email", "uri", "date", "date-time")
 
-# Schemas inside of schemas: what the primitive set is there to keep out.
+# Keywords of nested schemas, which the primitive subset excludes.
 _NESTING = ("properties", "$ref", "$dynamicRef", "allOf", "not", "if", "patternProperties", "prefixItems")
 
 
@@ -31,7 +31,7 @@ class FieldKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field. `choices` holds values and titles; a title is the value where none is given."""
+    """A form field. `choices` are values and titles; the title defaults to the value."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class FormField:
 
 
 def read_field(name: str, schema: JSON) -> FormField:
-    """Raises ValueError, with a few words, when it is none of the kinds that a form may have."""
+    """Parse a field. Raises ValueError with a short reason if a form may not have it."""
     if not isinstance(schema, dict):
         raise ValueError("the schema is not an object")
     nesting = next((keyword for keyword in _NESTING if keyword in schema), "")
@@ -94,7 +94,7 @@ def _array(schema: JSONObject) -> _Kind:
     items = schema.get("items")
     if not isinstance(items, dict):
         raise ValueError("a list of anything; a form has lists of given choices only")
-    # The older name is read too: it says the same.
+    # The older keyword is accepted too: it means the same.
     for keyword in ("anyOf", "oneOf"):
         if keyword in items:
             return FieldKind.CHOICES, _titled(items[keyword], keyword), True
@@ -126,9 +126,9 @@ def _titled(value: JSON, keyword: str) -> tuple[tuple[str, str], ...]:
 
 
 def misfit(field: FormField, value: JSON) -> str:
-    """Why a value is none for this field, as the end of a sentence; "" when it is one.
+    """Return why a value is invalid for a field, as the end of a sentence; "" if it is valid.
 
-    A `pattern` is not looked at: a hostile one takes for ever, and the specification has none.
+    `pattern` is not checked: a hostile one takes forever, and the specification has none.
     """
     match field.kind:
         case FieldKind.TEXT:
@@ -194,7 +194,7 @@ _DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.\d+)?(?:[Zz]
 
 
 def _has_format(value: str, format: str) -> bool:
-    """RFC 3339 for times; a rough look at addresses, whose grammar nobody follows. Other formats pass."""
+    """Check a format: RFC 3339 for times, loosely for emails and URIs. Others pass."""
     match format:
         case "email":
             return _EMAIL.fullmatch(value) is not None
@@ -204,7 +204,7 @@ def _has_format(value: str, format: str) -> bool:
             return _DATE.fullmatch(value) is not None and _is_date(value)
         case "date-time":
             found = _DATE_TIME.fullmatch(value)
-            # A leap second is a time, though not for Python.
+            # Leap seconds are valid, but not for Python.
             return found is not None and _is_date(f"{found[1]}T{found[2].replace(':60', ':59')}")
         case _:
             return True

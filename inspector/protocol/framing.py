@@ -10,17 +10,17 @@ _KEPT_OF_OVERLONG = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line that went past the cap: its beginning and its whole length. The rest was not kept."""
+    """A line over the size limit: its start and total length. The rest was discarded."""
 
     head: bytes
     size: int
 
 
 class LineFramer:
-    """Splits a byte stream at line feeds, in time linear in its length.
+    """Splits a byte stream at line feeds, in linear time.
 
-    Chunks are joined only when their line ends, so a 50 MB line costs one copy. A carriage return
-    before the line feed is dropped (some servers on Windows send it). No other character ends a line.
+    Chunks are joined only when their line ends, so a 50 MB line costs one copy. A carriage return before
+    the line feed is dropped (some servers on Windows send it). No other character ends a line.
     """
 
     def __init__(self, cap: int = DEFAULT_LINE_CAP) -> None:
@@ -30,7 +30,7 @@ class LineFramer:
         self._overlong: bytes | None = None
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
-        """Take the next bytes; give the lines that they complete."""
+        """Add bytes and return the lines they complete."""
         if b"\n" not in chunk:
             self._keep(chunk)
             return []
@@ -47,11 +47,11 @@ class LineFramer:
         return done
 
     def end(self) -> bytes | Overlong | None:
-        """The stream is over: give what stood after the last line feed, if anything."""
+        """End the stream; return what followed the last line feed, if anything."""
         return self._finish() if self._size else None
 
     def _whole(self, line: bytes) -> bytes | Overlong:
-        """A line that came in one chunk, and may be over the cap by itself."""
+        """Return a line that came in one chunk, but may exceed the limit."""
         self._keep(line)
         return self._finish()
 

@@ -21,7 +21,7 @@ from inspector.protocol.types import CacheHints, Implementation
 
 @dataclass(frozen=True, slots=True)
 class ClientProfile:
-    """What we say about ourselves."""
+    """Our client info and capabilities."""
 
     name: str
     title: str
@@ -34,11 +34,11 @@ class ClientProfile:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request to send next, complete as it is.
+    """The next request to send, complete as is.
 
-    `revision` says under which rules it goes out: over HTTP, with which headers. (An `initialize` goes
-    out alike under all those of the handshake era.) `timeout` is how many seconds of silence are a reply;
-    None leaves that to the settings. With `needs_restart` the process must be started anew first.
+    `revision` selects the rules it is sent under: over HTTP, the headers. (An `initialize` is the same
+    under all versions of the handshake era.) `timeout` is how many seconds of silence count as a reply;
+    None uses the settings. With `needs_restart` the process must be restarted first.
     """
 
     method: str
@@ -50,7 +50,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """What came of a request instead of an answer."""
+    """Why a request got no response."""
 
     kind: Literal["timeout", "exited"]
 
@@ -60,17 +60,17 @@ Reply: TypeAlias = Message | NoAnswer | HttpRefused
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What both sides settled on, and how that was found out."""
+    """The negotiated version and capabilities, and how they were found."""
 
     revision: Revision
     server: Implementation
     capabilities: JSONObject
     instructions: str
     how: str
-    # A notification that seals it; the stateless era has none.
+    # Notification that completes it; the stateless era has none.
     sealed_by: str = ""
     problems: tuple[str, ...] = ()
-    # What server/discover gave besides; a handshake has neither.
+    # From server/discover; a handshake has neither.
     supported_versions: tuple[str, ...] = ()
     cache: CacheHints | None = None
 
@@ -80,17 +80,20 @@ class Agreement:
 
 
 class Negotiation(Protocol):
-    """The way to an agreement."""
+    """State machine that leads to an agreement."""
 
     def first(self) -> Ask: ...
 
     def receive(self, reply: Reply) -> Ask | Agreement:
-        """Raises ConnectFailed when the two sides cannot agree, NeedsLogin when that must come first."""
+        """Process a reply.
+
+        Raises ConnectFailed if there is no agreement, NeedsLogin if a login must come first.
+        """
         ...
 
 
 class InitializeHandshake:
-    """`initialize` at one revision, and whatever handshake revision the server answers with."""
+    """`initialize` at one version, accepting any handshake version in the server's response."""
 
     def __init__(self, profile: ClientProfile, revision: Revision = NEWEST_HANDSHAKE) -> None:
         self._profile = profile
@@ -142,7 +145,7 @@ class InitializeHandshake:
 
 
 def no_verdict(method: str, reply: NoAnswer | HttpRefused) -> ConnectFailed:
-    """The error for a reply that settles nothing. It says what happened, not what the server is."""
+    """Return the error for an inconclusive reply. It says what happened, not what the server is."""
     if isinstance(reply, HttpRefused):
         kind = NeedsLogin if reply.status == 401 else ConnectFailed
         return kind(reply.summary, reply.next_step)

@@ -34,7 +34,7 @@ MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# Which member of `params` is mirrored as Mcp-Name. The last three are of the Tasks extension.
+# The member of `params` mirrored as Mcp-Name. The last three are from the Tasks extension.
 _NAMED_BY = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -50,13 +50,13 @@ _NAMED_BY = {
 def standard_headers(
     message: Message | None, revision: Revision | None = None, session_id: str = ""
 ) -> Headers:
-    """The headers that go with a message; with None, those of a GET or DELETE of the handshake era.
+    """Return the headers of a message; with None, of a GET or DELETE in the handshake era.
 
-    `revision` is what the message is sent under: the agreed one, or the one that a probe tries. It is
-    None before anything was agreed.
+    `revision` is what the message is sent under: the negotiated version, or the one that a probe tries.
+    None before negotiation.
     """
-    # An initialize begins anew: a legacy server must refuse a version header that it does not know, so
-    # that of the probe must not leak onto it, nor the id of a session that is gone.
+    # An initialize starts over: a legacy server must reject an unknown version header, so the probe's must
+    # not leak onto it, nor the id of a lost session.
     if message is not None and message.method == "initialize":
         return ()
     if revision is None or revision.era is Era.HANDSHAKE:
@@ -75,7 +75,7 @@ def _mirrored_headers(message: Message, revision: Revision) -> Headers:
     version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, dict) else None
     name = params.get(_NAMED_BY.get(message.method, ""))
     headers = _present(
-        # The body may say another version than the agreed one, when a person tries what happens then.
+        # The body may deliberately state a different version than the negotiated one.
         (VERSION_HEADER, version if isinstance(version, str) else revision.date),
         (METHOD_HEADER, message.method),
     )
@@ -85,12 +85,12 @@ def _mirrored_headers(message: Message, revision: Revision) -> Headers:
 def _params(message: Message) -> JSONObject:
     try:
         return message.params
-    except JSONProblem:  # written by hand, to see what the server makes of it
+    except JSONProblem:  # handwritten, to see how the server reacts
         return {}
 
 
 def overlaid(headers: Headers, own: Headers) -> Headers:
-    """Headers of ours, and those of somebody whose word counts more: each name is said by one of them."""
+    """Merge headers; `own` overrides headers of the same name."""
     if not headers or not own:
         return headers or own
     names = {name.lower() for name, _ in own}
@@ -98,7 +98,7 @@ def overlaid(headers: Headers, own: Headers) -> Headers:
 
 
 def _present(*headers: tuple[str, str]) -> Headers:
-    """Those that have a value. These have no encoded form: one that HTTP cannot carry is left out."""
+    """Return headers with a value. There is no encoding for these: invalid values are dropped."""
     return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
 
 
@@ -110,19 +110,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode_header_value(text: str) -> str:
-    """A text as a value of `Mcp-Name` or `Mcp-Param-*`: as it is where that is safe, else in Base64.
+    """Encode a value of `Mcp-Name` or `Mcp-Param-*`: as is if safe, else in Base64.
 
-    A tab is legal in HTTP, and encoded all the same: servers of both official SDKs expect that.
+    A tab is legal in HTTP, but encoded anyway: servers of both official SDKs expect that.
     """
     if not text or (_PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text)):
         return text
-    # UTF-8 has no lone surrogates; U+FFFD is what JavaScript's encoder writes for one.
+    # UTF-8 has no lone surrogates; JavaScript's encoder writes U+FFFD for one.
     data = _SURROGATE.sub("\ufffd", text).encode()
     return f"=?base64?{base64.b64encode(data).decode('ascii')}?="
 
 
 def header_text(value: JSON) -> str | None:
-    """A value as the text that a header mirrors, not yet encoded; None when there is nothing to send."""
+    """Return a value as header text, not encoded yet; None if there is nothing to send."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -136,7 +136,7 @@ def header_text(value: JSON) -> str | None:
 
 
 class Meaning(Enum):
-    """What the status of an HTTP answer says about the message that was posted."""
+    """What an HTTP status means for the posted message."""
 
     BODY = "the body carries the messages"
     ACCEPTED = "taken, and nothing is to be read"
@@ -150,7 +150,7 @@ class Meaning(Enum):
 
 
 def meaning_of(status: int, message: Message, *, has_session: bool = False) -> Meaning:
-    """`has_session` says whether the post carried a session id."""
+    """Interpret a status. `has_session` says whether the request had a session id."""
     if status < 300:
         return _success(status, message)
     if status < 400:
@@ -168,9 +168,9 @@ def _success(status: int, message: Message) -> Meaning:
 
 
 def may_answer(meaning: Meaning, message: Message) -> bool:
-    """Is a JSON-RPC message in the body the answer, before the status counts?
+    """True if a JSON-RPC message in the body is the response, regardless of the status.
 
-    Not for an outage during a probe: that says nothing about the era of the server.
+    Not for an outage during a probe: that says nothing about the server's era.
     """
     if meaning is Meaning.OUTAGE:
         return message.method != "server/discover"
@@ -180,7 +180,7 @@ def may_answer(meaning: Meaning, message: Message) -> bool:
 def refusal(
     status: int, message: Message, body: bytes = b"", *, has_session: bool = False
 ) -> HttpRefused | NeedsLogin:
-    """The error to report for an answer without a message that could be given to whoever waits."""
+    """Return the error for a response without a message to deliver."""
     meaning = meaning_of(status, message, has_session=has_session)
     if meaning is Meaning.LOGIN:
         return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
@@ -192,14 +192,14 @@ def refusal(
 
 
 def name_of(message: Message) -> str:
-    """What was posted, for a sentence."""
+    """Return what was posted, for a sentence."""
     return message.method or (
         "an answer of ours" if message.kind.is_answer else _NAMES.get(message.kind, "it")
     )
 
 
 def operation_of(message: Message) -> str:
-    """What a message does, with what: a server may want more of a person for one tool than for another."""
+    """Return the method and its target: a server may require more scopes for one tool."""
     name = _params(message).get(_NAMED_BY.get(message.method, ""))
     return f"{message.method} {name}" if isinstance(name, str) else name_of(message)
 
@@ -232,7 +232,7 @@ def _next_step(meaning: Meaning, status: int) -> str:
 
 
 def error_in(body: bytes) -> ErrorObject | None:
-    """The JSON-RPC error that a body holds, if it holds one."""
+    """Return the JSON-RPC error in a body, if any."""
     message = jsonrpc.read(body)
     try:
         return error_of(message) if message.kind is Kind.ERROR else None
@@ -241,7 +241,7 @@ def error_in(body: bytes) -> ErrorObject | None:
 
 
 def suggests_http_sse(status: int, body: bytes = b"") -> bool:
-    """Was a POST refused as a server of the old HTTP+SSE transport would? Then try a GET of the same URL."""
+    """True if a POST was rejected like an old HTTP+SSE server does: try a GET of the same URL."""
     error = error_in(body)
     is_modern = error is not None and error.code in MODERN_ERRORS | {METHOD_NOT_FOUND}
     return status in (400, 404, 405) and not is_modern
@@ -256,11 +256,11 @@ _KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)
 def redirect_target(
     url: str, location: str, method: str, status: int = 308, *, may_encrypt: bool = False
 ) -> str | None:
-    """Where to send the same request again; None when the redirect must not be followed.
+    """Return where to repeat the request; None if the redirect must not be followed.
 
-    Only to the same origin, so that credentials go nowhere else, and only where the method stays the
-    same: a POST that becomes a GET is another request. With `may_encrypt` also from http to https, for
-    requests without credentials: the same host and path, now so that nobody can listen or change it.
+    Only the same origin, so that credentials go nowhere else, and only if the method stays the same: a POST
+    turned into a GET is a different request. With `may_encrypt` also from http to https, for requests
+    without credentials: the same host and path, now safe from eavesdropping and tampering.
     """
     if status not in (_KEEPS_GET if method == "GET" else _KEEPS_EVERY_METHOD) or not location:
         return None
@@ -270,13 +270,13 @@ def redirect_target(
         is_encrypted = may_encrypt and _is_encrypted(source, target)
         if target.username is not None or not (is_encrypted or _origin(target) == _origin(source)):
             return None
-    except ValueError:  # not a URL, or a port that is no number
+    except ValueError:  # not a URL, or an invalid port
         return None
     return urlunsplit(target._replace(fragment=""))
 
 
 def _is_encrypted(source: SplitResult, target: SplitResult) -> bool:
-    """Is it the same address over https? Other ports may be other servers."""
+    """True if it is the same URL over https. Other ports may be other servers."""
     is_plain = _origin(source)[::2] == ("http", 80) and _origin(target)[::2] == ("https", 443)
     is_same = (source.hostname, source.path, source.query) == (target.hostname, target.path, target.query)
     return is_plain and is_same

@@ -31,7 +31,7 @@ INTERNAL_ERROR = -32603
 
 
 class Kind(IntEnum):
-    """What a frame is. The numbers are stored in captures: never renumber."""
+    """Kind of a message. The numbers are stored in captures: never renumber."""
 
     REQUEST = 1
     NOTIFICATION = 2
@@ -47,9 +47,10 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
-    """One frame and what its envelope says.
+    """A raw message and its envelope.
 
-    A named tuple is made three times as fast as a frozen dataclass, and one is made for every frame.
+    A named tuple, which is created three times as fast as a frozen dataclass, and one is created per
+    message.
     """
 
     kind: Kind
@@ -60,9 +61,9 @@ class Message(NamedTuple):
     parsed: JSONObject | None = None
 
     def body(self) -> JSONObject:
-        """The whole message as an object; parses when it was not parsed at arrival.
+        """Return the whole message as an object, parsing it if that was not done on arrival.
 
-        Raises JSONProblem when it cannot be read after all.
+        Raises JSONProblem if it cannot be parsed.
         """
         if self.parsed is not None:
             return self.parsed
@@ -74,23 +75,23 @@ class Message(NamedTuple):
 
     @property
     def params(self) -> JSONObject:
-        """`params` as an object; an absent or wrongly typed one reads as empty."""
+        """`params` as an object; empty if absent or of the wrong type."""
         return _object(self.body().get("params"))
 
     @property
     def result(self) -> JSONObject:
-        """`result` as an object; a wrongly typed one reads as empty (and `problem` says so)."""
+        """`result` as an object; empty if of the wrong type (see `problem`)."""
         return _object(self.body().get("result"))
 
     def items(self) -> list[Message]:
-        """The messages of a BATCH. Their `raw` is written anew; the frame's own bytes stay in the batch."""
+        """Return the messages of a BATCH. Their `raw` is re-serialized; the batch has the original."""
         text, _ = _decode(self.raw)
         value = parse(text)
         return [_from_value(item, to_wire(item)) for item in value] if isinstance(value, list) else []
 
 
 def items_of(message: Message) -> list[Message]:
-    """The messages in a frame: those of a batch, as far as it can be read, or the one that it is."""
+    """Return the messages of a batch, as far as it can be parsed, or the message itself."""
     if message.kind is not Kind.BATCH:
         return [message]
     try:
@@ -101,7 +102,7 @@ def items_of(message: Message) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class ErrorObject:
-    """The `error` member of an answer, with whatever was wrong about it smoothed over."""
+    """The `error` member of a response, with defaults for anything invalid."""
 
     code: int
     message: str
@@ -109,7 +110,7 @@ class ErrorObject:
 
 
 def error_of(answer: Message) -> ErrorObject:
-    """Read an answer of kind ERROR."""
+    """Read the error of a response of kind ERROR."""
     error = _object(answer.body().get("error"))
     code, message = error.get("code"), error.get("message")
     return ErrorObject(
@@ -153,19 +154,19 @@ def failure(id: RequestId, code: int, message: str, data: JSON = None) -> Messag
 
 
 def read(raw: bytes) -> Message:
-    """Say what a frame is. Never raises."""
+    """Classify a message. Never raises."""
     if len(raw) > PARSE_AT_ARRIVAL:
         return _scan(raw) or _parse(raw)
     return _read_plain(raw) or _parse(raw)
 
 
-_decode_value = json.JSONDecoder().raw_decode  # a value where it stands; `parse` also looks around it
+_decode_value = json.JSONDecoder().raw_decode  # decodes at an offset; `parse` also checks the rest
 
 
 def _read_plain(raw: bytes) -> Message | None:
-    """The short way for what nearly every frame is: one object with nothing around it.
+    """Fast path for nearly every message: one object with nothing around it.
 
-    Takes 3.2 µs where `_parse` takes 4.7, and leaves everything else to it: None.
+    Takes 3.2 µs where `_parse` takes 4.7; returns None for everything else.
     """
     try:
         text = raw.decode()
@@ -190,7 +191,7 @@ def _parse(raw: bytes) -> Message:
 
 
 def _decode(raw: bytes) -> tuple[str, str]:
-    """Decode UTF-8; what is not UTF-8 is replaced and named. A byte order mark is dropped, and named."""
+    """Decode UTF-8. Invalid bytes are replaced, a byte order mark is dropped; both are reported."""
     try:
         text, damage = raw.decode(), ""
     except UnicodeDecodeError as exc:
@@ -210,12 +211,12 @@ def _from_value(value: JSON, raw: bytes) -> Message:
     if type(value) is not dict:
         return _not_an_object(value, raw)
     kind, id, method, problem = _envelope(value)
-    # Positional: this runs for every frame of a flood.
+    # Positional for speed: runs for every message of a flood.
     return Message(kind, raw, method, id, problem, value)
 
 
 def _not_an_object(value: JSON, raw: bytes) -> Message:
-    """A bare number or word is valid JSON too, but a server that prints one prints text."""
+    """Classify other JSON: a bare number or word is valid JSON, but more likely printed text."""
     kind = Kind.INVALID if isinstance(value, list) else Kind.TEXT
     return Message(kind, raw, problem="not a JSON-RPC message: it must be an object")
 
@@ -237,7 +238,7 @@ def _answer_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | 
     if "error" not in body and "result" not in body:
         return Kind.INVALID, None, "", problem or 'it has neither "method" nor "result" nor "error"'
     id, id_problem = read_id(body.get("id"))
-    # Some JSON-RPC libraries of other protocols write both members, the unused one as null.
+    # Some JSON-RPC libraries write both members, the unused one as null.
     if "error" in body and not (body["error"] is None and "result" in body):
         both = 'an answer has either "result" or "error", not both' if "result" in body else ""
         wrong = "" if _is_error_object(body["error"]) else '"error" must be an object with code and message'
@@ -258,8 +259,8 @@ def _params_problem(body: JSONObject) -> str:
 
 
 def read_id(value: JSON) -> tuple[RequestId | None, str]:
-    """An id or a progress token, and what is wrong with it."""
-    # `type` and not `isinstance`: true is an int in Python, and no id.
+    """Return a request id or progress token, and what is wrong with it."""
+    # `type` instead of `isinstance`: True is an int in Python, but not a valid id.
     if type(value) is int or type(value) is str:
         return value, ""
     return None, '"id" must be a string or an integer'
@@ -279,13 +280,13 @@ _SCALAR = rb'(?:"(?:[^"\\]|\\.){0,1000}"|-?\d{1,30}|null)'
 _HEAD_MEMBER = re.compile(rb'\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")\s*,")
 _NEXT_KEY = re.compile(rb'\s*"(\w{1,20})"\s*:\s*([\[{])')
 _TAIL = re.compile(rb'[\]}]((?:\s*,\s*"\w{1,20}"\s*:\s*' + _SCALAR + rb")*)\s*\}\s*$")
-# What stands for the big value, which is not looked at, by its first byte. The object will do as an error.
+# Stand-ins for the big value, which is not parsed, by first byte. The object is a valid error.
 _STAND_INS: dict[bytes, JSON] = {b"{": {"code": 0, "message": ""}, b"[": []}
 _TAIL_MEMBER = re.compile(rb',\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")")
 
 
 def read_overlong(head: bytes, size: int) -> Message:
-    """Say what a frame is of which only the beginning was kept."""
+    """Classify a message of which only the beginning was kept."""
     problem = f"a line of {size:,} bytes is over the limit; only its first {len(head):,} bytes were kept"
     members = _scan_head(head)[0]
     if members is None or "id" not in members:
@@ -297,13 +298,13 @@ def read_overlong(head: bytes, size: int) -> Message:
 def _scan(raw: bytes) -> Message | None:
     """Read the scalar members before and after the one big member of an object.
 
-    That is the shape of every result and notification that SDKs write. None when the frame has
-    another shape, so that nothing is claimed that was not seen. (One shape fools it: a request whose id
-    stands after `params` and before yet another object reads as a notification.)
+    All results and notifications written by SDKs have that shape. None for any other, so that nothing is
+    claimed that was not seen. (One shape fools it: a request whose id comes after `params` and before
+    another object is read as a notification.)
     """
     members, start = _scan_head(raw)
     # Only the last bytes are searched. In valid JSON the last brace closes the message itself, so the
-    # scalar members right before it are the message's own.
+    # scalar members right before it belong to the message.
     tail = _TAIL.search(raw, max(start, len(raw) - 4096))
     if members is None or tail is None:
         return None
@@ -314,14 +315,17 @@ def _scan(raw: bytes) -> Message | None:
 
 
 def _is_complete(kind: Kind, id: RequestId | None, members: JSONObject) -> bool:
-    """Was enough seen? A strange server may have put further members between the big one and the tail."""
+    """True if enough was seen. There may be more members between the big one and the tail."""
     if kind is Kind.NOTIFICATION:
         return "jsonrpc" in members and "params" in members
     return "jsonrpc" in members and kind is not Kind.INVALID and id is not None
 
 
 def _scan_head(raw: bytes) -> tuple[JSONObject | None, int]:
-    """The scalar members before the first array or object, that member's name, and where its value begins."""
+    """Return the members up to the first array or object, and where its value begins.
+
+    That one gets a stand-in value. Members are None if the message has another shape.
+    """
     start = raw.find(b"{", 0, 64) + 1
     if not start or raw[: start - 1].strip():
         return None, 0

@@ -22,7 +22,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which changes to hear of. `uris` are resources, `tasks` are ids (of the Tasks extension)."""
+    """Which changes to subscribe to. `uris` are resources, `tasks` task ids (Tasks extension)."""
 
     tools: bool = False
     prompts: bool = False
@@ -45,7 +45,7 @@ class Filter:
         )
 
     def to_json(self) -> JSONObject:
-        """As it is sent: what is not wanted is left out."""
+        """Return the filter as sent, without what is not wanted."""
         members: JSONObject = {
             "toolsListChanged": self.tools,
             "promptsListChanged": self.prompts,
@@ -56,7 +56,7 @@ class Filter:
         return {name: value for name, value in members.items() if value}
 
     def without(self, other: Filter) -> Filter:
-        """What this one has and the other has not."""
+        """Return what this filter has and `other` has not."""
         return Filter(
             tools=self.tools and not other.tools,
             prompts=self.prompts and not other.prompts,
@@ -66,8 +66,11 @@ class Filter:
         )
 
     def lets_through(self, notification: Message) -> bool:
-        """Was this asked for? The URI of an update may be that of a part of a subscribed resource, and
-        how parts are written is the server's affair: with any URI asked for, it is let through."""
+        """True if this notification was requested.
+
+        An update may be for a part of a subscribed resource, and how part URIs are written is up to the
+        server: with any URI subscribed, all updates pass.
+        """
         wanted = {
             "notifications/tools/list_changed": self.tools,
             "notifications/prompts/list_changed": self.prompts,
@@ -79,13 +82,13 @@ class Filter:
 
 
 def listen_params(filter: Filter) -> JSONObject:
-    """The params of `subscriptions/listen`."""
+    """Return the params of `subscriptions/listen`."""
     return {"notifications": filter.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """A stream stands. `refused` was asked for, and will not come; `problem` names a fault."""
+    """A stream is open. `refused` was requested but not granted; `problem` names a violation."""
 
     id: RequestId
     honoured: Filter
@@ -95,7 +98,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A change was told on a stream. Use it; `problem` says what is wrong about how it came."""
+    """A change arrived on a stream. Use it; `problem` says what is wrong with its delivery."""
 
     id: RequestId
     notification: Message
@@ -104,7 +107,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A notification that names a stream which is not open."""
+    """A notification for a stream that is not open."""
 
     notification: Message
     problem: str
@@ -119,7 +122,7 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A stream is over. Nothing is replayed: after listening anew, fetch the lists again."""
+    """A stream ended. Nothing is replayed: after resubscribing, fetch the lists again."""
 
     id: RequestId
     how: End
@@ -137,39 +140,40 @@ class _Stream:
 
 
 class Listening:
-    """Every stream that is open, and which of them a notification belongs to."""
+    """All open streams; assigns notifications to them."""
 
     def __init__(self) -> None:
         self._streams: dict[RequestId, _Stream] = {}
 
     def open(self, id: RequestId, filter: Filter) -> None:
-        """The request with this id is about to be sent."""
+        """Register a stream whose request is about to be sent."""
         self._streams[id] = _Stream(filter)
 
     def close(self, id: RequestId) -> bool:
-        """We end it; what still comes is stray. False when it is not open."""
+        """Close a stream; later notifications are stray. False if it is not open."""
         return self._streams.pop(id, None) is not None
 
     def lose(self, id: RequestId, reason: str) -> Ended | None:
-        """The HTTP answer that carried it broke off. None when it is not open."""
+        """Handle a broken HTTP response of a stream. None if it is not open."""
         return Ended(id, End.LOST, reason) if self.close(id) else None
 
     def lose_all(self, reason: str) -> list[Ended]:
-        """The connection is gone, and every stream with it."""
+        """End all streams: the connection is gone."""
         streams, self._streams = self._streams, {}
         return [Ended(id, End.LOST, reason) for id in streams]
 
     @property
     def filters(self) -> Mapping[RequestId, Filter]:
-        """What each open stream asks for: to ask for it again elsewhere."""
+        """The filter of each open stream, to resubscribe elsewhere."""
         return {id: stream.asked for id, stream in self._streams.items()}
 
     # -------------------------------------------------------------- receiving
 
     def receive(self, notification: Message, carrier: RequestId | None = None) -> ListenEvent | None:
-        """What a notification means here; None when it is not about a stream.
+        """Return the event of a notification; None if it is not about a stream.
 
-        `carrier` is the request whose HTTP answer it came on: it tells the stream where the server forgot to.
+        `carrier` is the request whose HTTP response it came on; it identifies the stream if the server did
+        not.
         """
         try:
             return self._receive(notification, carrier)
@@ -198,7 +202,7 @@ class Listening:
         return Acknowledged(id, honoured, stream.asked.without(honoured), problem)
 
     def _on_unnamed(self, notification: Message, carrier: RequestId | None) -> ListenEvent | None:
-        """The server did not say which stream: the carrier does, or that only one can be meant."""
+        """Assign a notification without a stream id by its carrier, or if only one stream matches."""
         problem = "it does not name its subscription"
         if carrier is not None and carrier in self._streams:
             if notification.method == ACKNOWLEDGED:
@@ -216,7 +220,7 @@ class Listening:
         return Ended(id, End.CANCELLED, reason if isinstance(reason, str) else "")
 
     def answered(self, id: RequestId, answer: Message) -> Ended | None:
-        """The listen request itself was answered: the stream is over. None when it was not open."""
+        """End a stream whose listen request got its response. None if it was not open."""
         if not self.close(id):
             return None
         try:
@@ -230,7 +234,7 @@ class Listening:
 
 
 def subscription_id(meta: JSON) -> RequestId | None:
-    """The stream that a `_meta` names, with its JSON type: `1` is not `"1"`."""
+    """Return the stream that a `_meta` names, with its JSON type: `1` is not `"1"`."""
     return read_id(meta.get(SUBSCRIPTION_ID_KEY))[0] if isinstance(meta, dict) else None
 
 

@@ -30,23 +30,23 @@ def number_of(source: JSONObject, name: str) -> int | float | None:
 
 
 def strings_of(source: JSONObject, name: str) -> tuple[str, ...]:
-    """The strings in a list; what else is in it is left out."""
+    """Return the strings in a list; other items are ignored."""
     value = source.get(name)
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def is_number(value: JSON) -> TypeGuard[int | float]:
-    """True and False are none, though Python thinks so."""
+    """True for numbers, but not for bool, which is an int in Python."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def shown(value: JSON) -> str:
-    """A value of the server's in a sentence of ours: on one line, short, in quotation marks."""
+    """Return a server's value for a sentence: on one line, short, in quotes."""
     return f"“{one_line(excerpt(value, 40))}”"
 
 
 def some(names: Iterable[str]) -> str:
-    """Names in a sentence: the first few, and how many more there are."""
+    """Return names for a sentence: the first few, and how many more there are."""
     every = list(names)
     first = ", ".join(map(shown, every[:_MOST_NAMES]))
     rest = len(every) - _MOST_NAMES

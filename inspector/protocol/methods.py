@@ -16,7 +16,7 @@ TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 class Side(Flag):
-    """Who sends it."""
+    """Who sends a method."""
 
     CLIENT = auto()
     SERVER = auto()
@@ -25,7 +25,7 @@ class Side(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row of the table."""
+    """A method or notification."""
 
     name: str
     sender: Side
@@ -80,9 +80,9 @@ METHODS = {
 
 
 def missing_capability(name: str, offered: JSONObject, revision: Revision) -> str:
-    """The capability that calling `name` needs and the other side did not declare; "" when it may be called.
+    """Return the capability that `name` needs but was not declared; "" if it may be called.
 
-    A method we do not know needs nothing: a debugger may send anything.
+    An unknown method needs none: a debugger may send anything.
     """
     method = METHODS.get(name)
     if method is None or not method.capability:
@@ -91,7 +91,7 @@ def missing_capability(name: str, offered: JSONObject, revision: Revision) -> st
         extensions = offered.get("extensions")
         is_there = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
         return "" if is_there else f"extensions.{TASKS_EXTENSION}"
-    # 2024-11-05 has no `completions` capability: such a server may answer completion/complete all the same.
+    # 2024-11-05 has no `completions` capability, but servers may still support completion/complete.
     if name == "completion/complete" and not is_between(revision, R2, R5):
         return ""
     return "" if _declares(offered, method.capability) else method.capability

@@ -28,7 +28,7 @@ _TOO_MANY = -32603
 
 @dataclass(slots=True)
 class OurTask:
-    """One of them. `outcome` is a result, or the error to answer `tasks/result` with."""
+    """A task of ours. `outcome` is a result, or the error that `tasks/result` returns."""
 
     id: str
     method: str
@@ -56,14 +56,14 @@ class OurTask:
 
 
 def is_augmented(method: str, params: JSONObject, declared: JSONObject, revision: Revision) -> bool:
-    """Does the server want a task for this, and did we say that it may? If not, the wish is to be ignored."""
+    """True if the server requests a task and we declared support; otherwise it is ignored."""
     kind, _, action = method.partition("/")
     wants = revision == R4 and isinstance(params.get("task"), dict)
     return wants and _declares(declared, "tasks", "requests", kind, action)
 
 
 class OurTasks:
-    """The books of one conversation. `wall_ns` is the time of day, `make_id` gives ids nobody can guess."""
+    """The tasks of one connection. `wall_ns` is wall time, `make_id` returns unguessable ids."""
 
     def __init__(self, wall_ns: Callable[[], int], make_id: Callable[[], str]) -> None:
         self._now = wall_ns
@@ -73,7 +73,7 @@ class OurTasks:
     # -------------------------------------------------------------- our side of it
 
     def create(self, method: str, params: JSONObject) -> OurTask:
-        """A task for a request that wants one. Raises RpcError when there are too many."""
+        """Create a task for a request. Raises RpcError if there are too many."""
         self._prune()
         if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MOST_OPEN:
             raise RpcError(_TOO_MANY, f"{_MOST_OPEN} tasks are open already")
@@ -83,7 +83,7 @@ class OurTasks:
         return task
 
     def settle(self, task: OurTask, outcome: JSONObject | RpcError) -> bool:
-        """The person has answered, or refused. False when the task had ended before."""
+        """Set the user's answer or refusal. False if the task has already ended."""
         if task.status.is_terminal:
             return False
         is_error = isinstance(outcome, RpcError)
@@ -93,14 +93,14 @@ class OurTasks:
         return True
 
     def expire(self, task: OurTask) -> None:
-        """Nobody will answer any more. One that the server cancelled stays as that."""
+        """Drop a task that will not be answered. One that the server cancelled stays."""
         if not task.status.is_terminal:
             self._tasks.pop(task.id, None)
 
     # -------------------------------------------------------------- the server's requests
 
     def find(self, params: JSONObject) -> OurTask:
-        """The task that a request names. Raises RpcError."""
+        """Return the task that a request names. Raises RpcError."""
         self._prune()
         id = params.get("taskId")
         if not isinstance(id, str):
@@ -111,7 +111,7 @@ class OurTasks:
         return task
 
     def cancel(self, params: JSONObject) -> OurTask:
-        """Raises RpcError, also for a task that has ended."""
+        """Cancel a task. Raises RpcError, also if it has ended."""
         task = self.find(params)
         if task.status.is_terminal:
             raise RpcError(INVALID_PARAMS, f"The task cannot be cancelled: it is {task.status.value} already")
@@ -120,7 +120,7 @@ class OurTasks:
         return task
 
     def list(self, params: JSONObject) -> JSONObject:
-        """A page of them, oldest first. Raises RpcError for a cursor that is none of ours."""
+        """Return a page of tasks, oldest first. Raises RpcError for an invalid cursor."""
         self._prune()
         start = _cursor(params.get("cursor"))
         tasks = list(self._tasks.values())
@@ -131,7 +131,7 @@ class OurTasks:
 
     @staticmethod
     def result(task: OurTask) -> JSONObject:
-        """What the request itself would have been answered with. Raises RpcError if that is an error."""
+        """Return the result of the original request. Raises RpcError if it is an error."""
         if isinstance(task.outcome, RpcError):
             raise task.outcome
         outcome = task.outcome or {}
@@ -151,14 +151,14 @@ class OurTasks:
 
 
 def check_offered(method: str, declared: JSONObject) -> None:
-    """Raises RpcError when we did not say that this may be asked of us."""
+    """Raise RpcError unless we declared support for the method."""
     path = ("tasks", part) if (part := TASK_METHODS[method]) else ("tasks",)
     if not _declares(declared, *path):
         raise RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: {'.'.join(path)} was not declared")
 
 
 def _ttl(wish: JSON) -> int:
-    """As the server wishes, up to a day; an hour if it does not say."""
+    """Return the requested ttl, up to a day; an hour by default."""
     ttl = wish.get("ttl") if isinstance(wish, dict) else None
     if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
         return int(min(ttl, _MOST_TTL_MS))

@@ -21,8 +21,8 @@ ANNOTATION = "x-mcp-header"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, section 5.6.2
 _TYPES = ("string", "integer", "boolean")
 
-# The keywords whose values are schemas, by the shape of the value. Values that are data (`default`,
-# `examples`, `enum`, `const`) are not looked into, and no reference is followed.
+# Keywords whose values are schemas, by the shape of the value. Values that are data (`default`, `examples`,
+# `enum`, `const`) are skipped, and references are not followed.
 _ARRAY_SCHEMAS = ("items", "additionalItems", "unevaluatedItems", "contains")
 _OBJECT_SCHEMAS = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _ONE_SCHEMA = frozenset((*_ARRAY_SCHEMAS, *_OBJECT_SCHEMAS, "not", "if", "then", "else", "contentSchema"))
@@ -36,18 +36,18 @@ Path: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ParamHeaders:
-    """Which arguments of a tool are mirrored: header names, each with the path to its value."""
+    """The mirrored arguments of a tool: header names, each with the path to its value."""
 
     paths: tuple[tuple[str, Path], ...] = ()
 
     def headers_for(self, arguments: JSONObject) -> Headers:
-        """The headers of one call. A value that is absent, null, or no scalar has none."""
+        """Return the headers of a call. Absent, null and non-scalar values have none."""
         found = ((name, header_text(_value_at(path, arguments))) for name, path in self.paths)
         return tuple((name, encode_header_value(text)) for name, text in found if text is not None)
 
 
 def read_param_headers(schema: JSON) -> ParamHeaders | str:
-    """Read the annotations of an input schema; a text is the reason why the tool must be dropped."""
+    """Read the annotations of an input schema; a string is why the tool must be dropped."""
     paths: dict[str, tuple[str, Path]] = {}
     for path, position in _positions(schema):
         if ANNOTATION not in position:
@@ -63,7 +63,6 @@ def read_param_headers(schema: JSON) -> ParamHeaders | str:
 
 
 def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
-    """What is wrong with one annotation."""
     if not path:
         return f"{ANNOTATION} stands where “properties” alone do not lead from the root of the schema"
     if not isinstance(name, str):
@@ -79,10 +78,10 @@ def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
 
 
 def _positions(schema: JSON) -> Iterator[tuple[Path | None, JSONObject]]:
-    """Every schema inside a schema, in the order written, with its path of property names.
+    """Yield every subschema in document order, with its path of property names.
 
-    The path is None where another keyword than `properties` was crossed. Keeps its own stack: a hostile
-    schema may be nested deeper than Python's.
+    The path is None below any keyword other than `properties`. Uses an explicit stack: a hostile schema may
+    exceed Python's recursion limit.
     """
     stack: list[tuple[Path | None, JSON]] = [((), schema)]
     while stack:

@@ -35,28 +35,27 @@ from inspector.protocol.httprules import error_in
 from inspector.protocol.jsonrpc import ErrorObject, Kind, error_of
 from inspector.protocol.revisions import Era, Revision, find_revision
 
-PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is taken to be of the handshake era
+PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is assumed to be of the handshake era
 
 
 class Search(Enum):
-    """How to find out; the values are what a configuration file says."""
+    """How to detect the era; the values are as in the configuration file."""
 
     AUTO = "auto"
     LEGACY_FIRST = "legacy-first"
 
 
 AUTO, LEGACY_FIRST = Search.AUTO, Search.LEGACY_FIRST
-# A revision is one that the person insists on.
+# A Revision is one that the user pinned.
 EraChoice: TypeAlias = Search | Revision
 
 
 def read_era_choice(text: str) -> EraChoice | None:
-    """`auto`, `legacy-first`, or the date of a revision; None for anything else."""
+    """Parse `auto`, `legacy-first`, or a version date; None for anything else."""
     return next((search for search in Search if search.value == text), None) or find_revision(text)
 
 
 def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) -> Negotiation:
-    """The way to an agreement that a choice stands for."""
     if choice is AUTO:
         return ProbeFirst(profile, over_http)
     if choice is LEGACY_FIRST:
@@ -68,7 +67,7 @@ def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) 
 
 
 class StatelessOnly:
-    """`server/discover` at one revision, and no way back."""
+    """`server/discover` at one version, without fallback."""
 
     def __init__(self, profile: ClientProfile, over_http: bool, revision: Revision) -> None:
         self._revision = revision
@@ -88,14 +87,14 @@ class StatelessOnly:
 
 
 class ProbeFirst:
-    """`server/discover`, then `initialize` where that is no sign of the stateless era."""
+    """`server/discover`, then `initialize` if the server is not of the stateless era."""
 
     def __init__(self, profile: ClientProfile, over_http: bool) -> None:
         self._discovery = Discovery(profile, over_http)
         self._handshake = InitializeHandshake(profile)
         self._profile = profile
         self._over_http = over_http
-        self._legacy: NotModern | None = None  # set once we have fallen back
+        self._legacy: NotModern | None = None  # set after falling back
         self._is_reprobing = False
 
     def first(self) -> Ask:
@@ -119,7 +118,7 @@ class ProbeFirst:
         return replace(self._handshake.first(), needs_restart=step.has_exited)
 
     def _on_initialize(self, reply: Reply, legacy: NotModern) -> Ask | Agreement:
-        # A slow server may have been locked to the stateless era by a probe that we gave up waiting for.
+        # A slow server may have been locked to the stateless era by a probe that timed out here.
         named = _stateless_revision_in(reply)
         if named is not None:
             self._is_reprobing = True
@@ -139,12 +138,12 @@ class ProbeFirst:
 
 
 class LegacyFirst:
-    """`initialize`, then `server/discover` where the server answers with an error."""
+    """`initialize`, then `server/discover` if the server responds with an error."""
 
     def __init__(self, profile: ClientProfile, over_http: bool) -> None:
         self._handshake = InitializeHandshake(profile)
         self._discovery = Discovery(profile, over_http)
-        self._refusal: Reply | None = None  # set once initialize was refused
+        self._refusal: Reply | None = None  # set after initialize was rejected
 
     def first(self) -> Ask:
         return self._handshake.first()
@@ -154,21 +153,21 @@ class LegacyFirst:
             return self._on_discover(reply, self._refusal)
         if _error_of(reply) is None:
             return self._handshake.receive(reply)
-        # What a server of the stateless era answers here is up to it: any error may be that.
+        # Servers of the stateless era may return any error here.
         self._refusal = reply
         return self._discovery.ask()
 
     def _on_discover(self, reply: Reply, refusal: Reply) -> Ask | Agreement:
         step = self._discovery.receive(reply)
         if isinstance(step, NotModern):
-            return self._handshake.receive(refusal)  # raises: that it was refused is the news
+            return self._handshake.receive(refusal)  # raises: the rejection is what to report
         if isinstance(step, Ask):
             return step
         return replace(step, how=f"The server refused initialize. {step.how}")
 
 
 def _error_of(reply: Reply) -> ErrorObject | None:
-    """The JSON-RPC error in a reply. Not when HTTP says that it is about login or an outage."""
+    """Return the JSON-RPC error in a reply, unless HTTP says it is about login or an outage."""
     if isinstance(reply, HttpRefused):
         return error_in(reply.body) if is_verdict(reply.status) else None
     if isinstance(reply, NoAnswer) or reply.kind is not Kind.ERROR:
@@ -180,10 +179,10 @@ def _error_of(reply: Reply) -> ErrorObject | None:
 
 
 def _stateless_revision_in(refusal: Reply) -> Revision | None:
-    """The revision of the stateless era that a refusal of initialize names, if we speak it.
+    """Return the stateless version that an initialize error names, if we support it.
 
-    "A server that supports only modern versions SHOULD name the protocol versions it supports in any
-    error it returns to an initialize request": so whatever the code.
+    "A server that supports only modern versions SHOULD name the protocol versions it supports in any error
+    it returns to an initialize request": so whatever the code.
     """
     error = _error_of(refusal)
     return None if error is None else newest_mutual(supported_in(error), STATELESS_REVISIONS)

@@ -13,7 +13,7 @@ from inspector.base.jsonvalue import JSONProblem, compact, parse, shorten, to_wi
 from inspector.base.plaintext import one_line
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 
-# A string that is not closed is taken to the end. "+" after "*" takes no step back, however long it is.
+# An unterminated string extends to the end. Possessive quantifiers: no backtracking on long input.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"?'
 _TOKEN = re.compile(_STRING + rb'|[\[\]{},:]|[^ \t\n\r\[\]{},:"]++', re.DOTALL)
 _GAP = re.compile(rb"(" + _STRING + rb")|[ \t\n\r]++", re.DOTALL)
@@ -24,36 +24,36 @@ _LONGEST_NAME = 80
 
 
 def is_one_line(raw: bytes) -> bool:
-    """Can this be one frame of stdio? A lone carriage return counts: Python's text mode ends a line there."""
+    """True if this can be one stdio message. A lone CR counts: Python's text mode splits there."""
     return _BREAK.search(raw) is None
 
 
 def compacted(raw: bytes) -> bytes:
-    """Without the white space between tokens; words that only white space kept apart stay apart.
+    """Remove whitespace between tokens, keeping a space between adjacent words.
 
-    That is one line, unless a line break stands inside a string, where JSON allows none.
+    The result is one line, unless there is a line break inside a string, which JSON forbids.
     """
 
     def without(gap: re.Match[bytes]) -> bytes:
         if gap[1] is not None:
             return gap[0]
         before, behind = raw[gap.start() - 1 : gap.start()], raw[gap.end() : gap.end() + 1]
-        # An empty one, at either end of the text, is in there too.
+        # b"" is in there too, for gaps at either end.
         return b"" if before in _STRUCTURE or behind in _STRUCTURE else b" "
 
     return _GAP.sub(without, raw)
 
 
 def has_id(raw: bytes) -> bool:
-    """Does the top-level object have an `id`, of whatever type?"""
+    """True if the top-level object has an `id` of any type."""
     return _id_span(raw) is not None
 
 
 def with_new_id(raw: bytes, id: RequestId) -> bytes:
-    """The same bytes with another value for the top-level `id`.
+    """Replace the value of the top-level `id`, changing nothing else.
 
-    Of several ids the last is replaced: that is the one which nearly every reader takes. What has no id,
-    such as a notification or a batch, comes back as it is.
+    Of several ids the last is replaced, as nearly every parser takes that one. Anything without an id, such
+    as a notification or a batch, is returned unchanged.
     """
     span = _id_span(raw)
     if span is None:
@@ -63,7 +63,7 @@ def with_new_id(raw: bytes, id: RequestId) -> bytes:
 
 
 def _id_span(raw: bytes) -> tuple[int, int] | None:
-    """Where the value of the last top-level `id` stands."""
+    """Return the span of the last top-level `id` value."""
     found = None
     key, mark = b"", b""
     for part, start, end in _parts(raw):
@@ -74,7 +74,7 @@ def _id_span(raw: bytes) -> tuple[int, int] | None:
 
 
 def _parts(raw: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """The outermost object token by token, and where each stands. A value in brackets is one, of no text."""
+    """Yield the outermost object's tokens and spans. A bracketed value is one empty token."""
     depth = start = 0
     for match in _TOKEN.finditer(raw):
         token = match[0]
@@ -94,7 +94,7 @@ def _parts(raw: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _is_id(key: bytes) -> bool:
-    """Keys may be written with escapes."""
+    """True for an `id` key, possibly written with escapes."""
     if b"\\" not in key:
         return key == b'"id"'
     try:
@@ -107,7 +107,7 @@ def _is_id(key: bytes) -> bool:
 
 
 def describe(raw: bytes) -> str:
-    """What these bytes would be to the other side, in one line; what is wrong with them, and where."""
+    """Describe in one line what these bytes are to the receiver, and what is wrong where."""
     message = read(raw)
     if message.kind in (Kind.INVALID, Kind.TEXT):
         return _describe_nothing(message)
@@ -116,7 +116,7 @@ def describe(raw: bytes) -> str:
 
 
 def _describe_nothing(message: Message) -> str:
-    """Bytes that are no message. The reader does not say why text is no JSON; here that is the question."""
+    """Describe bytes that are no message, including why they are not JSON."""
     if not message.raw.strip():
         return "Nothing: an empty line." if is_one_line(message.raw) else "Nothing: empty lines."
     try:
@@ -142,7 +142,7 @@ def _describe_answer(answer: Message) -> str:
 def _describe_batch(batch: Message) -> str:
     try:
         count = len(batch.items())
-    except JSONProblem:  # one of them is nested too deeply to be looked at
+    except JSONProblem:  # an item is nested too deeply
         return "A batch"
     return f"A batch of {count} message{'' if count == 1 else 's'}"
 
@@ -161,5 +161,5 @@ def _name(method: str) -> str:
 
 
 def _spelled(id: RequestId) -> str:
-    """With its JSON type: 7 is not "7"."""
+    """Return the id with its JSON type: 7 is not "7"."""
     return shorten(one_line(compact(id)), _LONGEST_NAME)

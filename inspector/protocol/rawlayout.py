@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# A string that is not closed is taken to the end. "+" after "*" takes no step back, however long it is.
+# An unterminated string extends to the end. Possessive quantifiers: no backtracking on long input.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^ \t\n\r\[\]{},:"]++', re.DOTALL)
 _STRUCTURE = b"[]{},:"
-_DEEPEST_MARGIN = 60  # else the margins of a deep value would grow with the square of its depth
+_DEEPEST_MARGIN = 60  # otherwise the indentation of a deep value would grow with the square of its depth
 
 
 def indented(raw: bytes) -> bytes:
-    """A line for each member and item, two spaces a level. What is no JSON is laid out as far as it goes."""
+    """Put each member and item on a line, two spaces per level. Invalid JSON as far as it goes."""
     return b"".join(_pieces(raw))
 
 
@@ -26,7 +26,7 @@ def _pieces(raw: bytes) -> Iterator[bytes]:
     for match in _TOKEN.finditer(raw):
         token = match[0]
         is_closing, is_empty = token in b"]}", before in (b"[", b"{")
-        level = max(level - is_closing, 0)  # there may be more closing brackets than opening ones
+        level = max(level - is_closing, 0)  # there may be surplus closing brackets
         if is_closing or is_empty:
             yield b"" if is_closing and is_empty else _margin(level)
         elif before == b",":
@@ -39,8 +39,8 @@ def _pieces(raw: bytes) -> Iterator[bytes]:
 
 
 def _are_apart(before: bytes, token: bytes) -> bool:
-    """Without white space between them, too."""
-    return before in _STRUCTURE or token in _STRUCTURE  # no token at all, at the start, is in there as well
+    """True if the tokens need no whitespace between them."""
+    return before in _STRUCTURE or token in _STRUCTURE  # b"", i.e. no token at the start, is in there too
 
 
 def _margin(level: int) -> bytes:

@@ -16,7 +16,7 @@ from inspector.protocol.members import shown, some, text_of
 from inspector.protocol.revisions import R4, R5, Revision, is_between
 from inspector.protocol.sampling import ASSISTANT, USER
 
-# 2025-11-25, Sampling, "Error Handling": the code for a refusal. Only the handshake era has room for it.
+# 2025-11-25, Sampling, "Error Handling": the code for a refusal. Handshake era only.
 USER_REJECTED = -1
 SAMPLING_REFUSED = "The user rejected the sampling request"
 
@@ -26,22 +26,22 @@ STOP_REASONS = (END_TURN, STOP_SEQUENCE, MAX_TOKENS, STOP_FOR_TOOL)  # any other
 
 
 def accepted(content: JSONObject) -> JSONObject:
-    """A form, filled in."""
+    """Return the result for a completed form."""
     return {"action": ACCEPT, "content": content}
 
 
 def consented() -> JSONObject:
-    """The person will visit the page. Consent, not success: whether it worked is between page and server."""
+    """Return consent to open the URL. Whether it worked is between page and server."""
     return {"action": ACCEPT}
 
 
 def declined() -> JSONObject:
-    """The person said no."""
+    """Return the result if the user declined."""
     return {"action": DECLINE}
 
 
 def cancelled() -> JSONObject:
-    """The person went away without saying yes or no."""
+    """Return the result if the user dismissed it without deciding."""
     return {"action": CANCEL}
 
 
@@ -52,7 +52,7 @@ def sampled(
     stop_reason: str = "",
     meta: JSONObject | None = None,
 ) -> JSONObject:
-    """What a model says. One block is written without a list, as every revision has it."""
+    """Return a sampling result. A single block is not wrapped in a list, as in every version."""
     blocks: list[JSON] = [content] if isinstance(content, Mapping) else list(content)
     result: JSONObject = {"role": role, "content": blocks[0] if len(blocks) == 1 else blocks, "model": model}
     if stop_reason:
@@ -67,7 +67,7 @@ def text_block(text: str) -> JSONObject:
 
 
 def listed(roots: Sequence[JSONObject]) -> JSONObject:
-    """The folders, for `roots/list`."""
+    """Return the result of `roots/list`."""
     return {"roots": list(roots)}
 
 
@@ -75,7 +75,7 @@ def listed(roots: Sequence[JSONObject]) -> JSONObject:
 
 
 def problems_of(asked: Asked, result: JSONObject, revision: Revision) -> tuple[str, ...]:
-    """What is wrong with an answer to this question, one sentence each. Warn; never forbid."""
+    """Return what is wrong with a reply, one sentence each. Only warnings, never enforced."""
     return tuple(_problems(asked, result, revision))
 
 
@@ -131,7 +131,7 @@ def _with_content(asked: FormAsked, content: JSONObject, revision: Revision) -> 
 
 
 def _is_sendable(value: JSON, revision: Revision) -> bool:
-    """The schema's own type of `content`: string, number, boolean; lists of strings since 2025-11-25."""
+    """Check the type of `content`: string, number, boolean; lists of strings since 2025-11-25."""
     if isinstance(value, list):
         return is_between(revision, R4, R5) and all(isinstance(one, str) for one in value)
     return isinstance(value, bool | int | float | str)

@@ -11,15 +11,15 @@ from enum import Enum
 
 
 class Era(Enum):
-    """How a conversation is set up."""
+    """How a connection is set up."""
 
     HANDSHAKE = "handshake"  # initialize, then a session
-    STATELESS = "stateless"  # every request carries what the handshake used to settle
+    STATELESS = "stateless"  # every request carries what the handshake negotiated
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One published revision, by its date."""
+    """A published protocol version, by date."""
 
     date: str
     era: Era
@@ -43,10 +43,10 @@ _BY_DATE = {revision.date: revision for revision in REVISIONS}
 
 
 def find_revision(date: object) -> Revision | None:
-    """The revision with this date; None for anything that is not one we know."""
+    """Return the version with this date; None if unknown."""
     return _BY_DATE.get(date) if isinstance(date, str) else None
 
 
 def is_between(revision: Revision, first: Revision, last: Revision) -> bool:
-    """Is `revision` one of those from `first` to `last`, both included?"""
+    """True if `revision` is from `first` to `last`, inclusive."""
     return REVISIONS.index(first) <= REVISIONS.index(revision) <= REVISIONS.index(last)

@@ -26,7 +26,10 @@ _ROUND_MEMBERS = ("inputResponses", "requestState")
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The outcome. One that took more than one round depends on the answers, and must not be cached."""
+    """The final result.
+
+    One that took several rounds depends on the replies and must not be cached.
+    """
 
     result: JSONObject
     is_cacheable: bool
@@ -34,7 +37,7 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class NeedInput:
-    """The server wants to know more. With no requests it only wants to be asked again, at once or later."""
+    """The server needs input. Without requests it only wants a retry, now or later."""
 
     requests: dict[str, InputRequest]
     round: int
@@ -42,14 +45,14 @@ class NeedInput:
 
 @dataclass(frozen=True, slots=True)
 class TaskCreated:
-    """The call goes on as a task."""
+    """The call continues as a task."""
 
     task: Task
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """The result breaks the rules and must not be used."""
+    """The result violates the protocol and must not be used."""
 
     reason: str
 
@@ -58,9 +61,9 @@ Outcome: TypeAlias = Complete | NeedInput | TaskCreated | Invalid
 
 
 class Rounds:
-    """One request through all its rounds. `capabilities` are those that the request declares.
+    """A request through all its rounds. `capabilities` are those it declares.
 
-    Not sending the next round is how a person refuses a question that has no answer for "no".
+    A user refuses a request that has no negative reply by not sending the next round.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Rounds:
         self._state: str | None = None
 
     def receive(self, result: JSONObject) -> Outcome:
-        """What a result means. It replaces whatever the round before it asked for."""
+        """Return what a result means. It replaces the previous round's requests."""
         self._asked, self._state = None, None
         # "The client MUST treat the absent field as "complete"." Some servers write it as null.
         kind = result.get("resultType")
@@ -93,7 +96,7 @@ class Rounds:
         return Invalid(f"its resultType {_shown(kind)} is none that this request allows")
 
     def retry(self, responses: Mapping[str, JSONObject]) -> JSONObject:
-        """The params of the next round. `responses` answer each request of this round, by its key."""
+        """Return the params of the next round. `responses` must answer each request, by key."""
         if self._asked is None:
             raise LocalProtocolError("the server has asked for nothing")
         if responses.keys() != self._asked.requests.keys():
@@ -102,7 +105,7 @@ class Rounds:
         params = dict(self._params)
         if responses:
             params["inputResponses"] = dict(responses)
-        if self._state is not None:  # an empty one is one
+        if self._state is not None:  # an empty one counts
             params["requestState"] = self._state
         self._asked = None
         return params
@@ -148,7 +151,10 @@ def _requests(result: JSONObject) -> dict[str, InputRequest]:
 
 
 def _state(result: JSONObject) -> str | None:
-    """Opaque: "Clients MUST NOT inspect, parse, modify, or make any assumptions about its contents"."""
+    """Return the opaque request state.
+
+    "Clients MUST NOT inspect, parse, modify, or make any assumptions about its contents".
+    """
     state = result.get("requestState")
     if state is not None and not isinstance(state, str):
         raise ValueError("its requestState is no string")
@@ -159,7 +165,7 @@ def _state(result: JSONObject) -> str | None:
 
 
 def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
-    """Why the server must not ask this of a client with these capabilities; "" when it may."""
+    """Return why the server must not request this with these capabilities; "" if it may."""
     if request.method not in _CHECKS:
         return f"it asks for {_shown(request.method)}, which cannot be asked for inside a result"
     missing = missing_for(request, capabilities)
@@ -167,9 +173,9 @@ def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
 
 
 def missing_for(request: InputRequest, capabilities: JSONObject) -> str:
-    """The capability that asking this needs and that we did not declare; "" when there is none missing.
+    """Return the undeclared capability that this request needs; "" if none.
 
-    What cannot be asked at all is missing under the name of its method.
+    For a method that cannot be requested at all, return its name.
     """
     check = _CHECKS.get(request.method)
     return request.method if check is None else check(request.params, capabilities)
@@ -180,7 +186,7 @@ def _missing_for_elicitation(params: JSONObject, capabilities: JSONObject) -> st
     if not isinstance(elicitation, dict):
         return "elicitation"
     mode = params.get("mode", "form")
-    # `{}` is how forms were declared before there was anything else.
+    # `{}` declared forms before other modes existed.
     declared = elicitation or {"form": {}}
     return "" if isinstance(mode, str) and mode in declared else f"elicitation.{one_line(excerpt(mode, 60))}"
 

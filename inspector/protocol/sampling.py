@@ -25,7 +25,7 @@ _PRIORITIES = ("costPriority", "speedPriority", "intelligencePriority")
 
 @dataclass(frozen=True, slots=True)
 class SamplingMessage:
-    """One message. `is_list`: its content came as a list, of one block or many."""
+    """A message. `is_list`: its content was a list, of one or more blocks."""
 
     role: str
     blocks: tuple[JSONObject, ...]
@@ -38,9 +38,9 @@ class SamplingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ModelPreferences:
-    """Which model the server would like. None: it did not say, or not with a number."""
+    """The server's model preferences. None: not stated, or not a number."""
 
-    hints: tuple[str, ...] = ()  # parts of model names, the best one first
+    hints: tuple[str, ...] = ()  # parts of model names, best first
     cost: int | float | None = None
     speed: int | float | None = None
     intelligence: int | float | None = None
@@ -57,7 +57,7 @@ class ModelPreferences:
 
 @dataclass(frozen=True, slots=True)
 class SamplingAsked:
-    """What to answer, and how. None and "": the server did not say."""
+    """A sampling request. None and "" mean not stated."""
 
     messages: tuple[SamplingMessage, ...]
     max_tokens: int | None
@@ -70,16 +70,16 @@ class SamplingAsked:
     tools: tuple[Tool, ...]
     unusable_tools: tuple[Malformed, ...]
     tool_choice: str
-    source: JSONObject  # the params, as they came
+    source: JSONObject  # the params, verbatim
 
     @property
     def has_tools(self) -> bool:
-        """Does it need `sampling.tools`?"""
+        """True if it needs `sampling.tools`."""
         return "tools" in self.source or "toolChoice" in self.source
 
 
 def read_sampling(params: JSONObject) -> SamplingAsked:
-    """Raises ValueError when there are no messages that can be shown."""
+    """Parse a request. Raises ValueError if there are no usable messages."""
     tools, unusable = read_items(params["tools"], Tool.read) if "tools" in params else ([], [])
     return SamplingAsked(
         messages=_messages(params.get("messages")),
@@ -126,7 +126,7 @@ def _whole(value: JSON) -> int | None:
 
 
 def remarks_on(asked: SamplingAsked, revision: Revision) -> Iterator[str]:
-    """What is wrong with the question, though it can be answered. One sentence each."""
+    """Yield what is wrong with an answerable request, one sentence each."""
     yield from _about_limits(asked)
     yield from _about_context(asked, revision)
     yield from _about_preferences(asked)
@@ -214,7 +214,10 @@ def _about_messages(asked: SamplingAsked, revision: Revision) -> Iterator[str]:
 
 
 def _about_tool_loop(asked: SamplingAsked) -> Iterator[str]:
-    """2025-11-25, Sampling: results stand alone in a user message, right after the uses that they answer."""
+    """Check the tool loop.
+
+    2025-11-25, Sampling: results stand alone in a user message, right after the uses that they answer.
+    """
     for number, message in enumerate(asked.messages, start=1):
         results, uses = message.of_kind(TOOL_RESULT), message.of_kind(TOOL_USE)
         if results and message.role == ASSISTANT:

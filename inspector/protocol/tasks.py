@@ -35,13 +35,12 @@ class TaskStatus(Enum):
 
     @property
     def is_terminal(self) -> bool:
-        """Nothing follows it."""
         return self in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is known of a task. `result` and `error` are inside it only in the extension."""
+    """State of a task. `result` and `error` are only included in the extension."""
 
     id: str
     status: TaskStatus
@@ -56,7 +55,7 @@ class Task:
 
     @staticmethod
     def read(value: JSONObject) -> Task:
-        """Read either design. Raises ValueError when there is no id, or no status that we know."""
+        """Parse either design. Raises ValueError without an id or a known status."""
         id = value.get("taskId")
         if not isinstance(id, str) or not id:
             raise ValueError('"taskId" must be a string with at least one character')
@@ -75,12 +74,12 @@ class Task:
 
     @property
     def next_poll_ms(self) -> int:
-        """How long to wait before asking again: as the server wishes, within reason."""
+        """Polling interval requested by the server, within limits."""
         wish = _POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
         return min(max(wish, _LEAST_POLL_MS), _MOST_POLL_MS)
 
     def input_requests(self) -> dict[str, InputRequest]:
-        """The questions that are open (extension). Raises ValueError when they cannot be read."""
+        """Return the open requests (extension). Raises ValueError if they cannot be parsed."""
         if self.status is not TaskStatus.INPUT_REQUIRED or "inputRequests" not in self.source:
             return {}
         return read_input_requests(self.source["inputRequests"])
@@ -90,22 +89,22 @@ class Task:
 
 
 class TaskDesign(Protocol):
-    """What to send and how to read it. A method that returns None has no counterpart in the design."""
+    """Requests and parsers of a task design. None means that the design has no such request."""
 
-    notification: str  # the method under which the server tells of a change; its params are a task
+    notification: str  # notification method for changes; its params are a task
 
     def is_offered(self, capabilities: JSONObject) -> bool:
-        """Do these capabilities of the server say that a tool call may become a task?"""
+        """True if the server declares that tool calls may become tasks."""
         ...
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
-        """The params of a call that is meant to become a task."""
+        """Return the params of a call that should become a task."""
         ...
 
     def created(self, result: JSONObject) -> Task | None:
-        """The task that a call became; None when the result is the outcome itself.
+        """Return the task that a call became; None if the result is final.
 
-        Raises ValueError when it is meant to be a task and cannot be read as one.
+        Raises ValueError if it is meant to be a task but cannot be parsed.
         """
         ...
 
@@ -114,7 +113,7 @@ class TaskDesign(Protocol):
     def cancel(self, id: str, capabilities: JSONObject) -> Call | None: ...
 
     def outcome(self, id: str) -> Call | None:
-        """A request that waits for the outcome, and for what is asked on the way to it."""
+        """Return a request that waits for the result, and during which the server may ask."""
         ...
 
     def update(self, id: str, responses: Mapping[str, JSONObject]) -> Call | None: ...
@@ -123,7 +122,7 @@ class TaskDesign(Protocol):
 
 
 class CoreTasks:
-    """2025-11-25."""
+    """Tasks of 2025-11-25."""
 
     notification = "notifications/tasks/status"
 
@@ -156,7 +155,7 @@ class CoreTasks:
 
 
 class ExtensionTasks:
-    """The extension for 2026-07-28. A client must remember the ids: there is no list."""
+    """Tasks extension for 2026-07-28. A client must remember the ids: there is no list."""
 
     notification = "notifications/tasks"
 
@@ -164,7 +163,7 @@ class ExtensionTasks:
         return _declares(capabilities, "extensions", TASKS_EXTENSION)
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
-        return params  # the capability is the wish; the server decides
+        return params  # declaring the capability suffices; the server decides
 
     def created(self, result: JSONObject) -> Task | None:
         return Task.read(result) if result.get("resultType") == "task" else None
@@ -186,14 +185,14 @@ class ExtensionTasks:
 
 
 def tasks_of(revision: Revision) -> TaskDesign | None:
-    """The design of a revision; None for those that had no tasks."""
+    """Return the task design of a protocol version; None if it has no tasks."""
     if revision.era is Era.STATELESS:
         return ExtensionTasks()
     return CoreTasks() if revision == R4 else None
 
 
 def related_task(meta: JSON) -> str:
-    """The id of the task that a message of 2025-11-25 belongs to, from its `_meta`; "" for none."""
+    """Return the task id in a 2025-11-25 message's `_meta`; "" if none."""
     related = meta.get(RELATED_TASK_KEY) if isinstance(meta, dict) else None
     return _text(related, "taskId") if isinstance(related, dict) else ""
 
@@ -203,7 +202,7 @@ def related_task(meta: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskNews:
-    """What a new state of a task brings: where it stands, what is newly asked, and what is wrong."""
+    """A new task state: the task, its new requests, and problems."""
 
     task: Task
     asked: dict[str, InputRequest] = field(default_factory=dict)
@@ -213,8 +212,8 @@ class TaskNews:
 class TaskWatch:
     """Follows one task through polls and notifications, whichever comes first.
 
-    Keys of questions are unique over a task's life, so each question is reported once, however often
-    it is polled.
+    Request keys are unique over a task's life, so each request is reported once, however often it is
+    polled.
     """
 
     def __init__(self, task: Task) -> None:
@@ -222,7 +221,7 @@ class TaskWatch:
         self._seen: dict[str, InputRequest] = {}
 
     def receive(self, task: Task) -> TaskNews:
-        """The latest state, as it was read. One that leaves a terminal status is named and not believed."""
+        """Process a new state. One that leaves a terminal status is reported and ignored."""
         if task.id != self.task.id:
             return TaskNews(self.task, problems=(f"The state is that of another task, {_shown(task.id)}.",))
         if self.task.status.is_terminal:
@@ -235,7 +234,7 @@ class TaskWatch:
         return TaskNews(task, asked, problems)
 
     def forget(self, keys: Iterable[str]) -> None:
-        """These questions were not answered: report them again when they are asked still."""
+        """Mark these requests as unanswered: report them again if still pending."""
         for key in keys:
             self._seen.pop(key, None)
 
@@ -273,10 +272,10 @@ def _object(value: JSONObject, member: str) -> JSONObject | None:
 
 
 def _milliseconds(value: JSONObject, *members: str) -> int | None:
-    """The first of these members that is a number of milliseconds. Null is a legal "unlimited"."""
+    """Return the first of these members that is a number. Null is a legal "unlimited"."""
     for member in members:
         number = value.get(member)
-        # Some servers write 5000.0; NaN and Infinity are not JSON, and still arrive.
+        # Some servers write 5000.0; NaN and Infinity are not JSON, but do occur.
         if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < 2**53:
             return int(number)
     return None

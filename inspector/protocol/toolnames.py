@@ -8,10 +8,10 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def namespaced(server: str, tool: str) -> str:
-    """As Claude Code and Codex make it, for permission rules, hooks and prompts.
+    """Return the tool name of Claude Code and Codex, for permission rules, hooks and prompts.
 
-    Models take letters, digits, _ and - in the name of a tool: anything else becomes _, one for each
-    character. Two servers, or two tools, whose names differ only there get the same name.
+    Models allow letters, digits, _ and - in tool names: any other character becomes _. Servers or tools
+    whose names differ only there get the same name.
     """
     return f"mcp__{_allowed(server)}__{_allowed(tool)}"
 

@@ -17,7 +17,7 @@ from inspector.base.jsonvalue import JSON, JSONObject, excerpt
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """An item that could not be used, and why."""
+    """An unusable item, and why."""
 
     value: JSON
     reason: str
@@ -36,24 +36,24 @@ class Tool:
         name, title = _required(value, "name"), _text(value, "title")
         if not title and "annotations" in value:
             title = _text(_object(value, "annotations"), "title")
-        # Positional: some servers have 10,000 of them.
+        # Positional for speed: some servers have 10,000 of them.
         return Tool(name, title, _text(value, "description"), _object(value, "inputSchema"), value)
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What its annotations claim, in words. Claims of an untrusted server, no more."""
+        """The claims of its annotations as text. They come from an untrusted server."""
         annotations = _object(self.source, "annotations")
         if annotations.get("readOnlyHint") is True:
             words = ["read-only"]
         else:
-            # Destructive is the default of the specification; only a claim that was made is shown.
+            # Destructive is the specification's default; only explicit claims are shown.
             words = ["destructive"] if annotations.get("destructiveHint") is True else []
             words += ["idempotent"] if annotations.get("idempotentHint") is True else []
         return (*words, "open world") if annotations.get("openWorldHint") is True else tuple(words)
 
     @property
     def task_support(self) -> str:
-        """`forbidden`, `optional` or `required`: may a call of it be run as a task? (2025-11-25 only.)"""
+        """`forbidden`, `optional` or `required`: whether a call can run as a task (2025-11-25 only)."""
         support = _text(_object(self.source, "execution"), "taskSupport")
         return support if support in ("optional", "required") else "forbidden"
 
@@ -104,7 +104,7 @@ class ResourceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ResourceContents:
-    """What reading a resource gave: text, or bytes in Base64. An entry with neither is Malformed."""
+    """Contents of a resource: text, or Base64 bytes. An entry with neither is Malformed."""
 
     uri: str
     mime_type: str
@@ -127,7 +127,7 @@ class ResourceContents:
         return contents
 
     def data(self) -> bytes:
-        """The bytes it stands for. Raises ValueError when the blob is not Base64."""
+        """Return the content as bytes. Raises ValueError if the blob is not Base64."""
         if self.blob is None:
             return (self.text or "").encode(errors="replace")
         try:
@@ -170,13 +170,13 @@ class Prompt:
 
     @property
     def arguments(self) -> tuple[PromptArgument, ...]:
-        """Those that can be used; the others are in `source`."""
+        """Usable arguments; others are in `source`."""
         return tuple(read_items(self.source.get("arguments", []), PromptArgument.read)[0])
 
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message of a prompt: a role and one content block."""
+    """A prompt message: a role and one content block."""
 
     role: str
     content: JSONObject
@@ -192,7 +192,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Suggestions for the value of one argument. `total` may be more than were sent."""
+    """Suggested values of an argument. `total` may exceed the number sent."""
 
     values: tuple[str, ...] = ()
     total: int | None = None
@@ -213,7 +213,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class CacheHints:
-    """How long a result may be reused, and by whom. Without a usable `ttl_ms` it is stale at once."""
+    """How long and by whom a result may be reused. Without a valid `ttl_ms` it is stale at once."""
 
     ttl_ms: int | None = None
     scope: str = ""
@@ -229,7 +229,7 @@ class CacheHints:
 
 @dataclass(frozen=True, slots=True)
 class InputRequest:
-    """A question of the server inside a result: bare, with neither `jsonrpc` nor an id."""
+    """A server request inside a result: without `jsonrpc` and id."""
 
     method: str
     params: JSONObject
@@ -241,9 +241,9 @@ class InputRequest:
 
 
 def read_input_requests(value: JSON) -> dict[str, InputRequest]:
-    """The questions in an `inputRequests` member, by the keys that the answers must carry.
+    """Parse an `inputRequests` member, by the keys that the replies must have.
 
-    Raises ValueError: what cannot be read cannot be answered, and an answer must answer them all.
+    Raises ValueError: what cannot be parsed cannot be answered, and all must be answered.
     """
     if not isinstance(value, dict):
         raise ValueError('"inputRequests" must be an object')
@@ -258,7 +258,7 @@ def read_input_requests(value: JSON) -> dict[str, InputRequest]:
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """Who the other side says it is."""
+    """Name and version that the other side reports."""
 
     name: str
     title: str
@@ -275,16 +275,16 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Item]):
-    """A whole list, all pages of it: the items that can be used and those that cannot."""
+    """A complete list, all pages: usable and malformed items."""
 
     items: tuple[Item, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     pages: int = 0
-    cache: CacheHints | None = None  # of the first page; the handshake era has none
+    cache: CacheHints | None = None  # from the first page; the handshake era has none
 
 
 def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[Item], list[Malformed]]:
-    """Read one page. What is no list at all is one malformed item."""
+    """Parse one page. Anything but a list is one malformed item."""
     if not isinstance(value, list):
         return [], [Malformed(value, "the list is missing or is no array")]
     items: list[Item] = []

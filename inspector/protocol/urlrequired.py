@@ -16,7 +16,7 @@ URL_REQUIRED = -32042
 
 
 def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
-    """What is asked, by the ids of the elicitations. Raises ValueError, with a reason in words."""
+    """Return the requests by elicitation id. Raises ValueError with a reason."""
     entries = error.data.get("elicitations") if isinstance(error.data, dict) else None
     if not isinstance(entries, list) or not entries:
         raise ValueError("its data has no list of elicitations")

@@ -16,8 +16,11 @@ from inspector.qt.theme import Theme
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row. `menu` is where it is found, and `submenu` where in it: commands of the same submenu stand in
-    one, at the place of the first. A separator stands before it when `begins_group`."""
+    """A menu command.
+
+    `menu` names its menu, `submenu` its submenu. Commands with the same submenu share one, placed where the
+    first of them is. `begins_group` puts a separator before the command.
+    """
 
     id: str
     menu: str
@@ -204,7 +207,7 @@ COMMANDS = (
 
 
 class Actions(QObject):
-    """The QActions, by the id of their command."""
+    """The application's QActions, by command id."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -215,7 +218,7 @@ class Actions(QObject):
         return self._actions[id]
 
     def menus(self) -> Iterator[tuple[str, list[tuple[Command, QAction]]]]:
-        """Each menu with its commands, in the order of the table."""
+        """Yield each menu with its commands, in table order."""
         for name in dict.fromkeys(command.menu for command in COMMANDS):
             yield name, [(each, self[each.id]) for each in COMMANDS if each.menu == name]
 
@@ -223,10 +226,10 @@ class Actions(QObject):
         return [(id, action) for id, action in self._actions.items() if id.startswith(prefix)]
 
     def local(self, prefix: str, parent: QObject) -> dict[str, QAction]:
-        """Actions of a panel's own for the commands with this prefix, by their ids.
+        """Create panel-local actions for the commands with this prefix, keyed by id.
 
-        For panels of which there can be several: each has its own state (following, events shown). They have
-        no keys; the window's action has, and hands them on to the panel in front.
+        For panels that can be open more than once, each with its own state (following, events shown). These
+        actions have no shortcuts: the window's action has them and forwards to the front panel.
         """
         return {each.id: self._make_local(each, parent) for each in COMMANDS if each.id.startswith(prefix)}
 
@@ -243,7 +246,7 @@ class Actions(QObject):
         if command.icon:
             theme.dress_later(action, command.icon)
         if command.key:
-            # To Qt the Return key and the Enter key of the number pad are two keys; to people they are one.
+            # Qt treats Return and the numpad's Enter as two keys; users expect them to act the same.
             keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
             action.setShortcuts([QKeySequence(each) for each in keys_for_it])
         action.setToolTip(_tip(command))

@@ -35,44 +35,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TICK_MS = 33
-# New rows in one tick from which the engine waits until they are painted, and how long at most.
+# New rows per tick from which the engine waits for painting, and the longest such wait.
 _FLOOD_ROWS = 500
 _LONGEST_PAINT_S = 0.05
-# Tables lay themselves out in one round of events and paint in the next.
+# Tables do their layout in one event round and paint in the next.
 _PAINTING_ROUNDS = 3
-# In a flood the engine has this many times as long as the painting before took, but not for ever.
+# In a flood the engine gets this multiple of the last painting time, up to a limit.
 _ENGINE_SHARE = 5
 _LONGEST_TICK_MS = 250
 
 
 class Bridge(QObject, Requests):
-    """What panels know of the engine.
+    """The panels' interface to the engine.
 
     Signals:
-        server_changed: A server was added or stands differently; carries its ServerView.
-        server_removed: Carries its name.
-        server_renamed: It was removed, and comes with another name; carries both.
-        servers_ordered: Servers stand in another order; carries all names.
-        catalogue_changed: Somebody else changed the file of servers; carries a CatalogueDiff.
-        found_changed: Servers in files of other tools stand differently; carries a FoundReport.
-        list_changed: A server's tools, resources or prompts changed; carries its name and which of them.
+        server_changed: A server was added or its state changed; carries its ServerView.
+        server_removed: A server was removed; carries its name.
+        server_renamed: A server was removed and added again under another name; carries both names.
+        servers_ordered: The order of the servers changed; carries all names.
+        catalog_changed: The server list file was changed by another program; carries a CatalogueDiff.
+        found_changed: The servers found in other tools' config files changed; carries a FoundReport.
+        list_changed: A server's tools, resources or prompts changed; carries its name and which list.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
-        problem_found: Something is wrong that belongs to no server; carries a sentence.
-        problem_over: It is not so any more; carries the sentence.
-        recording_changed: The recording stands differently; carries a RecordingState.
-        secrets_changed: How secrets are kept stands differently; carries a SecretsState.
-        login_changed: A login stands differently; carries its LoginView.
-        login_wanted: A server wants a login that nobody began; carries a LoginWanted.
-        tokens_changed: The tokens of a server are new, renewed or gone; carries its name.
-        card_changed: A card of the Inbox was opened, changed or ended; carries the Card.
-        tasks_changed: Tasks are new, stand differently or are kept no longer; carries their server and a
-            mapping of their ids to the TaskView of each, None for one that is gone.
-        drift_changed: What a server offers stands differently to its baseline; carries a DriftView.
-        examination_changed: The doctor's examination of a server goes on; carries an Examination.
-        process_changed: A process of a server started or ended; carries the server's name.
-        filewatch_changed: The watch over the files of a server stands differently; carries its FileWatchView.
-        reruns_changed: The watched calls of a server stand differently; carries their RerunView.
-        traffic_grew: The log has more rows, or some changed; carries its length.
+        problem_found: A problem that concerns no particular server; carries the message.
+        problem_over: Such a problem was resolved; carries the same message.
+        recording_changed: The recording state changed; carries a RecordingState.
+        secrets_changed: The state of the secret store changed; carries a SecretsState.
+        login_changed: The state of a login changed; carries its LoginView.
+        login_wanted: A server requires a login that was not started; carries a LoginWanted.
+        tokens_changed: A server's tokens were obtained, refreshed or removed; carries its name.
+        card_changed: An Inbox card was opened, changed or closed; carries the Card.
+        tasks_changed: Tasks were added, changed or dropped; carries their server and a mapping of task ids
+            to their TaskView, None for a dropped task.
+        drift_changed: The difference between a server and its baseline changed; carries a DriftView.
+        examination_changed: A Doctor check of a server made progress; carries an Examination.
+        process_changed: A server process started or ended; carries the server's name.
+        filewatch_changed: The state of a server's file watch changed; carries its FileWatchView.
+        reruns_changed: A server's watched calls changed; carries their RerunView.
+        traffic_grew: Rows were added to the log or changed; carries the log's length.
     """
 
     server_changed = Signal(object)
@@ -107,7 +107,7 @@ class Bridge(QObject, Requests):
     def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.log = log
-        self.open_page: Callable[[str], None] = _no_browser  # opens an address, or raises UserError
+        self.open_page: Callable[[str], None] = _no_browser  # opens a URL, or raises UserError
         self._early: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
         self._changed: deque[tuple[str, str]] = deque()
@@ -120,8 +120,8 @@ class Bridge(QObject, Requests):
         self._is_painted.set()
         self._held_at = 0.0
         self._rounds = 0
-        # Of no length: it fires when no event is left, paint events included. `QTimer.singleShot(0)` would
-        # be an event itself, and come before them.
+        # Zero interval: it fires when no event is left, paint events included. `QTimer.singleShot(0)` is
+        # itself an event and would fire before them.
         self._after_events = QTimer(self, interval=0)
         self._after_events.timeout.connect(self._on_events_done)
         self._timer = QTimer(self, interval=_TICK_MS, singleShot=True)
@@ -129,7 +129,7 @@ class Bridge(QObject, Requests):
         self._woken.connect(self._on_woken)
 
     def attach(self, thread: EngineThread) -> None:
-        """The engine is there. The window may have been on screen for a while; what was begun goes on now."""
+        """Connect to the engine once it is up, and start the work that was queued before."""
         from inspector.transport.tasks import TaskScope
 
         self._thread = thread
@@ -145,7 +145,7 @@ class Bridge(QObject, Requests):
         return hasattr(self, "_engine")
 
     def start_when_attached(self, name: str, work: Coroutine[Any, Any, object]) -> None:
-        """`start`, also in the first moments, when there is no engine yet."""
+        """Like `start`, but queue the work while there is no engine yet."""
         if self.is_attached:
             self.start(name, work)
         else:
@@ -154,17 +154,17 @@ class Bridge(QObject, Requests):
     def start(
         self, name: str, work: Coroutine[Any, Any, object], owner: QObject | None = None
     ) -> asyncio.Task[Any]:
-        """Run a panel's coroutine on the window's loop; what it raises for the person is shown to them.
+        """Run a panel's coroutine on the window's loop and show the user the errors meant for them.
 
-        Give the `owner` whose widgets the work touches, if that can be deleted before the window is: the work
-        may then end by finding them gone.
+        Pass the `owner` whose widgets the work touches if it can be deleted before the window: the work may
+        then end with an error about deleted widgets.
         """
         task = self._tasks.spawn(name, self._shown(work, owner))
-        task.add_done_callback(lambda _: work.close())  # for one that was cancelled before it began
+        task.add_done_callback(lambda _: work.close())  # in case it was cancelled before it started
         return task
 
     async def close(self) -> None:
-        """Nothing of ours runs on the window's loop any more; what the engine still says is not delivered."""
+        """Stop all work on the window's loop; later engine events are not delivered."""
         self._is_closed = True
         await self._tasks.close()
         self._timer.stop()
@@ -174,7 +174,7 @@ class Bridge(QObject, Requests):
     # -------------------------------------------------------------- down
 
     async def caught_up(self) -> None:
-        """Until the window has heard all that the engine has said so far: what comes then is news."""
+        """Wait until the window has received everything the engine has sent so far."""
         import asyncio
 
         heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -182,15 +182,15 @@ class Bridge(QObject, Requests):
         await heard
 
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
-        """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
+        """Wrap `callback` for the engine's thread: it runs on the window's, once per value."""
         return lambda value: self._post(partial(callback, value))
 
     def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """`callback`, to be called on any thread: it runs on the window's, with the latest arguments only."""
+        """Wrap `callback` for any thread: it runs on the window's, with the latest arguments only."""
         latest: deque[tuple[Any, ...]] = deque(maxlen=1)
 
         def deliver() -> None:
-            # Newer ones may come at any moment: of two deliveries, the later then has nothing to do.
+            # Newer arguments may arrive at any moment: of two deliveries, the later has nothing to do.
             if latest:
                 callback(*latest.pop())
 
@@ -203,7 +203,7 @@ class Bridge(QObject, Requests):
         return call
 
     async def on_engine(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run any coroutine on the engine's loop: for those who build the app, not for panels."""
+        """Run any coroutine on the engine's loop. For building the app, not for panels."""
         return await self._call(work)
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
@@ -216,14 +216,17 @@ class Bridge(QObject, Requests):
             await work
         except UserError as exc:
             self.problem_found.emit(str(exc))
-        except RuntimeError:  # also what touching a deleted widget raises
+        except RuntimeError:  # also raised when touching a deleted widget
             if owner is None or shiboken6.isValid(owner):
                 raise
 
     # -------------------------------------------------------------- up
 
     def _listen(self) -> None:
-        """These run on the engine's thread, and on the recorder's: they only queue."""
+        """Connect the engine's signals.
+
+        The handlers run on the engine's and the recorder's thread, so they only queue.
+        """
         engine: Engine = self._engine
         engine.server_changed.connect(self._telling(self.server_changed))
         engine.server_removed.connect(self._telling(self.server_removed))
@@ -264,11 +267,14 @@ class Bridge(QObject, Requests):
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 
     def _telling(self, signal: SignalInstance) -> Callable[..., None]:
-        """To be called on any thread: the signal is emitted on the window's, once for each call."""
+        """Return a function for any thread that emits `signal` on the window's, once per call."""
         return lambda *values: self._post(partial(signal.emit, *values))
 
     async def _open_url(self, url: str) -> None:
-        """It goes on in the browser: asked on the engine's loop, done by the window. Raises UserError."""
+        """Open a URL in the browser: called on the engine's loop, executed by the window.
+
+        Raises UserError.
+        """
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -293,7 +299,7 @@ class Bridge(QObject, Requests):
         self._post(partial(self.server_renamed.emit, before.name, after.name))
 
     def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
-        """A task that moves quickly is told of as it stands in the end."""
+        """Coalesce task changes: only the latest state is delivered."""
         self._tasks_changed.append((server, id, view))
         if len(self._tasks_changed) == 1:
             self._post(self._deliver_tasks)
@@ -307,7 +313,7 @@ class Bridge(QObject, Requests):
             self.tasks_changed.emit(server, views)
 
     def _on_resource_changed(self, server: str, uri: str) -> None:
-        """However often they change between two ticks, it is told once."""
+        """Coalesce resource changes: each is reported once per tick."""
         self._changed.append((server, uri))
         if len(self._changed) == 1:
             self._post(self._deliver_changes)
@@ -325,7 +331,7 @@ class Bridge(QObject, Requests):
         self._wake()
 
     def _wake(self) -> None:
-        # Set before the queue is emptied and cleared before it is read (`_deliver`): nothing is left behind.
+        # Set before the queue is emptied, cleared before it is read (`_deliver`): nothing is missed.
         if not self._is_awake:
             self._is_awake = True
             self._woken.emit()
@@ -348,11 +354,11 @@ class Bridge(QObject, Requests):
             self.traffic_grew.emit(length)
 
     def _hold_engine(self) -> None:
-        """In a flood, take turns with the engine: it reads, then the window paints, then it reads again.
+        """In a flood, alternate with the engine: it reads, the window paints, it reads again.
 
-        Painting asks the models for a thousand values, and for each it would have to win Python's lock from
-        an engine that never lets go of it by itself: that made gaps of 240 ms; taking turns, 30 ms. What
-        arrives meanwhile waits in the pipe, and its time is noted that much later.
+        Painting asks the models for about a thousand values and would have to win the GIL for each from an
+        engine that never yields it: that caused gaps of 240 ms; alternating, 30 ms. What arrives meanwhile
+        waits in the pipe and is timestamped that much later.
         """
         if self._is_painted.is_set():
             self._is_painted.clear()

@@ -19,20 +19,22 @@ from inspector.base.weblink import Link, may_open, read_link
 
 
 class Opener:
-    """Opens web addresses, vetted. `launch` is what really does it; tests hand in another."""
+    """Opens vetted URLs. `launch` does the actual opening; tests replace it."""
 
     def __init__(self, launch: Callable[[QUrl], bool] = QDesktopServices.openUrl) -> None:
         self._launch = launch
 
     def open(self, url: str) -> None:
-        """Open an address in the system's browser. Raises UserError when it must not or cannot be opened."""
+        """Open a URL in the system browser. Raises UserError if it is not allowed or fails."""
         target = _vetted(read_link(url))
         if not self._launch(target):
             raise UserError("The system could not open a browser.", "Copy the address instead.")
 
     def open_folder(self, folder: Path) -> None:
-        """Show a folder of ours in the system's file manager. Never a file: some program would start, or be
-        started. Raises UserError."""
+        """Show an MCP Lens folder in the system's file manager. Raises UserError.
+
+        Never opens a file: that would start a program, or the file itself.
+        """
         if not folder.is_dir():
             raise UserError(
                 f"There is no folder {folder} yet.", "It is made when there is something to keep."
@@ -55,7 +57,7 @@ def _vetted(link: Link) -> QUrl:
 
 
 def _is_same(link: Link, target: QUrl) -> bool:
-    """Does Qt see the place that the person saw, in what is opened and in the address as it was written?"""
+    """Return whether Qt parses the URL, as opened and as written, to the place the user saw."""
     return (
         target.isValid()
         and target.scheme() == link.scheme
@@ -68,6 +70,6 @@ def _is_same(link: Link, target: QUrl) -> bool:
 def _host(url: QUrl) -> str:
     host = url.host(QUrl.ComponentFormattingOption.FullyEncoded)
     try:
-        return str(ip_address(host))  # Qt writes some of them in another way
+        return str(ip_address(host))  # Qt formats some of them differently
     except ValueError:
         return host

@@ -52,32 +52,38 @@ T = TypeVar("T")
 
 
 class Requests:
-    """Raises UserError, or LensError where a server may refuse, as the methods of the engine do."""
+    """The panels' requests to the engine.
+
+    They raise UserError, or LensError where a server may refuse, as the engine's methods do.
+    """
 
     _thread: EngineThread
     _engine: Engine
 
     @abstractmethod
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it on the engine's loop."""
+        """Run a coroutine on the engine's loop."""
 
     @abstractmethod
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
-        """`callback`, to be called on the engine's thread: it runs on the window's, once for each value."""
+        """Wrap `callback` for the engine's thread: it runs on the window's, once per value."""
 
     @abstractmethod
     def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """`callback`, to be called on any thread: it runs on the window's, with the latest arguments only."""
+        """Wrap `callback` for any thread: it runs on the window's, with the latest arguments only."""
 
     async def load(self) -> None:
         await self._call(_soon(self._engine.load))
 
     async def save_server(self, entry: Entry, secrets: Mapping[str, str] | None = None) -> ServerView:
-        """With what it refers to in the secret store. Raises UserError."""
+        """Save a server and the secrets it refers to. Raises UserError."""
         return await self._call(self._engine.save_with_secrets(entry, secrets or {}))
 
     async def set_secrets(self, name: str, moved: Collection[str], values: Mapping[str, str]) -> None:
-        """Move plain headers or variables into the secret store; give others new values. Raises UserError."""
+        """Move plain headers or variables into the secret store; set new values for others.
+
+        Raises UserError.
+        """
         await self._call(self._engine.set_secrets(name, moved, values))
 
     async def add_server(self, entry: Entry) -> ServerView:
@@ -90,44 +96,51 @@ class Requests:
         await self._call(self._engine.remove(name))
 
     async def ask_servers(self, ask: Callable[[Servers], Coroutine[Any, Any, T]]) -> T:
-        """Edit, duplicate: `await bridge.ask_servers(lambda servers: servers.update(name, entry))`. Remove so
-        that it can be undone: `servers.removals.remove(name)`. Raises UserError."""
+        """Edit the server list.
+
+        For example `await bridge.ask_servers(lambda servers: servers.update(name, entry))`. To remove one
+        with undo: `servers.removals.remove(name)`. Raises UserError.
+        """
         return await self._call(ask(self._engine.servers))
 
     async def ask_found(self, ask: Callable[[FoundServers], Coroutine[Any, Any, T]]) -> T:
-        """Servers in files of other tools: `await bridge.ask_found(lambda found: found.look())`. Raises
-        UserError."""
+        """Query the servers found in other tools' files.
+
+        For example `await bridge.ask_found(lambda found: found.look())`.
+
+        Raises UserError.
+        """
         return await self._call(ask(self._engine.found))
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
 
     async def view(self, name: str) -> ServerView:
-        """One server as it stands. Raises UserError."""
+        """Return the current state of a server. Raises UserError."""
         return await self._call(_soon(partial(self._engine.view, name)))
 
     async def set_declared(self, name: str, declared: Declared | None) -> None:
-        """What we declare to a server (`Engine.set_declared`). Raises UserError."""
+        """Set the client capabilities for a server (`Engine.set_declared`). Raises UserError."""
         await self._call(_soon(partial(self._engine.set_declared, name, declared)))
 
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
-        """The folders that a server is told of (`Engine.set_roots`). Raises UserError."""
+        """Set the roots for a server (`Engine.set_roots`). Raises UserError."""
         await self._call(self._engine.set_roots(name, roots))
 
     def connect_server(self, name: str) -> None:
-        """Begin to connect; `server_changed` tells how it goes."""
+        """Start connecting; `server_changed` reports the progress."""
         self._thread.call(self._engine.connect_soon, name)
 
     def connect_all(self) -> None:
-        """Begin to connect all that are enabled, likewise. No browser is opened."""
+        """Start connecting all enabled servers. No browser is opened."""
         self._thread.call(self._engine.servers.connecting.connect_all)
 
     def watch_catalogue(self) -> None:
-        """From now on, follow what others write into the file of servers."""
+        """Start watching the server list file for changes by others."""
         self._thread.call(self._engine.catalogue_watch.start)
 
     def connect_at_start(self) -> None:
-        """Begin to connect those that are to be when the app starts, likewise."""
+        """Start connecting the servers marked to connect at startup."""
         self._thread.call(self._engine.servers.connecting.connect_at_start)
 
     async def disconnect_server(self, name: str) -> None:
@@ -146,27 +159,30 @@ class Requests:
         return await self._call(self._engine.list_prompts(server))
 
     async def read_resource(self, server: str, uri: str) -> CallOutcome:
-        """Read a resource. Cancelling the task that awaits this cancels the request."""
+        """Read a resource. Cancelling the awaiting task cancels the request."""
         return await self._call(self._engine.read_resource(server, uri))
 
     async def get_prompt(self, server: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
-        """Get a prompt, likewise."""
+        """Get a prompt. Every way this can end is an outcome."""
         return await self._call(self._engine.get_prompt(server, prompt, arguments))
 
     async def complete(
         self, server: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
     ) -> Completion:
-        """How a value may go on (`Client.complete`), likewise. Raises LensError."""
+        """Request completions of a value (`Client.complete`). Raises LensError.
+
+        Cancelling the awaiting task cancels the request.
+        """
         return await self._call(self._engine.complete(server, ref, argument, value, context))
 
     async def subscribe(self, server: str, uri: str, wanted: bool) -> None:
-        """Hear of changes of a resource (`resources_changed`), or no longer. Raises LensError."""
+        """Subscribe to a resource (`resources_changed`), or unsubscribe. Raises LensError."""
         await self._call(self._engine.subscribe(server, uri, wanted))
 
     async def call_tool(
         self, server: str, tool: str, arguments: JSONObject, on_progress: Callable[[Progressed], None]
     ) -> CallOutcome:
-        """Call a tool. Cancelling the task that awaits this cancels the call."""
+        """Call a tool. Cancelling the awaiting task cancels the call."""
         from inspector.engine.byhand import ToolCall
 
         return await self.call(server, ToolCall(tool, arguments), on_progress)
@@ -178,7 +194,10 @@ class Requests:
         on_progress: Callable[[Progressed], None],
         on_task: Callable[[Task], None] | None = None,
     ) -> CallOutcome:
-        """Call a tool with all that can be said about it, and keep it in the history; likewise."""
+        """Call a tool with all options, and add it to the history.
+
+        Cancelling the awaiting task cancels the call.
+        """
         news = self._each(on_task) if on_task is not None else None
         by_hand = self._engine.by_hand
         make = partial(
@@ -189,13 +208,16 @@ class Requests:
     async def repeat_call(
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
     ) -> RepeatReport:
-        """Call a tool many times over. Cancelling ends it; the latest report stands. Raises UserError."""
+        """Call a tool many times. Cancelling ends it; the latest report remains valid.
+
+        Raises UserError.
+        """
         return await self._call(self._engine.by_hand.repeat(server, call, plan, self.on_window(on_report)))
 
     async def watch_tool(
         self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Sighting], None]
     ) -> str:
-        """Call a tool every so often and tell what changed, until the server is lost: gives the reason.
+        """Call a tool at intervals and report changes until the server is lost; return why.
 
         Cancelling ends it. Raises UserError.
         """
@@ -204,77 +226,96 @@ class Requests:
     async def watch_resource(
         self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Sighting], None]
     ) -> str:
-        """Read a resource every so often, likewise."""
+        """Read a resource periodically; otherwise like `watch_tool`."""
         return await self._call(self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_sight)))
 
     async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
-        """A tool's answer against its outputSchema; None where it has none."""
+        """Validate a tool's result against its outputSchema; `output_schema` is None if it has none."""
         return await self._call(self._engine.by_hand.check_output(answer, output_schema))
 
     async def ask_calls(self, ask: Callable[[Calls], Coroutine[Any, Any, T]]) -> T:
-        """History, saved calls, variables: `await bridge.ask_calls(lambda calls: calls.saved())`."""
+        """Access history, saved calls and variables.
+
+        For example `await bridge.ask_calls(lambda calls: calls.saved())`.
+        """
         return await self._call(ask(self._engine.calls))
 
     async def set_auth(self, name: str, auth: Auth, secrets: Mapping[str, str]) -> None:
-        """How a server is told who asks; what that newly refers to are `secrets`. Raises UserError."""
+        """Set a server's authentication; `secrets` are those it newly refers to. Raises UserError."""
         await self._call(self._engine.set_auth(name, auth, secrets))
 
     async def ask_secrets(self, ask: Callable[[Secrets], Coroutine[Any, Any, T]]) -> T:
-        """The secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
+        """Access the secret store: `await bridge.ask_secrets(lambda secrets: secrets.stored())`."""
         return await self._call(ask(self._engine.secrets))
 
     async def ask_logins(self, ask: Callable[[Logins], Coroutine[Any, Any, T]]) -> T:
-        """Logins: `await bridge.ask_logins(lambda logins: logins.next(server))`. Raises UserError."""
+        """Control logins: `await bridge.ask_logins(lambda logins: logins.next(server))`.
+
+        Raises UserError.
+        """
         return await self._call(ask(self._engine.logins))
 
     async def ask_drift(self, ask: Callable[[Drift], Coroutine[Any, Any, T]]) -> T:
-        """What changed: `await bridge.ask_drift(lambda drift: drift.get(server))`. Raises UserError."""
+        """Query changes to a server: `await bridge.ask_drift(lambda drift: drift.get(server))`.
+
+        Raises UserError.
+        """
         return await self._call(ask(self._engine.drift))
 
     async def ask_doctor(self, ask: Callable[[Doctor], Coroutine[Any, Any, T]]) -> T:
-        """Why a server fails: `await bridge.ask_doctor(lambda doctor: doctor.start(server))`. Raises
-        UserError."""
+        """Diagnose a server: `await bridge.ask_doctor(lambda doctor: doctor.start(server))`.
+
+        Raises UserError.
+        """
         return await self._call(ask(self._engine.doctor))
 
     async def ask_processes(self, ask: Callable[[Processes], Coroutine[Any, Any, T]]) -> T:
-        """What runs of a server, and what ran: `await bridge.ask_processes(lambda its: its.look(server))`."""
+        """Access a server's running and ended processes.
+
+        For example `await bridge.ask_processes(lambda its: its.look(server))`.
+        """
         return await self._call(ask(self._engine.processes))
 
     async def ask_filewatch(self, ask: Callable[[FileWatch], Coroutine[Any, Any, T]]) -> T:
-        """The files that restart a server. Raises UserError."""
+        """Access the file watch that restarts a server. Raises UserError."""
         return await self._call(ask(self._engine.filewatch))
 
     async def ask_reruns(self, ask: Callable[[Reruns], Coroutine[Any, Any, T]]) -> T:
-        """Calls that are made again after a restart. Raises UserError."""
+        """Access the calls repeated after a restart. Raises UserError."""
         return await self._call(ask(self._engine.reruns))
 
     async def ask_settings(self, ask: Callable[[SettingsDesk], Coroutine[Any, Any, T]]) -> T:
-        """All settings: `await bridge.ask_settings(lambda desk: desk.set(id, value))`. Raises UserError."""
+        """Access the settings: `await bridge.ask_settings(lambda desk: desk.set(id, value))`.
+
+        Raises UserError.
+        """
         return await self._call(ask(self._engine.settings_desk))
 
     async def ask_answers(self, ask: Callable[[AnswerRules], Coroutine[Any, Any, T]]) -> T:
-        """The answer rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
+        """Access the reply rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
         return await self._call(ask(self._engine.answers))
 
     async def cards(self) -> tuple[Card, ...]:
-        """Those of the Inbox that wait, the oldest first; `card_changed` tells of the others."""
+        """Return the pending Inbox cards, oldest first; `card_changed` reports later ones."""
         return await self.ask_inbox(lambda inbox: inbox.cards())
 
     async def tasks(self, server: str) -> tuple[TaskView, ...]:
-        """Those that are known of a server; `tasks_changed` tells of the others."""
+        """Return a server's known tasks; `tasks_changed` reports later changes."""
         return await self._call(_soon(partial(self._engine.tasks.views, server)))
 
     async def ask_tasks(self, ask: Callable[[TaskBook], Coroutine[Any, Any, T]]) -> T:
-        """Poll, cancel, forget: `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
+        """Poll, cancel or drop tasks.
+
+        For example `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
 
         Raises LensError.
         """
         return await self._call(ask(self._engine.tasks))
 
     async def ask_inbox(self, ask: Callable[[Inbox], T]) -> T:
-        """Answer a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
+        """Reply to a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
 
-        Raises UserError for what is not asked any more.
+        Raises UserError if the request is no longer pending.
         """
         return await self._call(_soon(partial(ask, self._engine.inbox)))
 
@@ -289,40 +330,43 @@ class Requests:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawOutcome:
-        """Send bytes as they are (`Engine.send_raw`). Cancelling the task that awaits this ends the wait."""
+        """Send bytes unchanged (`Engine.send_raw`).
+
+        Cancelling the awaiting task ends the wait.
+        """
         work = self._engine.send_raw(
             server, raw, headers=headers, resent_of=resent_of, wait=wait, timeout=timeout, split=split
         )
         return await self._call(work)
 
     async def next_id(self, server: str) -> int:
-        """An id for a request that a person writes: nobody else gets it in this conversation."""
+        """Return a request id for a handwritten request, unique in this session."""
         return await self._call(_soon(partial(self._engine.next_id, server)))
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         return await self._call(self._engine.pretty(log, row))
 
     async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """What a function gives that follows a server's schema: in another process, under a time limit.
+        """Run a function that evaluates a server's schema in another process, with a time limit.
 
-        Raises UserError when it is over.
+        Raises UserError on timeout.
         """
         return await self._call(self._engine.work_apart(function, data))
 
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """What a function of bytes gives, without holding up the window if they are many."""
+        """Run a function on bytes without blocking the window if there are many."""
         return await self._call(self._engine.work(function, data))
 
     async def ask_captures(self, ask: Callable[[Captures], Coroutine[Any, Any, T]]) -> T:
-        """Save, open, export: `await bridge.ask_captures(lambda captures: captures.open(path))`.
+        """Save, open or export: `await bridge.ask_captures(lambda captures: captures.open(path))`.
 
-        Progress is told on other threads: give `on_window(callback)` for it. Cancelling ends the work.
+        Progress is reported on other threads: pass `on_window(callback)` for it. Cancelling ends the work.
         """
         return await self._call(ask(self._engine.captures))
 
 
 def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
-    """A plain function as a coroutine, so that it runs on the engine's thread."""
+    """Wrap a plain function as a coroutine, to run it on the engine's thread."""
 
     async def run() -> T:
         return function()

@@ -30,13 +30,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtSvg import QSvgRenderer
 
-# Space between things comes in steps of four.
+# Spacing comes in steps of four.
 SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, SPACE_8 = 4, 8, 12, 16, 24, 32
 ROW_HEIGHT = 24
 HEADER_HEIGHT = 36
 ICON_SIZE = 16
 
-# The name of a token: what a widget is told instead of a colour.
+# A token name: passed to widgets instead of a color.
 Tone: TypeAlias = Literal[
     "surface", "raised", "sunken", "line", "edge", "hover", "text", "muted", "accent", "on_accent",
     "selection", "ok", "warn", "error", "wait", "inbound", "outbound", "key", "string", "number", "literal",
@@ -45,11 +45,11 @@ Tone: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One scheme's colours, as `#rrggbb`.
+    """The colors of one scheme, as `#rrggbb`.
 
-    `surface` is where content lies, `raised` what floats or can be typed into, `sunken` what frames it.
-    `line` separates, `edge` outlines a control. `selection` keeps `text` readable, so selected rows need no
-    second text colour. `key string number literal` colour code.
+    `surface` is the content's background, `raised` that of floating or editable parts, `sunken` that of the
+    frame around them. `line` separates, `edge` outlines a control. `selection` keeps `text` readable, so
+    selected rows need no second text color. `key string number literal` color code.
     """
 
     name: Literal["light", "dark"]
@@ -79,7 +79,7 @@ class Tokens:
         return QColor(str(getattr(self, tone)))
 
     def tint(self, tone: Tone, share: float = 0.12, over: Tone = "surface") -> QColor:
-        """`share` of a tone laid over another: the quiet ground of badges and notices."""
+        """Blend `share` of a tone over another: the subtle background of badges and notices."""
         top, ground = self.color(tone), self.color(over)
         mixed = [t * share + g * (1 - share) for t, g in zip(_rgb(top), _rgb(ground), strict=True)]
         return QColor(*(round(channel) for channel in mixed))
@@ -106,7 +106,7 @@ DARK = Tokens(
 
 
 class Scheme(Enum):
-    """What the person chose; SYSTEM follows the desktop as it changes."""
+    """The user's choice; SYSTEM follows the desktop as it changes."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -114,7 +114,7 @@ class Scheme(Enum):
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """The tokens in Qt's words. A selection in a window without focus fades to `hover`."""
+    """Return the tokens as a QPalette. Without focus, a selection fades to `hover`."""
     role = QPalette.ColorRole
     roles: dict[QPalette.ColorRole, Tone] = {
         role.Window: "surface", role.WindowText: "text", role.Base: "surface", role.AlternateBase: "sunken",
@@ -134,7 +134,10 @@ def palette(tokens: Tokens) -> QPalette:
 
 
 def stylesheet(tokens: Tokens) -> str:
-    """The one style sheet, for Fusion. Arrows and ticks come from the `glyphs:` search path `Theme` sets."""
+    """Return the one style sheet, for Fusion.
+
+    Arrows and ticks come from the `glyphs:` search path set by `Theme`.
+    """
     values = {tone: tokens.color(tone).name() for tone in get_args(Tone)}
     return Template(_SHEET).substitute(
         values,
@@ -148,7 +151,7 @@ def stylesheet(tokens: Tokens) -> str:
 
 
 class HasIcon(Protocol):
-    """What can carry an icon: an action, a button."""
+    """An object with an icon, such as an action or a button."""
 
     def setIcon(self, icon: QIcon, /) -> None: ...
 
@@ -162,12 +165,12 @@ class Dressable(Protocol):
 
 
 class Theme(QObject):
-    """The current look: tokens, fonts and tinted icons.
+    """The current theme: tokens, fonts and tinted icons.
 
     `icon_folder` holds `<name>.svg` drawn with `currentColor`, and `glyphs/<scheme>/` for the style sheet.
 
     Signals:
-        changed: The tokens are other ones now; the palette and the style sheet are already set.
+        changed: The tokens changed; the palette and the style sheet are already set.
     """
 
     changed = Signal()
@@ -192,7 +195,7 @@ class Theme(QObject):
 
     @property
     def scheme(self) -> Scheme:
-        """What was chosen, which may be SYSTEM; `tokens.name` is what is shown."""
+        """The user's choice, which may be SYSTEM; `tokens.name` is what is shown."""
         return self._scheme
 
     @property
@@ -203,47 +206,50 @@ class Theme(QObject):
         return self._tokens.color(tone)
 
     def prepare(self, app: Dressable, scheme: Scheme) -> None:
-        """`apply` but for the style sheet, which slows the making of widgets: `apply` when they are made."""
+        """Like `apply`, but without the style sheet, which slows down widget creation.
+
+        Call `apply` once the widgets exist.
+        """
         self._is_preparing = True
         self.apply(app, scheme)
         self._is_preparing = False
         self._sheet_of = None
 
     def apply(self, app: Dressable, scheme: Scheme) -> None:
-        """Dress the application, now and whenever the system's scheme changes. May be called again."""
+        """Style the application, now and when the system's scheme changes. Can be called again."""
         hints = app.styleHints()
         if self._app is None:
             hints.colorSchemeChanged.connect(self._on_system_scheme_changed)
         self._app, self._scheme = app, scheme
-        # Asking Qt for the scheme also turns native title bars and file dialogs.
+        # Setting the scheme in Qt also switches native title bars and file dialogs.
         hints.setColorScheme(_QT_SCHEME[scheme])
         self._dress(self._tokens_for(hints.colorScheme()))
 
     def icon(self, name: str, tone: Tone = "text") -> QIcon:
-        """A tinted icon, sharp at 1x and 2x. It keeps its colours: ask again on `changed`, or `dress`."""
+        """Return a tinted icon, sharp at 1x and 2x. After `changed`, get a new one, or use `dress`."""
         key = (name, tone)
         if key not in self._icons:
             self._icons[key] = self._make_icon(name, tone)
         return self._icons[key]
 
     def app_icon(self) -> QIcon:
-        """The application's own icon, in its own colours."""
+        """Return the application's icon, untinted."""
         return QIcon(str(self._icon_folder / "app.svg"))
 
     def dress(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
-        """Give `target` the icon, and the re-tinted one after each change, for as long as it lives."""
+        """Set the icon of `target`, and re-tint it after each theme change as long as it lives."""
         self._dressed[target] = (name, tone)
         target.setIcon(self.icon(name, tone))
 
     def dress_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
-        """`dress` when it is shown (`dress_now`) or when there is time (`dress_waiting`).
+        """Like `dress`, but when it is shown (`dress_now`) or when idle (`dress_waiting`).
 
-        Most commands are seen in a menu only, and drawing their icons would take a tenth of the start.
+        Most commands are only seen in a menu; drawing their icons would take a tenth of the startup.
         """
         self._waiting[target] = (name, tone)
 
     def dress_now(self, target: HasIcon) -> None:
-        """It is about to be shown: no longer later."""
+        """Set a deferred icon now, because the target is about to be shown."""
         wanted = self._waiting.pop(target, None)
         if wanted is not None:
             self.dress(target, *wanted)
@@ -254,22 +260,22 @@ class Theme(QObject):
                 self.dress_now(target)
 
     def pixmap(self, name: str, tone: Tone, size: int, ratio: float = 1.0) -> QPixmap:
-        """One icon at one size, for painting: `ratio` is the device pixel ratio painted on."""
+        """Return an icon at one size, for painting; `ratio` is the device pixel ratio."""
         return self._render(name, self.color(tone), size, ratio)
 
     def ui_font(self, scale: float = 1.0, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-        """The system's interface font, `scale` times its size."""
+        """Return the system's UI font, scaled."""
         return _scaled(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont), scale, weight)
 
     def mono_font(self, scale: float = 1.0) -> QFont:
-        """The system's fixed font, for everything that came over the wire, as tall as the interface font."""
+        """Return the system's monospace font, for wire data, as tall as the UI font."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         font.setStyleHint(QFont.StyleHint.Monospace)
         _copy_size(self.ui_font(), font)
         return _scaled(font, scale, QFont.Weight.Normal)
 
     def row_height(self) -> int:
-        """A dense row: 24 px, or more when the system's text is large."""
+        """Return the height of a dense row: 24 px, or more if the system's text is large."""
         return max(ROW_HEIGHT, QFontMetrics(self.ui_font()).height() + 6)
 
     def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
@@ -284,7 +290,7 @@ class Theme(QObject):
         assert self._app is not None
         self._app.setPalette(palette(tokens))
         if tokens is self._sheet_of:
-            return  # Qt resets the palette when it is told the scheme; the sheet and the icons still fit
+            return  # Qt resets the palette when the scheme is set; the sheet and icons still fit
         is_other = tokens is not self._tokens or self._is_preparing
         self._tokens = self._sheet_of = tokens
         if is_other:
@@ -305,14 +311,14 @@ class Theme(QObject):
         for ratio in _screen_ratios():
             drawn = self._render(name, self.color(tone), ICON_SIZE, ratio)
             icon.addPixmap(drawn, QIcon.Mode.Normal)
-            # Without one of its own, Qt washes a selected row's icon with the selection colour.
+            # Without this, Qt tints a selected row's icon with the selection color.
             icon.addPixmap(drawn, QIcon.Mode.Selected)
             faint = self._render(name, self._tokens.tint("muted", 0.5), ICON_SIZE, ratio)
             icon.addPixmap(faint, QIcon.Mode.Disabled)
         return icon
 
     def _render(self, name: str, color: QColor, size: int, ratio: float) -> QPixmap:
-        """The drawing's shape, filled with `color`."""
+        """Render the shape, filled with `color`."""
         pixmap = QPixmap(self._shape(name, size, ratio))
         painter = QPainter(pixmap)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
@@ -321,7 +327,7 @@ class Theme(QObject):
         return pixmap
 
     def _shape(self, name: str, size: int, ratio: float) -> QPixmap:
-        """The drawing in its own colours. Kept: reading the SVG is what costs, and no scheme changes it."""
+        """Return the untinted drawing, cached: parsing the SVG is the slow part."""
         key = (name, size, ratio)
         if key not in self._shapes:
             path = self._icon_folder / f"{name}.svg"
@@ -346,7 +352,7 @@ _QT_SCHEME = {
 
 
 def _screen_ratios() -> list[float]:
-    """Which sizes icons are needed in: drawing one that no screen shows costs a start 15 ms."""
+    """Return the pixel ratios needed: drawing for an unused one costs 15 ms at startup."""
     return sorted({1.0, *(2.0 for screen in QGuiApplication.screens() if screen.devicePixelRatio() > 1)})
 
 

@@ -8,11 +8,11 @@ from inspector.schema.choose import choose
 from inspector.schema.drafts import ABSENT, Aside, Draft, Picked
 from inspector.schema.fields import Member, ObjectField, UnionField
 
-_MOST_ROUNDS = 8  # of conditions that come with the members that another condition has brought
+_MOST_ROUNDS = 8  # of conditions that are introduced by members of another condition
 
 
 def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
-    """The object as it is for this draft: with the members, rules and notes of the conditions that hold."""
+    """Return the object for this draft: the members, rules and notes of conditions that hold."""
     for _ in range(_MOST_ROUNDS):
         if field.under is None:
             break
@@ -20,21 +20,21 @@ def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
         if isinstance(inner, UnionField):
             inner = inner.variants[choose(inner, draft)].field
         if not isinstance(inner, ObjectField):
-            break  # what holds under the conditions contradicts itself; then the members that apply always
+            break  # the schemas under these conditions contradict each other: keep the unconditional members
         field = inner
     return field
 
 
 def active(field: ObjectField, draft: Mapping[str, Draft]) -> tuple[Member, ...]:
-    """The members to show for this draft, in the schema's order."""
+    """Return the members to show for this draft, in schema order."""
     return effective(field, draft).members
 
 
 def settle(field: ObjectField, before: Mapping[str, Draft], after: Mapping[str, Draft]) -> dict[str, Draft]:
-    """The draft after an edit: what no longer applies is put aside, what applies again is taken back.
+    """Return the draft after an edit: inapplicable members set aside, applicable ones restored.
 
-    Only members that applied before are put aside; a key that was given as JSON and that the form does not
-    know is none of ours, and stays what is sent.
+    Only members that applied before are set aside. A key that was entered as JSON and is unknown to the
+    form is left alone, and is still sent.
     """
     if field.under is None:
         return dict(after)
@@ -52,5 +52,5 @@ def settle(field: ObjectField, before: Mapping[str, Draft], after: Mapping[str, 
 
 
 def picked(field: UnionField, draft: Draft) -> Picked:
-    """A draft of a union with its variant."""
+    """Return a union's draft together with its variant."""
     return draft if isinstance(draft, Picked) else Picked(choose(field, draft), draft)

@@ -52,22 +52,22 @@ _KNOWN_TYPES = (*ANY_TYPES, "integer")
 
 
 def build_form(schema: JSON) -> ObjectField:
-    """The form for a tool's arguments, or for any other object."""
+    """Build the form for a tool's arguments, or for any other object."""
     if not isinstance(schema, dict):
         note = f"The server's schema is {keywords.kind_of(schema)} instead of an object. Write JSON instead."
         return ObjectField(notes=(note,))
     if not keywords.present(schema, _SAYS_WHAT_IT_IS):
-        schema = {**schema, "type": "object"}  # arguments are an object, said or not
+        schema = {**schema, "type": "object"}  # arguments are an object, even if the schema does not say so
     return _as_object(Builder(Document(schema)).field(schema, 0))
 
 
 def build_field(schema: JSON) -> Field:
-    """The field for a value of any kind, such as an answer that a server asks for."""
+    """Build the field for a value of any type, such as a reply that a server requests."""
     return Builder(Document(schema)).field(schema, 1)
 
 
 def _as_object(field: Field) -> ObjectField:
-    """The outermost field is an object, because arguments are."""
+    """Convert the outermost field to an object field, because arguments are an object."""
     union: UnionField | None = None
     match field:
         case ObjectField():
@@ -85,13 +85,13 @@ def _as_object(field: Field) -> ObjectField:
 
 
 class Builder:
-    """Builds the fields of one document, at the time they are asked for; `depth` is how deep a field is."""
+    """Builds the fields of one document on demand; `depth` is a field's nesting level."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
 
     def field(self, schema: JSON, depth: int) -> Field:
-        """The field for one part of the document."""
+        """Build the field for one part of the document."""
         flat = flatten(schema, self._document)
         if flat.reason:
             return JsonField(reason=flat.reason, **words_of(flat))
@@ -181,7 +181,8 @@ class Builder:
     # -------------------------------------------------------------- objects
 
     def _object(self, flat: Flat, words: Words, depth: int) -> Field:
-        # What a condition brings is evaluated too, so nothing is left over before it is known to hold.
+        # Members that a condition adds count as evaluated too, so nothing is unevaluated until it is known
+        # to hold.
         schema = flat.schema if flat.conditionals else evaluated(flat.schema)
         properties = _described(schema)
         is_closed = schema.get("additionalProperties") is False
@@ -210,12 +211,12 @@ class Builder:
         return self.field(of_name(schema, name), depth)
 
     def _under(self, flat: Flat, depth: int, outcomes: tuple[bool, ...]) -> Field:
-        """The object when its conditions have turned out so."""
+        """Build the object for these outcomes of its conditions."""
         parts = schemas_under(flat.conditionals, outcomes)
         return self.field({"allOf": [flat.schema, *parts], "type": "object"}, depth)
 
     def _rest(self, schema: JSONObject, depth: int) -> MapField | None:
-        """The keys beside the members, where the schema says what they stand for."""
+        """Build the field for additional keys, if the schema describes them."""
         says_something = schema.get("additionalProperties", False) is not False
         if not says_something and "patternProperties" not in schema:
             return None
@@ -238,7 +239,7 @@ class Builder:
         )
 
     def _key(self, names: JSONObject, depth: int) -> Field:
-        """What a key must be: names are text, said or not."""
+        """Build the field for keys: they are strings, even if the schema does not say so."""
         return self.field({"type": "string", "allOf": [names]}, depth + 1)
 
 
@@ -247,7 +248,7 @@ def _unknown_type(name: str) -> str:
 
 
 def _described(schema: JSONObject) -> JSONObject:
-    """The schemas of the members: what `properties` names, and what is required without being named there."""
+    """Return the schemas of the members: `properties`, plus required names not listed there."""
     properties = keywords.named(schema, "properties")
     names = [name for name in keywords.schemas(schema, "required") if isinstance(name, str)]
     unnamed = {name: of_name(schema, name) for name in names if name not in properties}

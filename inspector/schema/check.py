@@ -37,7 +37,7 @@ UNKNOWN_KEY = "is not a key that the schema allows"
 
 
 def check(field: Field, draft: Draft, pointer: str = "") -> list[FieldError]:
-    """Everything that does not fit, in the order of the form."""
+    """Return all errors, in form order."""
     return list(_errors(field, draft, pointer))
 
 
@@ -65,7 +65,7 @@ def _errors(field: Field, draft: Draft, pointer: str) -> Iterator[FieldError]:
 
 
 def _union_errors(field: UnionField, draft: Draft, pointer: str) -> Iterator[FieldError]:
-    """What is wrong with the variant that was picked, or with the nearest one."""
+    """Yield the errors of the variant that was picked, or of the closest one."""
     chosen = picked(field, draft)
     variant = field.variants[chosen.variant]
     if chosen is draft or is_kind_of(variant.field, draft):
@@ -148,7 +148,7 @@ def _repeated(field: ListField | TupleField, draft: list[Draft]) -> Iterator[str
         try:
             value = finish(inner, item) if inner is not None else ABSENT
         except FormError:
-            continue  # said at its place
+            continue  # reported at its own place
         if value is ABSENT:
             continue
         first = seen.setdefault(write(value), number)

@@ -20,7 +20,7 @@ _MOST_STEPS = 500
 
 
 def choose(union: UnionField, draft: object) -> int:
-    """The place of the best variant; the first one for a draft that says nothing."""
+    """Return the index of the best variant; 0 for an empty draft."""
     if isinstance(draft, Picked):
         return draft.variant if 0 <= draft.variant < len(union.variants) else 0
     value = bare(draft)
@@ -39,7 +39,7 @@ def choose(union: UnionField, draft: object) -> int:
 
 
 def is_kind_of(field: Field, draft: object) -> bool:
-    """Whether a draft is of a type that the field is for, whatever else is wrong with it."""
+    """True if the draft has a type that the field accepts, even if it is otherwise invalid."""
     return _Likeness().of(field, bare(draft)) > _WRONG_TYPE
 
 
@@ -54,7 +54,7 @@ def _tagged(union: UnionField, value: object) -> int | None:
 
 
 class _Likeness:
-    """How much of a value fields have a place for; looks a few levels deep, in a bounded number of steps."""
+    """Scores how much of a value a field can hold; looks a few levels deep, in bounded steps."""
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS

@@ -37,7 +37,7 @@ _UNIONS = ("AnyOf", "OneOfNotValid")
 
 
 def field_errors(error: ValidationError, document: Document, depth: int = 0) -> Iterator[FieldError]:
-    """One finding as errors at their places: for a union those of its nearest variant, too."""
+    """Yield a validation error as field errors; for a union, also those of its closest variant."""
     pointer = _pointer(error.instance_path)
     kind = type(error.kind).__name__
     if kind in _UNIONS and depth < _DEEPEST:
@@ -82,7 +82,7 @@ def _is_of_other_type(errors: Sequence[ValidationError], path: Sequence[str | in
 
 
 def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> int:
-    """How far a value is from a variant: another type is far, so is a member that names another variant."""
+    """Return how far a value is from a variant: a wrong type or discriminator value counts most."""
     far = 1000 if _is_of_other_type(errors, path) else 0
     named = [one for one in errors if type(one.kind).__name__ in ("Constant", "Enum")]
     return far + 20 * len(named) + len(errors)
@@ -94,7 +94,7 @@ def _relative(error: FieldError, pointer: str) -> str:
 
 
 def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
-    """The names of the variants, looked up where the union stands in the schema."""
+    """Return the titles of the variants, looked up where the union is in the schema."""
     place: JSON = document.root
     for step in error.schema_path:
         if isinstance(place, dict) and isinstance(step, str):
@@ -117,7 +117,7 @@ def _words(kind: str, error: ValidationError) -> str:
 
 
 def _of(error: ValidationError, name: str) -> Any:
-    """What a kind of error says about itself; each kind has names of its own."""
+    """Return an attribute of the error's kind; each kind has different ones."""
     return getattr(error.kind, name)
 
 

@@ -18,7 +18,7 @@ MAX_CONDITIONS = 50
 
 
 def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[Condition, ...]:
-    """What to ask of a draft, in the order of the schema."""
+    """Return the conditions to evaluate for a draft, in schema order."""
     found = []
     for one in conditionals[:MAX_CONDITIONS]:
         if one.key:
@@ -29,7 +29,7 @@ def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[
 
 
 def schemas_under(conditionals: list[Conditional], outcomes: tuple[bool, ...]) -> list[JSON]:
-    """What holds in addition, when the conditions have turned out so."""
+    """Return the schemas that apply in addition, given the outcomes of the conditions."""
     pairs = zip(conditionals, outcomes, strict=False)
     parts = [one.then if outcome else one.otherwise for one, outcome in pairs]
     return [part for part in parts if part is not True]
@@ -44,7 +44,7 @@ def _fits(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
 
 
 def _in_words(test: JSON) -> str:
-    """The usual conditions in words; for any other one, the schema itself."""
+    """Describe a common condition in words; any other as its schema."""
     if isinstance(test, dict) and test.keys() <= {"properties", "required", "type"}:
         wishes = [_wish(name, part) for name, part in keywords.named(test, "properties").items()]
         names = keywords.names(test, "required") - keywords.named(test, "properties").keys()

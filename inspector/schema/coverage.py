@@ -24,10 +24,11 @@ MOST_FIELDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """`fields` counts those with an editor of their own and those without, which are the `fallbacks`.
+    """How many fields of a form have their own editor.
 
-    Each fallback is a place, as a JSON pointer in which `*` stands for any key or item and `|title` for a
-    variant, and the reason why only JSON text can be written there.
+    `fields` counts all fields; the `fallbacks` are those without an editor. Each fallback is a JSON
+    pointer, in which `*` stands for any key or item and `|title` for a variant, and the reason why only
+    JSON text can be entered there.
     """
 
     fields: int
@@ -35,7 +36,7 @@ class Coverage:
 
 
 def coverage(schema: JSON) -> Coverage:
-    """Of the form for a schema; a schema that goes on for ever is followed some levels deep."""
+    """Return the coverage of a schema's form; a recursive schema is followed a few levels deep."""
     form = build_form(schema)
     if form.notes and not form.members and form.union is None and form.rest is None:
         return Coverage(1, (("", form.notes[0]),))
@@ -52,7 +53,7 @@ def coverage(schema: JSON) -> Coverage:
 
 
 def _parts(pointer: str, field: Field, depth: int) -> Iterator[tuple[str, Field, int]]:
-    """What is inside a field; of a value that may be anything, nothing more can be said."""
+    """Yield what is inside a field; nothing for a value that may be anything."""
     deeper = depth + 1
     match field:
         case UnionField(is_any=False):

@@ -22,7 +22,7 @@ from inspector.schema.fields import (
 
 
 def summary(field: Field) -> str:
-    """ "integer, 1 to 100", "array of string", "string, date, at most 10 characters or null"."""
+    """Describe a field: "integer, 1 to 100", "string, date, at most 10 characters or null"."""
     words = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
     has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
     return f"{words} or null" if has_null else words

@@ -31,7 +31,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The draft of one variant of a union, by its place among `UnionField.variants`."""
+    """The draft of one variant of a union, by its index in `UnionField.variants`."""
 
     variant: int
     draft: Draft
@@ -39,7 +39,7 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The rows of a map or of an object, in their order."""
+    """The rows of a map or an object, in order."""
 
     rows: tuple[tuple[str, Draft], ...] = ()
 
@@ -64,7 +64,7 @@ def repeated(pairs: Pairs) -> list[str]:
 
 
 def bare(draft: object) -> object:
-    """A draft without `Picked` and `Pairs` around it: what would be sent, not looking inside."""
+    """Return a draft without its `Picked` and `Pairs` wrappers; does not look inside."""
     while isinstance(draft, Picked):
         draft = draft.draft
     if isinstance(draft, Pairs):

@@ -7,10 +7,13 @@ from inspector.schema.jsontext import same
 
 
 def equal(one: object, other: JSON) -> bool:
-    """1 and 1.0 are equal, 1 and true are not; the order of keys does not count."""
+    """True if JSON Schema considers two values equal.
+
+    1 and 1.0 are equal, 1 and true are not; key order does not matter.
+    """
     try:
         return _equal(one, other)
-    except RecursionError:  # both nested hundreds deep; then only the very same text will do
+    except RecursionError:  # both nested hundreds deep: only identical text counts as equal
         return same(one, other)  # type: ignore[arg-type]  # what is compared to a choice is JSON
 
 

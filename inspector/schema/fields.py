@@ -27,11 +27,11 @@ from inspector.schema.patterns import matches
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Field:
-    """What all kinds have in common.
+    """Base class of all fields.
 
-    `title`, `description`, `default` and `examples` are the server's words: untrusted, and not checked
+    `title`, `description`, `default` and `examples` come from the server: untrusted, and not checked
     against the schema. `notes` are ours: sentences about rules that the form neither shows nor checks.
-    `json_type` is JSON Schema's name for the type of a kind's values, empty where they may be of several.
+    `json_type` is JSON Schema's name for the type of the values, empty where they may have several types.
     """
 
     json_type: ClassVar[str] = ""
@@ -48,9 +48,9 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class TextField(Field):
-    """A string. `format` and `pattern` are shown; whether the text fits them is for `validate`.
+    """A string field. `format` and `pattern` are shown; checking them is up to `validate`.
 
-    `content_encoding` ("base64") and `content_media_type` say that the text stands for a file's content.
+    `content_encoding` ("base64") and `content_media_type` say that the text encodes a file's content.
     """
 
     json_type: ClassVar[str] = "string"
@@ -77,14 +77,14 @@ class NumberField(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class IntegerField(NumberField):
-    """A whole number; as in JSON Schema, 1.0 and 1e3 are whole numbers too."""
+    """An integer; as in JSON Schema, 1.0 and 1e3 are integers too."""
 
     json_type: ClassVar[str] = "integer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BooleanField(Field):
-    """True or false."""
+    """A true/false field."""
 
     json_type: ClassVar[str] = "boolean"
 
@@ -99,7 +99,7 @@ class ChoiceField(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class ConstField(ChoiceField):
-    """The one value that fits (`const`): a choice of one."""
+    """A single allowed value (`const`): a choice of one."""
 
     @property
     def value(self) -> JSON:
@@ -108,7 +108,7 @@ class ConstField(ChoiceField):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListField(Field):
-    """A list of values of one kind."""
+    """A list with one item type."""
 
     json_type: ClassVar[str] = "array"
     item: OnDemand[Field] = OnDemand()
@@ -119,7 +119,7 @@ class ListField(Field):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TupleField(Field):
-    """A list with a kind of its own at each of the first places (`prefixItems`).
+    """A list whose first items each have their own type (`prefixItems`).
 
     `rest` is the field of the items after them, None where the schema allows none.
     """
@@ -132,20 +132,20 @@ class TupleField(Field):
     unique_items: bool = False
 
     def item_at(self, place: int) -> Field | None:
-        """The field of an item, counted from 0; None where no item may be."""
+        """Return the field of an item by its 0-based index; None if no item is allowed there."""
         return self.items[place] if place < len(self.items) else self.rest
 
 
 @dataclass(frozen=True, kw_only=True)
 class JsonField(Field):
-    """Any JSON, written as text: the fallback; `reason` says in plain words why there is no better editor."""
+    """The fallback: any JSON, entered as text; `reason` says why there is no better editor."""
 
     reason: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Member:
-    """A named place in an object."""
+    """A named member of an object."""
 
     name: str
     field: OnDemand[Field] = OnDemand()
@@ -157,10 +157,10 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MapField(Field):
-    """An object with keys of the person's own choice.
+    """An object with keys chosen by the user.
 
-    A key that matches one of `patterns` takes that field, any other takes `value`; where `value` is None,
-    only keys that match are allowed. `key` says what is asked of every key (`propertyNames`).
+    A key that matches one of `patterns` uses that field, any other uses `value`; if `value` is None, only
+    matching keys are allowed. `key` is the constraint on every key (`propertyNames`).
     """
 
     json_type: ClassVar[str] = "object"
@@ -171,7 +171,7 @@ class MapField(Field):
     max_properties: int | None = None
 
     def value_for(self, key: str) -> Field | None:
-        """The field of a key's value; None where the key is not allowed."""
+        """Return the field of a key's value; None if the key is not allowed."""
         for one in self.patterns:
             if matches(one.pattern, key):
                 return one.field
@@ -180,7 +180,7 @@ class MapField(Field):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PatternValue:
-    """What the keys that match a pattern stand for (`patternProperties`)."""
+    """The field for keys that match a pattern (`patternProperties`)."""
 
     pattern: str
     field: OnDemand[Field] = OnDemand()
@@ -188,9 +188,9 @@ class PatternValue:
 
 @dataclass(frozen=True)
 class Condition:
-    """Something on which the members of an object depend; `holds` is asked with the object's draft.
+    """A condition on which members of an object depend; `holds` takes the object's draft.
 
-    `words` say it for people, to be put after "when": country is "US".
+    `words` describes it for display after "when": country is "US".
     """
 
     words: str
@@ -199,11 +199,11 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ObjectField(Field):
-    """An object with known members, in the schema's order; `is_open` when other keys are allowed as well.
+    """An object with known members, in schema order; `is_open` if other keys are allowed too.
 
-    `rest` describes these other keys, where the schema says something about them. With `conditions`, the
-    members are those that apply always: ask `active.effective` for those that apply to a draft. With `union`
-    (on the outermost object only) the members are those of one of its variants, to be picked.
+    `rest` describes the other keys, if the schema does. With `conditions`, the members are those that
+    always apply: call `active.effective` for those that apply to a draft. With `union` (on the outermost
+    object only), the members are those of one of its variants, which has to be picked.
     """
 
     json_type: ClassVar[str] = "object"
@@ -219,10 +219,10 @@ class ObjectField(Field):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Variant:
-    """One of the fields of a union.
+    """A variant of a union.
 
-    `tags` are the values by which the union's discriminator tells it; `fits` says whether a draft fits the
-    variant's schema, as far as that can be told at once. To pick one for a draft, ask `choose`.
+    `tags` are its values of the union's discriminator; `fits` says whether a draft matches the variant's
+    schema, as far as that can be determined immediately. To pick one for a draft, call `choose`.
     """
 
     title: str
@@ -233,10 +233,10 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class UnionField(Field):
-    """A value of one of several kinds: `oneOf`, `anyOf`, or a list of types.
+    """A value of one of several types: `oneOf`, `anyOf`, or a list of types.
 
-    `discriminator` is the member that tells object variants apart (each has `tags`), or empty. `is_any` when
-    the schema says nothing about the value: then there is a variant for each type of JSON.
+    `discriminator` is the member that tells object variants apart (each has `tags`), or empty. `is_any` if
+    the schema does not constrain the value: then there is a variant for each JSON type.
     """
 
     variants: tuple[Variant, ...]

@@ -22,12 +22,12 @@ MOST_STEPS = 5000
 
 
 def fits(schema: JSON, draft: object, document: Document, steps: int = MOST_STEPS) -> bool:
-    """Whether a draft fits, as far as can be told in so many steps."""
+    """True if a draft matches, as far as can be determined in this many steps."""
     return _Fitting(document, steps).fits(schema, bare(draft), 0)
 
 
 class _Fitting:
-    """One question; counts its steps."""
+    """One evaluation, with its step budget."""
 
     def __init__(self, document: Document, steps: int) -> None:
         self._document = document
@@ -108,7 +108,7 @@ class _Fitting:
 
 
 def _fits_alone(schema: JSONObject, value: object) -> bool:
-    """What can be told without looking inside."""
+    """Check what can be checked without looking inside the value."""
     types = keywords.types({"type": schema.get("type")})
     if types and not any(is_of_type(value, name) for name in types):
         return False
@@ -125,7 +125,7 @@ def _fits_alone(schema: JSONObject, value: object) -> bool:
 
 
 def is_of_type(value: object, name: str) -> bool:
-    """JSON Schema's types; true for a name it does not know."""
+    """True if the value has this JSON Schema type; also true for an unknown type name."""
     kind = _TYPES.get(name)
     return kind is None or kind(value)
 

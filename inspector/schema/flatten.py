@@ -17,7 +17,7 @@ from inspector.schema.resolve import is_null
 
 _MOST_PARTS = 1500
 _MOST_MEMBERS = 200_000
-# What brings in other schemas for the same value.
+# Keywords that apply other schemas to the same value.
 _PARTS = (
     *REFERENCES,
     "allOf",
@@ -30,7 +30,7 @@ _PARTS = (
     "dependentSchemas",
     "dependencies",
 )
-# Kept out of the merged schema: handled here, or said nowhere in a form.
+# Excluded from the merged schema: handled here, or not shown in a form.
 _TAKEN_APART = frozenset(
     (*_PARTS, "dependentRequired", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
      "$anchor", "$dynamicAnchor", "$vocabulary", "$comment")
@@ -39,7 +39,7 @@ _TAKEN_APART = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """A union that is left: `oneOf` or `anyOf`, without its null branches."""
+    """A remaining union: `oneOf` or `anyOf`, without its null branches."""
 
     keyword: str
     branches: list[JSON]
@@ -47,7 +47,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """What holds when a value fits `test`, or has the key `key`; and what holds when not."""
+    """What applies if a value matches `test`, or has the key `key`, and what applies if not."""
 
     test: JSON
     then: JSON
@@ -57,7 +57,10 @@ class Conditional:
 
 @dataclass(slots=True)
 class Flat:
-    """The merged schema, and what is beside it. When `reason` is set, the rest is what was read till then."""
+    """The merged schema, and what could not be merged.
+
+    When `reason` is set, the rest is what was read up to that point.
+    """
 
     schema: JSONObject = field(default_factory=dict)
     unions: list[Alternatives] = field(default_factory=list)
@@ -68,7 +71,7 @@ class Flat:
 
 
 def flatten(schema: JSON, document: Document) -> Flat:
-    """Never raises: a schema that cannot be flattened says why."""
+    """Flatten a schema. Never raises: `reason` says why one cannot be flattened."""
     flat = Flat()
     try:
         _Flattening(flat, document).run(schema)
@@ -94,7 +97,7 @@ class _Flattening:
             self._take(*self._left.pop())
 
     def _take(self, schema: JSON, trail: tuple[str, ...]) -> None:
-        """Take in one part; what it is wrapped around comes after it, so that its own words win."""
+        """Merge one part; the schemas it wraps come after it, so that its own annotations win."""
         if schema is True:
             return
         if keywords.is_never(schema):
@@ -133,7 +136,7 @@ class _Flattening:
         flat.not_shown.extend(key for key in ("not", "contains") if key in schema)
 
     def _unwrap_union(self) -> bool:
-        """Take null branches off the unions, and a union of one branch apart; False when there was none."""
+        """Drop the null branches of unions and unwrap one-branch unions; False if there were none."""
         unions = self._flat.unions
         for place, union in enumerate(unions):
             some = [branch for branch in union.branches if branch is not False]
@@ -153,7 +156,10 @@ class _Flattening:
 
 
 def _dependents(schema: JSONObject) -> list[Conditional]:
-    """`dependentRequired` and `dependentSchemas`, and the `dependencies` of draft 7, which are either."""
+    """Return the conditionals of `dependentRequired`, `dependentSchemas` and `dependencies`.
+
+    `dependencies` is draft 7's keyword for either.
+    """
     found: list[Conditional] = []
     for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
         for key, part in keywords.named(schema, keyword).items():
@@ -163,7 +169,7 @@ def _dependents(schema: JSONObject) -> list[Conditional]:
 
 
 def normal(schema: JSONObject) -> JSONObject:
-    """A schema's own keywords, spelled as in 2020-12, without those that are taken apart."""
+    """Return a schema's own keywords in 2020-12 spelling, without those that are taken apart."""
     own = {key: part for key, part in schema.items() if key not in _TAKEN_APART}
     if "const" in schema:
         own["enum"] = [schema["const"]]
@@ -175,15 +181,15 @@ def normal(schema: JSONObject) -> JSONObject:
 
 
 def evaluated(schema: JSONObject) -> JSONObject:
-    """A schema with all its parts in it: what it says of the unevaluated is said of what it does not name."""
+    """Apply the unevaluated-keywords of a merged schema to what it does not name."""
     own = dict(schema)
     if "unevaluatedProperties" in own:
         own.setdefault("additionalProperties", own["unevaluatedProperties"])
-    if "unevaluatedItems" in own and "contains" not in own:  # which evaluates the items that it finds
+    if "unevaluatedItems" in own and "contains" not in own:  # `contains` evaluates the items that it matches
         own.setdefault("items", own["unevaluatedItems"])
     return own
 
 
 def stands_alone(schema: JSONObject) -> bool:
-    """Whether nothing beside its own keywords evaluates what is in a value."""
+    """True if nothing but its own keywords evaluates the contents of a value."""
     return not keywords.present(schema, _PARTS)

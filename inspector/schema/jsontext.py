@@ -14,12 +14,12 @@ from typing import NoReturn
 from inspector.base.jsonvalue import JSON, JSONObject
 from inspector.base.numbers import read_number, write_number
 
-# What a text widget would drop, or what would make the text look different from what it says.
+# Characters that a text widget would drop, or that would make the text look different.
 _ESCAPED = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069"
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffc\ufffe\uffff\ud800-\udfff]"
 )
-_DEEPEST_MARGIN = 40  # else the margins of a deep value would grow with the square of its depth
+_DEEPEST_MARGIN = 40  # otherwise the indentation of a deep value would grow with the square of its depth
 _PLAIN_WORDS = {
     "Expecting value": "a value is missing",
     "Expecting property name enclosed in double quotes": 'a key in "double quotes" is missing',
@@ -35,7 +35,7 @@ _PLAIN_WORDS = {
 
 
 class JSONTextError(ValueError):
-    """The text is not one JSON value; `line` and `column` count from 1, and are 0 where unknown."""
+    """The text is not a JSON value; `line` and `column` are 1-based, and 0 if unknown."""
 
     def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
         place = f"Line {line}, column {column}: " if line else ""
@@ -46,7 +46,7 @@ class JSONTextError(ValueError):
 
 
 def read(text: str) -> JSON:
-    """Read one JSON value, or raise JSONTextError."""
+    """Parse one JSON value. Raises JSONTextError."""
     if not text.strip():
         raise JSONTextError("nothing is written here", 1, 1)
     try:
@@ -59,9 +59,9 @@ def read(text: str) -> JSON:
 
 
 def write(value: JSON, indent: int = 2) -> str:
-    """Write a value for editing, keys in their order; `read` gives the same value back.
+    """Serialize a value for editing, keys in order; `read` returns the same value.
 
-    Works through a list of what is left to write instead of recursing: depth has no limit here.
+    Iterative instead of recursive: nesting depth is unlimited.
     """
     pieces: list[str] = []
     left: list[str | tuple[JSON, int]] = [(value, 0)]
@@ -77,17 +77,17 @@ def write(value: JSON, indent: int = 2) -> str:
 
 
 def write_line(value: JSON) -> str:
-    """Write a value on one line, for a menu or a message."""
+    """Serialize a value to one line, for a menu or a message."""
     return write(value, indent=0).replace(",\n", ", ").replace("\n", "")
 
 
 def same(one: JSON, other: JSON) -> bool:
-    """Whether two values are one and the same JSON: 1 is not 1.0 nor true, and key order counts."""
+    """True if two values are identical JSON: 1 is not 1.0 or true, and key order counts."""
     return write(one) == write(other)
 
 
 def _opened(value: list[JSON] | JSONObject, level: int, indent: int) -> list[str | tuple[JSON, int]]:
-    """The pieces of a container that is not empty: separators as text, children as further work."""
+    """Return the pieces of a non-empty container: separators as text, children as work items."""
     margin = "\n" + " " * (indent * min(level, _DEEPEST_MARGIN)) + " " * indent
     pieces: list[str | tuple[JSON, int]] = []
     separator = "[" if isinstance(value, list) else "{"
@@ -109,7 +109,7 @@ def _scalar(value: JSON) -> str:
 
 def _number(text: str) -> int | float:
     number = read_number(text)
-    assert number is not None  # the decoder has matched the grammar already
+    assert number is not None  # the decoder has already matched the grammar
     return number
 
 

@@ -16,7 +16,7 @@ _SPOKEN_OF = (
 
 
 def text(schema: JSONObject, key: str, limit: int = 4000) -> str:
-    """A string, cut where no one would read on."""
+    """Return a string, cut at a readable length; "" if it is not a string."""
     value = schema.get(key)
     if not isinstance(value, str):
         return ""
@@ -24,7 +24,7 @@ def text(schema: JSONObject, key: str, limit: int = 4000) -> str:
 
 
 def number(schema: JSONObject, key: str) -> int | float | None:
-    """A number; true and false are none, and neither is draft-04's `exclusiveMinimum: true`."""
+    """Return a number; None for booleans, such as draft-04's `exclusiveMinimum: true`."""
     value = schema.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -32,30 +32,30 @@ def number(schema: JSONObject, key: str) -> int | float | None:
 
 
 def count(schema: JSONObject, key: str) -> int | None:
-    """A whole number that is not negative."""
+    """Return a non-negative integer, or None."""
     value = number(schema, key)
     return value if isinstance(value, int) and value >= 0 else None
 
 
 def schemas(schema: JSONObject, key: str) -> list[JSON]:
-    """A list of schemas, as in `anyOf`."""
+    """Return a list of schemas, as in `anyOf`."""
     value = schema.get(key)
     return value if isinstance(value, list) else []
 
 
 def named(schema: JSONObject, key: str) -> JSONObject:
-    """Schemas by name, as in `properties`."""
+    """Return schemas by name, as in `properties`."""
     value = schema.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def names(schema: JSONObject, key: str) -> frozenset[str]:
-    """A list of names, as in `required`."""
+    """Return a list of names, as in `required`."""
     return frozenset(name for name in schemas(schema, key) if isinstance(name, str))
 
 
 def types(schema: JSONObject) -> tuple[str, ...]:
-    """The names in `type`, which is one or a list; guessed from the neighbours where it is missing."""
+    """Return the names in `type`, a string or a list; inferred from other keywords if missing."""
     value = schema.get("type")
     if isinstance(value, str):
         return (value,)
@@ -67,7 +67,7 @@ def types(schema: JSONObject) -> tuple[str, ...]:
 
 
 def implied_types(schema: JSONObject) -> tuple[str, ...]:
-    """Like `types`; also guessed from a rule that concerns values of one type only, such as `minLength`."""
+    """Like `types`, but also inferred from keywords for a single type, such as `minLength`."""
     if found := types(schema):
         return found
     spoken_of = tuple(name for name, keys in _SPOKEN_OF if any(key in schema for key in keys))
@@ -75,17 +75,17 @@ def implied_types(schema: JSONObject) -> tuple[str, ...]:
 
 
 def is_never(schema: JSON) -> bool:
-    """Whether a schema allows no value at all, in one of the ways that this is written."""
+    """True if a schema allows no value at all, in any of its spellings."""
     return schema is False or (isinstance(schema, dict) and schema.get("not") in ({}, True))
 
 
 def present(schema: JSONObject, keys: Iterable[str]) -> list[str]:
-    """Those of the keys that the schema has."""
+    """Return those of the keys that the schema has."""
     return [key for key in keys if key in schema]
 
 
 def kind_of(value: JSON) -> str:
-    """A value's type in plain words, for "expected …, got …"."""
+    """Name a value's type in plain words, for "expected …, got …"."""
     match value:
         case None:
             return "null"

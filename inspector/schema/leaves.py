@@ -19,7 +19,7 @@ _WORDY_HINTS = frozenset(("textarea", "multiline"))
 
 
 class Words(TypedDict):
-    """What every field is made with."""
+    """Constructor arguments common to all fields."""
 
     title: str
     description: str
@@ -33,7 +33,7 @@ class Words(TypedDict):
 
 
 def words_of(flat: Flat, notes: tuple[str, ...] = ()) -> Words:
-    """The annotations of a schema; nullable where a union says so, or the list of types."""
+    """Return a schema's annotations; nullable if a union or the list of types says so."""
     schema = flat.schema
     return Words(
         title=keywords.text(schema, "title", limit=200),
@@ -52,7 +52,7 @@ def text_field(schema: JSONObject, words: Words) -> TextField:
     format_name = keywords.text(schema, "format", limit=80)
     media_type = keywords.text(schema, "contentMediaType", limit=80)
     encoding = keywords.text(schema, "contentEncoding", limit=40)
-    if format_name in ("byte", "binary") and not encoding:  # how OpenAPI writes it
+    if format_name in ("byte", "binary") and not encoding:  # OpenAPI's spelling
         encoding = "base64"
     hints = {schema.get(key) for key in ("x-ui-widget", "x-multiline") if isinstance(schema.get(key), str)}
     return TextField(
@@ -76,7 +76,7 @@ def number_field(schema: JSONObject, words: Words, kind: type[NumberField]) -> N
         "maximum": keywords.number(schema, "exclusiveMaximum"),
     }
     for side, keyword in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if schema.get(keyword) is True:  # how draft 4 writes it: beside the bound that it is about
+        if schema.get(keyword) is True:  # draft 4's spelling: a flag beside the bound that it applies to
             bounds[side], exclusive[side] = None, bounds[side]
     return kind(
         minimum=bounds["minimum"],
@@ -89,7 +89,7 @@ def number_field(schema: JSONObject, words: Words, kind: type[NumberField]) -> N
 
 
 def choice_field(flat: Flat, words: Words) -> Field | None:
-    """`const`, `enum`, or the titled kind: `oneOf` (or `anyOf`) of nothing but constants. None: no choice."""
+    """Build the field for `const`, `enum` or titled constants (`oneOf`, `anyOf`), else None."""
     choices, labels = _titled(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
     if isinstance(given := flat.schema.get("enum"), list):
         choices, labels = given, _labels_for(given, choices, labels) or _names_of(flat.schema, given)
@@ -98,7 +98,7 @@ def choice_field(flat: Flat, words: Words) -> Field | None:
     if len(choices) > MAX_CHOICES:
         reason = f"There are {len(choices):,} choices; a form offers at most {MAX_CHOICES:,}."
         return JsonField(reason=reason, **words)
-    if None in choices and len(choices) > 1:  # null has its own state on every field
+    if None in choices and len(choices) > 1:  # null is a separate state of every field
         places = [place for place, choice in enumerate(choices) if choice is not None]
         labels = [labels[place] for place in places] if labels else []
         choices = [choices[place] for place in places]
@@ -108,7 +108,7 @@ def choice_field(flat: Flat, words: Words) -> Field | None:
 
 
 def _titled(union: Alternatives) -> tuple[list[JSON], list[str]]:
-    """The choices of a union of nothing but given values, and a title for each, or none at all."""
+    """Return the choices of a union of constants, and a title for each, or no titles at all."""
     found: dict[str, tuple[JSON, str]] = {}
     for part in union.branches:
         given = _given(part)
@@ -123,7 +123,7 @@ def _titled(union: Alternatives) -> tuple[list[JSON], list[str]]:
 
 
 def _given(part: JSON) -> list[JSON]:
-    """The values that a branch names, if it names any."""
+    """Return the constants that a branch lists, if any."""
     if not isinstance(part, dict):
         return []
     if "const" in part:
@@ -132,13 +132,13 @@ def _given(part: JSON) -> list[JSON]:
 
 
 def _names_of(schema: JSONObject, choices: list[JSON]) -> list[str]:
-    """`enumNames`: how titles were written beside `enum` before; one for each choice, or none at all."""
+    """Return `enumNames`, the older spelling of titles: one for each choice, or none at all."""
     names = [name if isinstance(name, str) else "" for name in keywords.schemas(schema, "enumNames")]
     return [name[:200] for name in names] if len(names) == len(choices) and any(names) else []
 
 
 def _labels_for(choices: list[JSON], titled: list[JSON], labels: list[str]) -> list[str]:
-    """The titles that a union beside `enum` gives to the same values."""
+    """Return the titles that a union beside `enum` gives to the same values."""
     known = dict(zip(map(write_line, titled), labels, strict=False))
     found = [known.get(write_line(choice), "") for choice in choices] if known else []
     return found if any(found) else []

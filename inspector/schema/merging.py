@@ -31,18 +31,18 @@ from inspector.schema.references import Unusable
 
 _ABOUT_MEMBERS = ("properties", "patternProperties", "additionalProperties")
 _ABOUT_PLACES = ("prefixItems", "items")
-_MOST_PATTERNS = 100  # looked at for one name
+_MOST_PATTERNS = 100  # per name
 _LONGEST_NUMBER = 60  # digits of a least common multiple; a longer one helps no one
 
 
 def merge(outer: JSONObject, inner: JSONObject) -> JSONObject:
-    """One schema that says what both say. Raises Unusable where nothing could fit both."""
+    """Merge two schemas into one that requires both. Raises Unusable if nothing can match both."""
     merged = {**inner, **outer}
     for key in outer.keys() & inner.keys():
         if key in _MERGED and not same(outer[key], inner[key]):
             merged[key] = _MERGED[key](outer[key], inner[key])
     if "enum" in outer and "enum" in inner and not same(outer["enum"], inner["enum"]):
-        merged.pop("enumNames", None)  # they belong to the choices of one side, by their places
+        merged.pop("enumNames", None)  # they refer to one side's choices by index
     if all(keywords.present(side, _ABOUT_MEMBERS) for side in (outer, inner)):
         _merge_members(outer, inner, merged)
     if all(keywords.present(side, _ABOUT_PLACES) for side in (outer, inner)):
@@ -51,7 +51,7 @@ def merge(outer: JSONObject, inner: JSONObject) -> JSONObject:
 
 
 def both(*parts: JSON) -> JSON:
-    """A schema that asks for all the parts; false where one of them is."""
+    """Return a schema that requires all parts; false if one of them is false."""
     wanted: list[JSON] = [part for part in parts if part is not True]
     if False in wanted:
         return False
@@ -78,7 +78,7 @@ def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> 
 
 
 def of_name(side: JSONObject, name: str) -> JSON:
-    """What one side asks of the member with a name."""
+    """Return what one side requires of the member of this name."""
     properties = keywords.named(side, "properties")
     patterns = islice(keywords.named(side, "patternProperties").items(), _MOST_PATTERNS)
     wanted = [properties[name]] if name in properties else []
@@ -101,7 +101,7 @@ def _at(side: JSONObject, place: int) -> JSON:
 
 
 def _united(outer: JSON, inner: JSON) -> JSON:
-    """Schemas by name; a name in both asks for both."""
+    """Merge schemas by name; a name on both sides requires both."""
     if not isinstance(outer, dict) or not isinstance(inner, dict):
         return outer if isinstance(outer, dict) else inner
     shared = {name: both(outer[name], inner[name]) for name in outer.keys() & inner.keys()}

@@ -8,7 +8,7 @@ from inspector.base.numbers import write_number
 
 
 def as_decimal(number: int | float) -> Decimal:
-    """The number for comparing: exact, except for exponents beyond what decimals hold."""
+    """Return the number as a Decimal: exact, except for exponents beyond Decimal's range."""
     try:
         return Decimal(write_number(number))
     except InvalidOperation:
@@ -16,7 +16,7 @@ def as_decimal(number: int | float) -> Decimal:
 
 
 def is_whole(number: int | float) -> bool:
-    """Whether the fraction is zero, as JSON Schema defines an integer: 1.0 and 1e3 are."""
+    """True if the fraction is zero, JSON Schema's definition of an integer: 1.0 and 1e3 are."""
     if isinstance(number, int):
         return True
     exact = as_decimal(number)
@@ -24,7 +24,7 @@ def is_whole(number: int | float) -> bool:
 
 
 def is_multiple(number: int | float, of: int | float) -> bool:
-    """Whether `number` is `of` times something whole; true where decimals cannot tell."""
+    """True if `number` is a multiple of `of`; also where decimals cannot tell."""
     try:
         return as_decimal(number) % as_decimal(of) == 0
     except (InvalidOperation, ZeroDivisionError):

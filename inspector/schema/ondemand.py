@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class OnDemand(Generic[T]):
-    """An attribute of a dataclass that is given as a value, or as a function that makes it once.
+    """A dataclass attribute given as a value, or as a function that creates it once.
 
     A dataclass with such an attribute must compare and print without it (`eq=False, repr=False`): its parts
-    may go on for ever.
+    may be infinite.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -30,7 +30,7 @@ class OnDemand(Generic[T]):
 
     def __get__(self, instance: object | None, owner: type) -> T | OnDemand[T]:
         if instance is None:
-            raise AttributeError(self._key)  # so that the dataclass takes us for no default value
+            raise AttributeError(self._key)  # so that dataclass sees no default value
         value: T | Callable[[], T] = instance.__dict__[self._key]
         if callable(value):
             value = instance.__dict__[self._key] = value()

@@ -18,8 +18,8 @@ _LARGEST = 1 << 20  # bytes of a compiled pattern
 
 
 def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
-    """How patterns are to be run: in linear time; and the way for those that cannot be run so."""
-    import jsonschema_rs  # 15 MB, and most forms have no pattern among their keys
+    """Return the regex options: linear time, and bounded backtracking for what that cannot run."""
+    import jsonschema_rs  # 15 MB, and few forms have patterns for their keys
 
     linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST, dfa_size_limit=_LARGEST)
     bounded = jsonschema_rs.FancyRegexOptions(
@@ -29,13 +29,13 @@ def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptio
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the pattern is found in the text, as in JSON Schema; true where that cannot be told."""
+    """True if the pattern occurs in the text, as in JSON Schema; also if that is undecidable."""
     validator = _validator(pattern)
     if validator is None or len(text) > _LONGEST_TEXT:
         return True
     try:
         return validator.is_valid(text)
-    except ValueError:  # gave up, or a lone surrogate
+    except ValueError:  # step limit reached, or a lone surrogate
         return True
 
 

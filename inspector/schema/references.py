@@ -15,22 +15,22 @@ from inspector.schema import keywords
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _MOST_PARTS_SEARCHED = 300_000
-# What stands in these is a value, not a schema: an "$id" in it is no name.
+# These hold values, not schemas: an "$id" in them is not an identifier.
 _VALUES = frozenset(("const", "enum", "default", "examples"))
 
 
 class Unusable(Exception):
-    """A part of a schema cannot be used; the text is a sentence for people that says why."""
+    """A part of a schema cannot be used; the message is a sentence that says why."""
 
 
 class Document:
-    """A schema as the whole that its references are looked up in."""
+    """A whole schema, in which references are resolved."""
 
     def __init__(self, root: JSON) -> None:
         self.root = root
 
     def target(self, reference: JSON) -> JSON:
-        """What a reference leads to. Raises Unusable."""
+        """Resolve a reference. Raises Unusable."""
         if not isinstance(reference, str):
             raise Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of text.")
         shown = shorten(reference, 80)
@@ -61,7 +61,7 @@ class Document:
 
     @cached_property
     def _names(self) -> dict[str, JSON]:
-        """Parts by `$id`, and by `$id#anchor`; the first of a name, from the outside in."""
+        """Parts by `$id` and `$id#anchor`; the outermost wins for repeated names."""
         found: dict[str, JSON] = {}
         left: list[tuple[JSON, str]] = [(self.root, "")]
         for _ in range(_MOST_PARTS_SEARCHED):
@@ -95,7 +95,7 @@ def _reversed(part: JSONObject) -> list[tuple[str, JSON]]:
 
 
 def _look_up(pointer: str, root: JSON) -> JSON:
-    """RFC 6901."""
+    """Resolve a JSON pointer (RFC 6901)."""
     place = root
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -15,7 +15,7 @@ from inspector.schema.jsontext import same
 from inspector.schema.references import Document, Unusable
 
 _MOST_STEPS = 32
-# What says something about a value without restricting it: the outer word wins over the inner one.
+# Annotations, which do not constrain a value: the outer one wins.
 _ANNOTATIONS = frozenset(
     ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
 )
@@ -26,7 +26,7 @@ _BOOKKEEPING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A schema without wrapping; when `reason` is set, that is why it could not be taken off."""
+    """An unwrapped schema; `reason` says why unwrapping failed, if it did."""
 
     schema: JSONObject
     trail: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class _Wrapped:
-    """One wrapping: what is inside, what stands around it, and how it was entered."""
+    """One level of wrapping: the inner schema, the keywords around it, and how it was entered."""
 
     inner: JSON
     outer: JSONObject
@@ -45,7 +45,7 @@ class _Wrapped:
 
 
 def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
-    """Unwrap `schema`, a part of `root` that was reached over the references in `trail`."""
+    """Unwrap `schema`, a part of `root` that was reached through the references in `trail`."""
     if not isinstance(schema, dict):
         return _boolean_schema(schema)
     nullable = False
@@ -62,7 +62,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
 
 
 def is_null(schema: JSON) -> bool:
-    """Whether null is all that a schema allows."""
+    """True if a schema allows nothing but null."""
     if not isinstance(schema, dict):
         return False
     return schema.get("type") == "null" or schema.get("enum") == [None] or schema.get("const", 0) is None
@@ -99,7 +99,7 @@ def _target(reference: JSON, root: JSON, trail: tuple[str, ...]) -> JSON:
 
 
 def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
-    """Both in one schema, where they do not restrict the same thing in two ways."""
+    """Merge two schemas that do not constrain the same keyword differently."""
     if inner is True:
         return outer
     if not isinstance(inner, dict):

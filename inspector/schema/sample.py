@@ -40,14 +40,14 @@ _DEEPEST = 12
 _OPTIONAL_DEPTH = 2
 _MOST_ITEMS = 50
 _MOST_DIGITS = 200
-_MOST_VALUES = 5_000  # of one example; after that only what is plain is filled in
-_MOST_CHECKED = 2_000  # values in a default: a bigger one is believed
+_MOST_VALUES = 5_000  # per example; after that, only simple values are filled in
+_MOST_CHECKED = 2_000  # values in a default: a larger one is not checked
 
 Slices: TypeAlias = Generator[None, None, T]
 
 
 def example(field: Field) -> JSON:
-    """One value for a field; for an object with its optional members, the outermost ones."""
+    """Return an example value; for an object, with its outermost optional members."""
     slices = example_slices(field)
     while True:
         try:
@@ -57,19 +57,19 @@ def example(field: Field) -> JSON:
 
 
 def example_slices(field: Field) -> Slices[JSON]:
-    """The same bit by bit, for somebody who has other things to do: a schema can ask for very much."""
+    """Like `example`, as a generator of small steps: a schema can require a lot of values."""
     return _Sampler().example(field, 0, 0)
 
 
 class _Sampler:
-    """Makes one example, of a bounded number of values."""
+    """Builds one example with a bounded number of values."""
 
     def __init__(self) -> None:
         self._left = _MOST_VALUES
         self._texts = TextSampler()
 
     def example(self, field: Field, depth: int, number: int) -> Slices[JSON]:
-        """`number` counts the examples of one list, so that they can differ."""
+        """Build an example; `number` counts those in a list, so that they can differ."""
         self._left -= 1
         yield
         given = field.examples[number:] or (() if number else (field.default,))
@@ -107,7 +107,7 @@ class _Sampler:
         return None
 
     def _of_variants(self, field: UnionField, depth: int, number: int) -> Slices[JSON]:
-        """The first variant, unless it goes too deep: then the plainest one."""
+        """Use the first variant, or the simplest one if that nests too deeply."""
         if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _DEEPEST or self._left < 0:
             return None
         variants = [variant.field for variant in field.variants]
@@ -121,7 +121,7 @@ class _Sampler:
         value: JSONObject = {}
         if depth > _DEEPEST:
             return value
-        for _ in range(3):  # a member may bring others with it
+        for _ in range(3):  # a member may require others
             for member in effective(field, value).members:
                 wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_told(member.field))
                 if wanted and member.name not in value and self._has_room_for(member.field):
@@ -163,7 +163,7 @@ class _Sampler:
 
 
 def _is_big(value: JSON) -> bool:
-    """Whether a value has too much in it to be checked in a moment."""
+    """True if a value is too large to be checked quickly."""
     left, rest = _MOST_CHECKED, [value]
     while rest and left > 0:
         one = rest.pop()
@@ -175,27 +175,27 @@ def _is_big(value: JSON) -> bool:
 
 
 def _is_told(field: Field) -> bool:
-    """Whether an optional member has something to show: not when it could be anything, or goes on."""
+    """True if an optional member is worth showing: not if it could be anything, or is recursive."""
     return not (isinstance(field, MapField | UnionField | JsonField) or field.deprecated or field.read_only)
 
 
 def _count(least: int | None, most: int | None, depth: int) -> int:
-    """One item where none is asked for, so that there is something to see."""
+    """Return the number of items: at least one, so that there is something to see."""
     wanted = max(least or 0, 1 if depth < _OPTIONAL_DEPTH else 0)
     return min(wanted, most if most is not None else wanted, _MOST_ITEMS)
 
 
 def _number(field: NumberField, number: int) -> JSON:
-    with localcontext(prec=_MOST_DIGITS):  # for bounds beyond what a decimal usually holds
+    with localcontext(prec=_MOST_DIGITS):  # for bounds beyond Decimal's default precision
         return read_number(str(_decimal(field, number))) or 0
 
 
 def _decimal(field: NumberField, number: int) -> Decimal:
-    """The smallest that fits, or a small one; the next ones a step further each, or back."""
+    """Return the smallest valid number, or a small one; each next `number` steps on, or back."""
     low, high = _bounds(field)
     step = as_decimal(field.multiple_of) if field.multiple_of else Decimal(1)
     if not (field.multiple_of or isinstance(field, IntegerField)) and low is not None and high is not None:
-        step = min(step, (high - low) / 4)  # so that both neighbours of a bound that is excluded fit
+        step = min(step, (high - low) / 4)  # so that both neighbors of an exclusive bound fit
     first = low if low is not None else min(step, high) if high is not None else step
     first = step * (first / step).to_integral_value(ROUND_CEILING) if step else first
     if first == low and field.exclusive_minimum is not None:

@@ -40,14 +40,17 @@ _NEGATIVE = {"CATEGORY_NOT_DIGIT": "a", "CATEGORY_NOT_WORD": "-", "CATEGORY_NOT_
 
 
 class TextSampler:
-    """Makes the texts of one example. What patterns may cost altogether is bounded: a server wrote them."""
+    """Creates the texts of one example.
+
+    The total cost of patterns is bounded: they come from the server.
+    """
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS
         self._known: dict[tuple[str, int | None, int | None], str | None] = {}
 
     def text(self, field: TextField, number: int = 0) -> str:
-        """A text that fits, as far as one can be found; `number` makes one differ from the next."""
+        """Return a matching text, as far as one can be found; `number` makes texts differ."""
         if field.format in _FORMATS:
             return _FORMATS[field.format].format(number % 28 + 1)
         if field.content_encoding == "base64":
@@ -60,14 +63,14 @@ class TextSampler:
         return padded if most is None or len(padded) <= most else padded[len(padded) - most :]
 
     def _of_pattern(self, field: TextField) -> str | None:
-        """Looked for once: many a schema has the same pattern in many places."""
+        """Return a text for the pattern, cached: many schemas repeat a pattern."""
         key = (field.pattern, field.min_length, field.max_length)
         if key not in self._known:
             self._known[key] = self._find(field)
         return self._known[key]
 
     def _find(self, field: TextField) -> str | None:
-        """A text that the pattern is found in, with the length that is asked for; None if there was none."""
+        """Search for a text of the required length that matches the pattern; None if not found."""
         if len(field.pattern) > _LONGEST_PATTERN:
             return None
         least, most = field.min_length or 0, field.max_length if field.max_length is not None else _LONGEST
@@ -82,7 +85,7 @@ class TextSampler:
         return None
 
     def _walk(self, tree: Any, more: int) -> Iterator[str]:
-        """The shortest text for each part, with at most `more` repeats where any number is allowed."""
+        """Yield the shortest text for each part, with at most `more` repeats where unlimited."""
         for name, what in tree:
             match str(name):
                 case "LITERAL":
@@ -114,7 +117,7 @@ class TextSampler:
 
 
 def _member(choices: Any) -> str:
-    """One of a set of characters."""
+    """Return one character of a set."""
     if str(choices[0][0]) == "NEGATE":
         unwanted = re.compile("|".join(_excluded(choices[1:])))
         return next(letter for letter in "a0-_ b.A!" if not unwanted.fullmatch(letter))

@@ -16,7 +16,7 @@ _MARK = "${"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a text stands for; or the problem, in plain words. A secret value is in no message."""
+    """What a text stands for, or the problem in plain words. Secret values appear in no message."""
 
     value: JSON = None
     problem: str = ""
@@ -29,13 +29,13 @@ Resolve: TypeAlias = Callable[[str], Meaning]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A draft with each such text replaced, and what the texts meant, by their JSON pointers."""
+    """A draft with each such text replaced, and the meanings of the texts by JSON pointer."""
 
     draft: Draft
     meanings: dict[str, Meaning]
 
     def errors(self, found: Iterable[FieldError]) -> list[FieldError]:
-        """What was found wrong, told at the place where it was written; first what has no value at all."""
+        """Return the errors at the places where the texts were written, unresolved texts first."""
         if not self.meanings:
             return list(found)
         own = [FieldError(at, each.problem) for at, each in self.meanings.items() if each.problem]
@@ -56,7 +56,10 @@ class Resolved:
 
 
 def resolve_draft(draft: Draft, resolve: Resolve | None) -> Resolved:
-    """A text without a meaning stays as it is; so does all of what is nested too deeply to be looked at."""
+    """Replace texts by their meanings.
+
+    A text without a meaning is unchanged; so is everything that is nested too deeply.
+    """
     meanings: dict[str, Meaning] = {}
     if resolve is None:
         return Resolved(draft, meanings)
@@ -71,7 +74,7 @@ def _replaced(draft: Draft, pointer: str, resolve: Resolve, meanings: dict[str, 
         case str():
             return _meant(draft, pointer, resolve, meanings) if _MARK in draft else draft
         case Picked(draft=str() as text) if _MARK in text:
-            # The variant was picked for a text: for what it stands for, another may be the right one.
+            # The variant was picked for the text; its value may need another one.
             meant = _meant(text, pointer, resolve, meanings)
             return replace(draft, draft=meant) if isinstance(meant, str) else meant
         case Picked():
@@ -96,7 +99,7 @@ def _meant(text: str, pointer: str, resolve: Resolve, meanings: dict[str, Meanin
 
 
 def _upwards(pointer: str) -> Iterator[str]:
-    """The place itself, then those that it is inside of."""
+    """Yield the pointer itself, then those of its ancestors."""
     while pointer:
         yield pointer
         pointer = pointer.rpartition("/")[0]

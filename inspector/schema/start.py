@@ -22,9 +22,10 @@ _DEEPEST = 4
 
 
 def start(field: Field, depth: int = 0) -> Draft:
-    """The default; else the plainest value there is. A number must be written.
+    """Return the initial draft of a field: its default, else the simplest value.
 
-    An object starts with the constants that it must have, so that picking a variant is enough to name it.
+    A number must be entered. An object starts with its required constants, so that picking a variant is
+    enough to identify it.
     """
     if field.default is not ABSENT:
         return draft_of(field, field.default)
@@ -50,15 +51,15 @@ def start(field: Field, depth: int = 0) -> Draft:
 
 
 def start_variant(field: UnionField, variant: int, depth: int = 0) -> Picked:
-    """What a union holds after the person has picked a variant in which nothing was typed before."""
+    """Return the draft of a newly picked variant."""
     return Picked(variant, start(field.variants[variant].field, depth + 1))
 
 
 def prefilled(field: ObjectField, depth: int = 0) -> JSONObject:
-    """The defaults of an object's members, and of the objects that it must have: what an answer starts with.
+    """Return the defaults of an object's members and of its required objects.
 
-    For what a server asks a person, where a default that was not touched is part of the answer. Arguments of
-    a tool start empty instead: a server knows its defaults, and leaving them out is worth trying.
+    For replies to server requests, where an untouched default is part of the reply. Tool arguments start
+    empty instead: the server knows its defaults, and leaving them out is worth testing.
     """
     value: JSONObject = {}
     for member in field.members:

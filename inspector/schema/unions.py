@@ -23,7 +23,7 @@ _TYPE_WORDS = {
     "object": "object",
     "array": "list",
 }
-# Words that ask only which members are there: a union of nothing else is no choice between shapes.
+# Keywords about which members are present: a union of only these is no choice between shapes.
 _ABOUT_PRESENCE = frozenset(
     ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties")
 )
@@ -32,7 +32,7 @@ Build = Callable[[JSON], Field]
 
 
 def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tuple[Variant, ...]:
-    """A variant for each type, each with the rules of the schema; null is a state of every field instead."""
+    """Return a variant for each type, with the schema's rules; null is a field state instead."""
     known = [name for name in types if name != "null" and not (name == "integer" and "number" in types)]
     variants = []
     for name in known:
@@ -45,11 +45,11 @@ def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tup
 def branch_variants(
     flat: Flat, union: Alternatives, document: Document, build: Build
 ) -> tuple[tuple[Variant, ...], str]:
-    """A variant for each branch, together with what holds for all; and the discriminator, if there is one."""
+    """Return a variant for each branch, merged with the common rules, and the discriminator."""
     common = rest_of(flat, union)
     parts = [flatten(branch, document) for branch in union.branches]
     discriminator = _discriminator(parts)
-    steps = MOST_STEPS // len(parts)  # in all: a union of many is not to cost more than one of few
+    steps = MOST_STEPS // len(parts)  # in total: a union of many branches must not cost more than one of few
     titles = _titles(union.branches, parts, discriminator)
     variants = []
     for branch, part, title in zip(union.branches, parts, titles, strict=True):
@@ -61,18 +61,18 @@ def branch_variants(
 
 
 def titles_of(branches: Sequence[JSON], document: Document) -> list[str]:
-    """A title for each branch of a union, as a form names it."""
+    """Return a title for each branch of a union, as the form shows it."""
     parts = [flatten(branch, document) for branch in branches]
     return _titles(branches, parts, _discriminator(parts))
 
 
 def is_about_presence(union: Alternatives) -> bool:
-    """Whether the branches say only which members must be there: `anyOf: [{required: …}, …]`."""
+    """True if the branches only say which members are required: `anyOf: [{required: …}, …]`."""
     return all(isinstance(part, dict) and part.keys() <= _ABOUT_PRESENCE for part in union.branches)
 
 
 def presence_note(union: Alternatives) -> str:
-    """Such a union in a sentence."""
+    """Describe a union that is only about presence in a sentence."""
     sets = [
         " and ".join(sorted(keywords.names(part, "required"))[:6]) if isinstance(part, dict) else ""
         for part in union.branches[:6]
@@ -84,7 +84,7 @@ def presence_note(union: Alternatives) -> str:
 
 
 def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
-    """What holds beside one union, as schemas."""
+    """Return what applies besides one union, as schemas."""
     parts: list[JSON] = [_without_words(flat.schema)] if _without_words(flat.schema) else []
     parts += [{other.keyword: other.branches} for other in flat.unions if other is not union]
     for one in flat.conditionals:
@@ -97,7 +97,7 @@ def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
 
 
 def _without_words(schema: JSONObject) -> JSONObject:
-    """Without what is said on the union itself already."""
+    """Return the schema without the annotations that are shown on the union itself."""
     said = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
     return {key: part for key, part in schema.items() if key not in said}
 
@@ -107,7 +107,7 @@ def _is_right(schema: JSON, document: Document, steps: int, draft: object) -> bo
 
 
 def _discriminator(parts: Sequence[Flat]) -> str:
-    """The first member that has given values in each variant, none of them in two."""
+    """Return the first member with distinct constant values in every variant."""
     if not parts or not all(keywords.named(part.schema, "properties") for part in parts):
         return ""
     for name in keywords.named(parts[0].schema, "properties"):
@@ -118,7 +118,7 @@ def _discriminator(parts: Sequence[Flat]) -> str:
 
 
 def _tags(part: Flat, name: str) -> tuple[JSON, ...]:
-    """The values that a variant allows for a member, where it names them itself."""
+    """Return the values that a variant itself lists for a member."""
     member = keywords.named(part.schema, "properties").get(name)
     if not name or not isinstance(member, dict):
         return ()
@@ -128,7 +128,7 @@ def _tags(part: Flat, name: str) -> tuple[JSON, ...]:
 
 
 def _titles(branches: Sequence[JSON], parts: Sequence[Flat], discriminator: str) -> list[str]:
-    """A title for each variant, no two alike."""
+    """Return a distinct title for each variant."""
     titles: list[str] = []
     for place, (branch, part) in enumerate(zip(branches, parts, strict=True), start=1):
         title = _title(branch, part, _tags(part, discriminator), place)
@@ -163,7 +163,7 @@ def _reference_name(branch: JSON) -> str:
 
 
 def _kind(part: Flat) -> str:
-    """What stands in a branch without a name: its type, with what makes it special."""
+    """Describe a branch without a name: its type and what distinguishes it."""
     choices = keywords.schemas(part.schema, "enum")
     if len(choices) == 1:
         return shorten(write_line(choices[0]), 80)

@@ -17,7 +17,7 @@ import uritemplate
 
 from inspector.base.jsonvalue import shorten
 
-# A string, or, where the template takes several, a list of them. A name that is missing is undefined.
+# A string, or a list of strings where the template takes several. A missing name is undefined.
 Values: TypeAlias = Mapping[str, str | Sequence[str]]
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -31,7 +31,7 @@ _PLACES = {"#": "fragment", "/": "path", ";": "parameter", "?": "query", "&": "q
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What a template wants to know. `place` says where in the URI it goes, when the template does."""
+    """A template variable. `place` says where in the URI it goes, if the template does."""
 
     name: str
     takes_list: bool = False
@@ -50,7 +50,7 @@ class _Expression:
 
 
 class UriTemplate:
-    """One template. Made of any text; `problems` says what of it is not RFC 6570."""
+    """A URI template, from any text; `problems` lists what is not RFC 6570."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -58,7 +58,7 @@ class UriTemplate:
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Each name once, in the order in which they stand; the first place of a name counts."""
+        """Each variable once, in order of first appearance."""
         found: dict[str, Variable] = {}
         for part in self._parts:
             for variable in part.variables if isinstance(part, _Expression) else ():
@@ -66,7 +66,7 @@ class UriTemplate:
         return tuple(found.values())
 
     def expand(self, values: Values) -> str:
-        """The URI. Undefined variables leave nothing behind, as the RFC has it."""
+        """Expand the template. As in the RFC, undefined variables expand to nothing."""
         return "".join(part if isinstance(part, str) else _expanded(part, values) for part in self._parts)
 
 
@@ -93,7 +93,7 @@ def _literal(text: str, problems: list[str]) -> str:
 
 
 def _read_expression(text: str) -> _Expression | str:
-    """An expression, or what is wrong with it."""
+    """Parse an expression; return a string that says what is wrong if it is invalid."""
     operator = text[:1] if text[:1] in _OPERATORS else ""
     variables: list[Variable] = []
     for word in text.removeprefix(operator).split(","):
@@ -120,10 +120,10 @@ def _defined(expression: _Expression, values: Values) -> Iterator[tuple[str, str
 
 
 def _prepared(value: str, expression: _Expression) -> str:
-    """A value for the library: what UTF-8 cannot hold replaced, and with `{+x}` already in its final form.
+    """Prepare a value for the library: encodable as UTF-8, and for `{+x}` already escaped.
 
-    Where reserved characters are kept, the library takes a value that holds one escape for one that is
-    escaped all through, and would let a space through.
+    Where reserved characters are kept, the library assumes that a value with one escape is fully escaped,
+    and would let a space through.
     """
     value = value.encode(errors="replace").decode()
     return _UNSAFE.sub(_percent, value) if expression.keeps_reserved and "%" in value else value

@@ -33,25 +33,34 @@ _LATER_WORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong, and a sentence on what could not be checked; both empty: the value is valid."""
+    """Validation result: the errors, and a note on what could not be checked.
+
+    If both are empty, the value is valid.
+    """
 
     errors: tuple[FieldError, ...] = ()
     unchecked: str = ""
 
 
 def pack(schema: JSON, value: JSON) -> bytes:
-    """What `validate_packed` takes. Raises RecursionError for what is nested hundreds deep."""
+    """Pickle the input of `validate_packed`.
+
+    Raises RecursionError for values that are nested hundreds deep.
+    """
     return pickle.dumps((schema, value))
 
 
 def validate_packed(data: bytes) -> Verdict:
-    """`validate`, for a worker process: bytes in, a value that can be pickled out."""
+    """Run `validate` in a worker process: bytes in, a picklable value out."""
     schema, value = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
     return validate(schema, value)
 
 
 def validate(schema: JSON, value: JSON) -> Verdict:
-    """Check a value. Never raises for what a schema or a value holds, and may take long: see above."""
+    """Validate a value.
+
+    Never raises because of a schema's or value's content, and may take long: see above.
+    """
     try:
         return _Validation(schema).verdict(_plain(value))
     except RecursionError:
@@ -62,7 +71,7 @@ def validate(schema: JSON, value: JSON) -> Verdict:
 
 
 class _Validation:
-    """One schema, made ready."""
+    """A prepared schema."""
 
     def __init__(self, schema: JSON) -> None:
         self._schema = _plain(schema)
@@ -104,13 +113,13 @@ class _Validation:
         self._left_out = self._left_out or ["something"]
 
     def _usable(self) -> Any:
-        """Without a `$schema` that is no draft: it would be looked up."""
+        """Return the schema without a `$schema` that is not a known draft: it would be looked up."""
         if isinstance(self._schema, dict) and _named_draft(self._schema) is None:
             return {key: part for key, part in self._schema.items() if key != "$schema"}
         return self._schema
 
     def _known(self, part: Any) -> Any:
-        """The schema without references that lead nowhere: they allow anything."""
+        """Return the schema without unresolvable references: they allow anything."""
         if isinstance(part, list):
             return [self._known(inner) for inner in part]
         if not isinstance(part, dict):
@@ -137,7 +146,7 @@ class _Validation:
 
 
 def _drafts(schema: JSON) -> list[type[jsonschema_rs.Validator]]:
-    """The drafts to try, the likeliest first."""
+    """Return the drafts to try, most likely first."""
     import jsonschema_rs
 
     newest, older = jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft7Validator
@@ -164,7 +173,7 @@ def _named_draft(schema: JSONObject) -> type[jsonschema_rs.Validator] | None:
 
 
 def _plain(value: JSON) -> Any:
-    """A value as jsonschema-rs takes it: exact numbers as decimals, no lone surrogates."""
+    """Convert a value for jsonschema-rs: exact numbers as decimals, no lone surrogates."""
     if isinstance(value, dict):
         return {_text(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list):

@@ -37,7 +37,7 @@ EMPTY_PLACE = "is empty, but something stands after it: write a value or null"
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong at one place, named by its JSON pointer (RFC 6901; "" is the whole)."""
+    """An error at one place, given as a JSON pointer (RFC 6901; "" is the whole)."""
 
     pointer: str
     problem: str
@@ -47,7 +47,7 @@ class FieldError:
 
 
 class FormError(ConfigError, ValueError):
-    """The entries cannot be sent as they are; the text says where and why, one line for each error."""
+    """The entries cannot be sent as they are; the message has one line per error."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__("\n".join(map(str, errors)))
@@ -55,12 +55,12 @@ class FormError(ConfigError, ValueError):
 
 
 def child(pointer: str, key: str | int) -> str:
-    """The pointer of a member or an item."""
+    """Return the pointer of a member or an item."""
     return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 def readable(pointer: str) -> str:
-    """A pointer as people write it: filter.tags[2]."""
+    """Return a pointer in readable form: filter.tags[2]."""
     path = ""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -69,7 +69,7 @@ def readable(pointer: str) -> str:
 
 
 def number_from_text(text: str) -> int | float | str | Absent:
-    """What stands in a number entry: a number, nothing, or a text that is no number."""
+    """Parse a number entry: a number, ABSENT, or the text if it is not a number."""
     text = text.strip()
     if not text:
         return ABSENT
@@ -78,12 +78,12 @@ def number_from_text(text: str) -> int | float | str | Absent:
 
 
 def text_from_number(value: int | float | str) -> str:
-    """The text that `number_from_text` reads as this value, wherever there is one."""
+    """Return the text that `number_from_text` reads as this value, if there is one."""
     return value if isinstance(value, str) else write_number(value)
 
 
 def json_from_text(text: str) -> JSON | Absent | Unreadable:
-    """What stands in a raw JSON entry; no text at all is ABSENT."""
+    """Parse a raw JSON entry; empty text is ABSENT."""
     if not text.strip():
         return ABSENT
     try:
@@ -96,9 +96,9 @@ def json_from_text(text: str) -> JSON | Absent | Unreadable:
 
 
 def draft_of(field: Field, value: JSON) -> Draft:
-    """The draft that editors hold for a value: variants picked, maps as rows. `finish` gives the value back.
+    """Return the draft for a value: variants picked, maps as rows. `finish` is the inverse.
 
-    What does not fit the fields stays JSON: a list where an object should be is for a raw JSON editor.
+    What does not match the fields stays JSON: a list in place of an object needs a raw JSON editor.
     """
     match field:
         case UnionField(nullable=True) if value is None:
@@ -131,7 +131,7 @@ def _at_place(field: TupleField, place: int, value: JSON) -> Draft:
 
 
 def _members(field: ObjectField, draft: Mapping[str, Draft]) -> dict[str, Field]:
-    """The fields of the keys of a draft, as far as there are any."""
+    """Return the fields of a draft's keys, where there are any."""
     whole = effective(field, draft)
     known = {member.name: member.field for member in whole.members if member.name in draft}
     if whole.rest is not None:
@@ -145,10 +145,11 @@ def _members(field: ObjectField, draft: Mapping[str, Draft]) -> dict[str, Field]
 
 
 def finish(field: Field, draft: Draft) -> JSON | Absent:
-    """The JSON of a draft: what is ABSENT left out; raises FormError when a part cannot be sent at all.
+    """Convert a draft to JSON, leaving out what is ABSENT.
 
-    That is JSON text which does not parse, a key that is there twice, or an empty place in a tuple. Follows
-    the field tree, so its depth is the form's and not that of what was pasted into it.
+    Raises FormError if a part cannot be sent at all: JSON text that does not parse, a duplicate key, or an
+    empty place in a tuple. Recurses along the field tree, so its depth is that of the form and not of
+    pasted data.
     """
     errors: list[FieldError] = []
     value = _finished(field, draft, "", errors)
@@ -197,7 +198,7 @@ def _finished_object(
 def _finished_tuple(
     field: TupleField, draft: list[Draft], pointer: str, errors: list[FieldError]
 ) -> list[JSON]:
-    """Items keep their places: only empty places at the end can be left out."""
+    """Convert a tuple; items keep their places: only trailing empty ones are left out."""
     done: list[JSON | Absent] = []
     for place, part in enumerate(draft):
         done.append(_finished(field.item_at(place), part, child(pointer, place), errors))

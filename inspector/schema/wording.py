@@ -12,7 +12,7 @@ MOST_CHOICES_NAMED = 6
 
 
 def shown(value: Draft) -> str:
-    """A value in a few characters; a container by its kind."""
+    """Format a value in a few characters; a container by its type."""
     if isinstance(value, list):
         return "a list"
     if isinstance(value, dict | Pairs):
@@ -25,7 +25,7 @@ def shown(value: Draft) -> str:
 
 
 def one_of(choices: Sequence[JSON]) -> str:
-    """ "one of 'a', 'b' or 12 more"; a single choice is itself."""
+    """Format choices: "one of 'a', 'b' or 12 more"; a single choice stands alone."""
     named = ", ".join(shown(choice) for choice in choices[:MOST_CHOICES_NAMED])
     if len(choices) == 1:
         return named

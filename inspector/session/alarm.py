@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 
 class Alarm:
-    """Rings at the earliest moment that was asked for, whether or not somebody still waits for it.
+    """A shared timer that fires at the earliest requested time, even if no longer needed.
 
-    Nearly every request has its answer long before its limit: a timer for each, set and taken back, took as
-    long as recording it. `ring` looks who is due, and asks for the next moment.
+    Nearly every request is answered long before its timeout: setting and cancelling a timer for each took
+    as long as recording it. `ring` finds out what is due and requests the next time.
     """
 
     def __init__(self, ring: Callable[[], None]) -> None:
@@ -21,7 +21,7 @@ class Alarm:
         self._when = math.inf
 
     def set(self, when: float) -> None:
-        """Ring at this moment of the loop's clock, or before."""
+        """Fire at this time of the loop's clock, or earlier."""
         if when < self._when:
             self.stop()
             self._when = when

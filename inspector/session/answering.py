@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_once(request: Message) -> Message:
-    """With what it holds, if that can be read: a picture of megabytes is not parsed for each look at it."""
+    """Return the request with its body parsed, if possible, so that large ones are parsed once."""
     try:
         return request._replace(parsed=request.body())
     except JSONProblem:
@@ -26,7 +26,10 @@ def read_once(request: Message) -> Message:
 
 
 def asked_by(request: Message) -> InputRequest:
-    """A request as the question that it is. One that cannot be read asks nothing, and is refused as such."""
+    """Return a request as an `InputRequest`.
+
+    An unreadable one becomes empty, and is rejected as such.
+    """
     try:
         return InputRequest(request.method, request.params, request.body())
     except JSONProblem:
@@ -36,7 +39,10 @@ def asked_by(request: Message) -> InputRequest:
 async def compose_answer(
     request: Message, asking: Asking, connection: Connection, desk: Desk, declared: JSONObject
 ) -> Message | None:
-    """The message to send; None when no answer is wanted any more. `declared` is what we said we can."""
+    """Return the response to send; None if it is no longer wanted.
+
+    `declared` are our declared capabilities.
+    """
     assert request.id is not None
     try:
         return await _compose(request, request.id, asking, connection, desk, declared)
@@ -66,7 +72,10 @@ async def _compose(
 
 
 def fault_of(request: Message, asking: Asking, declared: JSONObject) -> RpcError | None:
-    """Why a request is not to be asked; None when it is. `declared` is what we said we can."""
+    """Return why a request is to be rejected; None if it is acceptable.
+
+    `declared` are our declared capabilities.
+    """
     return _fault_of_frame(request) or _fault_of(asking, declared)
 
 
@@ -79,7 +88,6 @@ def _fault_of_frame(request: Message) -> RpcError | None:
 
 
 def _fault_of(asking: Asking, declared: JSONObject) -> RpcError | None:
-    """Why it is not to be asked."""
     question = asking.questions[OWN]
     method, missing = question.method, missing_for(question, declared)
     if missing:

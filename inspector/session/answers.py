@@ -9,7 +9,10 @@ from inspector.protocol.tasks import Task
 
 
 def result_of(answer: Message) -> JSONObject:
-    """The result of an answer. Raises RpcError for an error, RemoteProtocolError for what cannot be read."""
+    """Return the result of a response.
+
+    Raises RpcError for an error, RemoteProtocolError for an unreadable response.
+    """
     try:
         if answer.kind is Kind.ERROR:
             error = error_of(answer)
@@ -20,7 +23,7 @@ def result_of(answer: Message) -> JSONObject:
 
 
 def task_of(result: JSONObject) -> Task:
-    """The task that a result describes. Raises RemoteProtocolError."""
+    """Return the task in a result. Raises RemoteProtocolError."""
     try:
         return Task.read(result)
     except ValueError as exc:
@@ -28,7 +31,7 @@ def task_of(result: JSONObject) -> Task:
 
 
 def task_error(task: Task) -> RpcError:
-    """The error that a failed task ended with, as if the call itself had been answered with it."""
+    """Return a failed task's error, as if it were the response to the call itself."""
     error = task.error or {}
     code, message = error.get("code"), error.get("message")
     text = message if isinstance(message, str) and message else task.message or "The task failed"

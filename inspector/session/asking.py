@@ -17,18 +17,18 @@ from inspector.session.route import Answerer
 
 Answers: TypeAlias = Mapping[str, JSONObject]
 
-# The key of the one question that a request of the server's own is.
+# The key of the single question in a server request.
 OWN = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asking:
-    """All that a server asks at one moment.
+    """All requests that a server makes at one moment.
 
-    `row` is that of the frame that asks; `operation` the first row of the call that waits for the answers,
-    None when nobody can tell, and `method` and `subject` what that call is about. `round` is 0 for a request
-    of the server's own, else it counts how often this call has been asked about. With `awaits_pages` the
-    answers are wanted only when the pages that they consent to are done with. `size` is that of the frame.
+    `row` is that of the requesting frame; `operation` is the first row of the call that waits for the
+    replies, None if unknown, and `method` and `subject` are those of that call. `round` is 0 for a server
+    request, else it counts the rounds of this call. With `awaits_pages` the replies are due only when the
+    pages that they consent to are completed. `size` is that of the frame.
     """
 
     questions: Mapping[str, InputRequest]
@@ -45,17 +45,17 @@ class Asking:
 
 
 class AskingEnd(Enum):
-    """Why no answer is wanted, or none any more."""
+    """Why no reply is wanted, or no longer wanted."""
 
-    REFUSED = auto()  # by us, unasked: it was malformed, or asks for what we did not declare
+    REFUSED = auto()  # by us, without asking: malformed, or requires an undeclared capability
     WITHDRAWN = auto()  # by the server
     CALL_ENDED = auto()
     SERVER_GONE = auto()
-    BY_HAND = auto()  # the person sent an answer of their own writing
+    BY_HAND = auto()  # the user sent a hand-written response
 
 
 class Refusal(RpcError):
-    """One question got an error for its answer."""
+    """One request was answered with an error."""
 
     def __init__(self, key: str, code: int, message: str, data: JSON = None) -> None:
         super().__init__(code, message, data)
@@ -63,27 +63,27 @@ class Refusal(RpcError):
 
 
 class Responder(Protocol):
-    """Who answers."""
+    """Answers server requests."""
 
     async def respond(self, asking: Asking) -> Answers:
-        """An answer for each question, by its key. Raises Refusal; cancelled when `ended` is said."""
+        """Return a reply for each request, by key. Raises Refusal; cancelled when `ended` is called."""
         ...
 
     def ended(self, asking: Asking, end: AskingEnd, why: str) -> None:
-        """No answer is wanted (any more): of what was asked, or of what will not be asked, being refused."""
+        """Handle that no reply is wanted: the request has ended, or was rejected and never asked."""
         ...
 
     def noted(self, asking: Asking, text: str) -> None:
-        """Something that who answers should know. The answer is still wanted."""
+        """Handle a note for the user. The reply is still wanted."""
         ...
 
     def sent(self, asking: Asking, problem: str) -> None:
-        """The answer to a request of the server's own was sent; or was not, and the problem says why."""
+        """Handle that the reply to a server request was sent, or why it could not be."""
         ...
 
 
 def responder_of(answerers: Mapping[str, Answerer]) -> Responder:
-    """Answers each method with its answerer, all questions together."""
+    """Return a responder that answers each method with its answerer, all requests concurrently."""
     return _Answering(answerers)
 
 
@@ -92,7 +92,7 @@ class _Answering:
         self._answerers = answerers
 
     async def respond(self, asking: Asking) -> Answers:
-        """The first question that is refused ends the others."""
+        """Answer all requests; the first one that is refused cancels the others."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = {

@@ -9,24 +9,29 @@ from inspector.base.signals import Signal
 from inspector.protocol.listen import Filter
 from inspector.session.session import Session
 
-_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a stream that broke off is opened again
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream is reopened
 _ACKNOWLEDGE_LIMIT = 5.0
 
 
 class Changes:
-    """A stream that breaks off is opened again, a few times in a row; one that the server ends is over.
+    """The open `subscriptions/listen` stream, replaced as the filter changes.
+
+    A broken stream is reopened, a few times in a row; one that the server ends is not.
 
     Signals:
-        missed: A broken stream stands again; carries its filter. What changed meanwhile was told to nobody.
+        missed: A broken stream is open again; carries its filter. Changes in between were missed.
     """
 
     def __init__(self, session: Session) -> None:
         self.missed: Signal[Filter] = Signal()
         self._session = session
-        self._streams: list[asyncio.Task[Any]] = []  # the wanted one, behind those that it replaces
+        self._streams: list[asyncio.Task[Any]] = []  # the current one last, after those that it replaces
 
     def want(self, filter: Filter) -> None:
-        """Open a stream for this. The ones before stay until it stands, so that no change falls between."""
+        """Open a stream with this filter.
+
+        Previous streams stay open until it is acknowledged, so that no change is missed.
+        """
         if not filter:
             self._retire(self._streams)
             return
@@ -54,7 +59,7 @@ class Changes:
             await asyncio.sleep(_PAUSES[failures - 1])
 
     def _retire_before(self, stream: asyncio.Task[Any]) -> None:
-        """The stream stands, or the server will not say so: either way the ones before it are done with."""
+        """Close the streams before this one: it is acknowledged, or never will be."""
         if stream in self._streams:
             self._retire(self._streams[: self._streams.index(stream)])
 

@@ -51,9 +51,9 @@ _HEADER_MISMATCH = -32020
 
 
 class Client:
-    """Typed calls on a session, alike in both eras.
+    """Typed calls on a session, the same in both eras.
 
-    A `human` that is given is told how long a call waited for answers of ours.
+    `human`, if given, accumulates how long a call waited for replies from our side.
     """
 
     def __init__(self, session: Session, most_pages: int) -> None:
@@ -105,10 +105,10 @@ class Client:
         human: HumanTime | None = None,
         capabilities: JSONObject | None = None,
     ) -> Concluded:
-        """Call a tool; gives the answer as it came, a result or an error. It may have become a task.
+        """Call a tool; return the raw response, a result or an error. It may have become a task.
 
-        `meta` goes into `_meta`, and stands where the era would put something else; not the progress token.
-        `capabilities` are declared for this call, exactly these, where each request says what we can.
+        `meta` goes into `_meta` and overrides what the era puts there, except the progress token.
+        `capabilities` are declared for this call, exactly these, where each request declares its own.
         """
         self._require("tools/call")
         if capabilities is not None:
@@ -139,14 +139,14 @@ class Client:
         return Listing(tuple(items), tuple(malformed), pages=1)
 
     async def ask_resource(self, uri: str, human: HumanTime | None = None) -> Concluded:
-        """Read a resource; gives the answer as it came, a result or an error."""
+        """Read a resource; return the raw response, a result or an error."""
         self._require("resources/read")
         return await self._operate("resources/read", {"uri": uri}, human=human)
 
     async def ask_prompt(
         self, name: str, arguments: Mapping[str, str], human: HumanTime | None = None
     ) -> Concluded:
-        """Get a prompt; gives the answer as it came."""
+        """Get a prompt; return the raw response."""
         self._require("prompts/get")
         params: JSONObject = {"name": name, "arguments": dict(arguments)}
         return await self._operate("prompts/get", params, human=human)
@@ -161,7 +161,7 @@ class Client:
         human: HumanTime | None = None,
         headers: Headers = (),
     ) -> Concluded:
-        if self._agreement.era is Era.HANDSHAKE:  # what we declare, and the log level, are settled
+        if self._agreement.era is Era.HANDSHAKE:  # capabilities and log level are fixed for the session
             return Concluded(
                 await self._session.request(
                     method, params, timeout=timeout, on_progress=on_progress, headers=headers, human=human
@@ -182,7 +182,7 @@ class Client:
             )
 
         inquiry = Inquiry(self._session.conversation, human)
-        own = declared_in(params)  # in a `_meta` that the person wrote: it stands before ours
+        own = declared_in(params)  # in a `_meta` that the user wrote: it takes precedence over ours
         rounds = Rounds(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, inquiry)
 
@@ -203,14 +203,14 @@ class Client:
     async def complete(
         self, ref: JSONObject, argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
-        """What could stand for an argument; `ref` is a prompt or a resource template."""
+        """Request completions for an argument; `ref` is a prompt or a resource template."""
         params: JSONObject = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context:
             params["context"] = {"arguments": dict(context)}
         return Completion.read(await self._ask("completion/complete", params))
 
     async def set_level(self, level: str) -> None:
-        """How much the server logs. The stateless era says that with each call, from now on, instead."""
+        """Set the log level. In the stateless era, it is sent with each later call instead."""
         if self._agreement.era is Era.HANDSHAKE:
             await self._ask("logging/setLevel", {"level": level})
         else:
@@ -218,12 +218,12 @@ class Client:
             self._log_level = level
 
     async def ping(self) -> None:
-        """Is the server still there? The stateless era has no ping; `server/discover` tells as much."""
+        """Check that the server responds. The stateless era has no ping; `server/discover` is used."""
         is_handshake = self._agreement.era is Era.HANDSHAKE
         result_of((await self._session.request("ping" if is_handshake else "server/discover")).answer)
 
     async def roots_changed(self) -> None:
-        """Tell the server that our folders are others now, where the revision has a word for that."""
+        """Notify the server that our roots changed, where the protocol version has a notification."""
         method, agreement = "notifications/roots/list_changed", self._agreement
         if agreement.era is Era.STATELESS:
             return
@@ -243,9 +243,9 @@ class Client:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawSent:
-        """Send bytes as they are (`Session.send_raw`), offered or not; no rounds, no retries.
+        """Send raw bytes (`Session.send_raw`), offered or not; no rounds, no retries.
 
-        Over HTTP a call goes with the headers that mirror its arguments, `headers` before them.
+        Over HTTP a call is sent with the headers that mirror its arguments; `headers` override them.
         """
         if self._session.state.agreement is not None and self._mirrors_arguments:
             headers = overlaid(self._mirroring.headers_of(read(raw)), headers)
@@ -256,7 +256,7 @@ class Client:
     # -------------------------------------------------------------- hearing of changes
 
     async def subscribe(self, uri: str) -> None:
-        """Hear of changes of one resource; also after connecting again."""
+        """Subscribe to updates of a resource; restored after reconnecting."""
         await self._ask_for_updates("resources/subscribe", uri)
         self._subscribed[uri] = None
         self._listen()
@@ -267,13 +267,13 @@ class Client:
         self._listen()
 
     def hear_of_tasks(self, ids: tuple[str, ...]) -> None:
-        """Hear of changes of these tasks and of no others, where that must be asked for."""
+        """Subscribe to updates of exactly these tasks, where that is required."""
         if ids != self._task_ids:
             self._task_ids = ids
             self._listen()
 
     def resume(self) -> None:
-        """The connection is new: hear of changes again, of those too that were subscribed to before."""
+        """Restore all subscriptions on a new connection."""
         if self._agreement.era is Era.HANDSHAKE and self._subscribed:
             self._session.spawn("subscribe again", self._subscribe_again())
         self._listen()
@@ -285,11 +285,11 @@ class Client:
 
     async def _subscribe_again(self) -> None:
         for uri in tuple(self._subscribed):
-            with contextlib.suppress(LensError):  # the traffic shows it
+            with contextlib.suppress(LensError):  # visible in the traffic
                 await self._ask("resources/subscribe", {"uri": uri})
 
     def _listen(self) -> None:
-        """In the stateless era a stream must be asked for; before, the server told of changes by itself."""
+        """Update the stream in the stateless era; before that, servers notified by themselves."""
         if self._agreement.era is Era.STATELESS:
             self.changes.want(self._wanted())
 
@@ -348,7 +348,7 @@ class Client:
 
     @property
     def _mirrors_arguments(self) -> bool:
-        """Stateless HTTP wants some arguments in headers as well."""
+        """True over stateless HTTP, which requires some arguments in headers as well."""
         return self._agreement.era is Era.STATELESS and self._session.is_over_http
 
     def _mirrored(self, tool: str, arguments: JSONObject) -> Headers:

@@ -39,9 +39,10 @@ def make_routes(
     settings: Settings,
     authorization: Authorization | None = None,
 ) -> tuple[Route, ...]:
-    """How to reach the server. A URL of no stated type may be Streamable HTTP, or the older HTTP+SSE.
+    """Return the routes to a server.
 
-    With references to secrets in it they lead nowhere: nothing goes out without what belongs to it.
+    A URL without a stated type may be Streamable HTTP or the older HTTP+SSE. With unresolved secret
+    references, the routes refuse to connect: nothing is sent without its secrets.
     """
     if references_of(entry):
         routes = make_routes(without_references(entry), declared, guard, clock, settings, authorization)
@@ -91,10 +92,10 @@ def _refuse(entry: Entry) -> Transport:
 
 
 def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Declared:
-    """What we declare to a server: what the person chose for it, or what is usual and how we log in there.
+    """Return the capabilities to declare to a server: those chosen for it, or the usual ones.
 
-    `answered` are the methods that somebody answers: no other is declared, unless the person wrote that
-    we say exactly this.
+    The login extensions of the server are added to the usual ones. `answered` are the methods that have an
+    answerer: of the chosen ones, no others are declared, unless the declaration is exact.
     """
     if entry.capabilities is None:
         for extension in _ways_to_log_in(entry):
@@ -108,7 +109,7 @@ _EXTENSIONS = {"client_credentials": CLIENT_CREDENTIALS, "enterprise": ENTERPRIS
 
 
 def _ways_to_log_in(entry: Entry) -> Iterator[str]:
-    """The extensions that the person configured the logins of this server with."""
+    """Yield the extensions that the server's configured login uses."""
     auth = entry.auth if isinstance(entry, HttpEntry) else None
     if isinstance(auth, OAuthSettings):
         if auth.grant in _EXTENSIONS:
@@ -118,7 +119,7 @@ def _ways_to_log_in(entry: Entry) -> Iterator[str]:
 
 
 def roots_of(folders: Callable[[], tuple[str, ...]]) -> Answerer:
-    """Answers with the folders of the moment."""
+    """Return an answerer that lists the current folders."""
 
     async def list_roots(params: JSONObject) -> JSONObject:
         return {"roots": [root_of(folder) for folder in folders()]}
@@ -137,7 +138,7 @@ def _era_choice(entry: Entry) -> EraChoice:
 
 
 def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
-    """How a server is reached, as the person configured it; headers out of the secret store are not in it."""
+    """Return the configured network options; headers from the secret store are not included."""
     own = entry.network
     return Network(
         headers=tuple(plain_of(entry).items()),
@@ -154,7 +155,7 @@ def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network
 
 
 def root_of(folder: str) -> JSONObject:
-    """A folder as it is told to a server. What is a URI already goes as it is."""
+    """Return a folder as an MCP root. What is already a URI is sent unchanged."""
     if "://" in folder:
         return {"uri": folder, "name": unquote(folder.rstrip("/").rpartition("/")[2]) or folder}
     path = Path(folder).expanduser().absolute()

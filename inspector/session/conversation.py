@@ -59,17 +59,18 @@ from inspector.transport.tasks import TaskScope
 
 _log = logging.getLogger(__name__)
 
-# A cancelled call's notice may still be on its way: over HTTP that takes an exchange of its own.
+# A cancellation may still be on its way: over HTTP it takes a separate exchange.
 _GRACE_FOR_NOTICES = 0.5
-# Over HTTP a request has a way of its own, which stays open for so many seconds after it was cancelled.
+# Over HTTP a request has a separate exchange, which stays open this many seconds after the request is
+# cancelled.
 _GRACE_FOR_LAST_WORDS = 2.0
 
 
 class Conversation:
-    """Begins with a wire that is not opened yet. `is_agreed` once both sides have agreed on a revision.
+    """One connection over one transport, which is not open yet at first.
 
-    `declared` are the capabilities that we declared on it. `on_notified` gets every notification that is not
-    about a request of ours.
+    `is_agreed` once both sides have agreed on a protocol version. `declared` are the capabilities that we
+    declared on it. `on_notified` gets every notification that is not about a request of ours.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Conversation:
         self._tasks = tasks
         self._on_notified = on_notified
         self._notices = TaskScope()
-        self._left: list[Message] = []  # cancelled requests whose last words are heard
+        self._left: list[Message] = []  # cancelled requests whose exchange is still open
         self._hearing = Hearing(recorder)
         books = OurTasks(time.time_ns, lambda: str(uuid.uuid4()))
         self._asked_tasks = AskedTasks(
@@ -101,7 +102,7 @@ class Conversation:
 
     @property
     def wire(self) -> Transport:
-        """Raises ConnectionLost when it has ended."""
+        """The transport. Raises ConnectionLost if it has ended."""
         if self._transport is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
         return self._transport
@@ -113,23 +114,26 @@ class Conversation:
     # -------------------------------------------------------------- the end
 
     async def settle(self) -> None:
-        """Let what is only told to the server, such as that a call was cancelled, get there."""
+        """Give pending notifications, such as cancellations, time to be sent."""
         await self._notices.settle(_GRACE_FOR_NOTICES)
 
     def fail(self, summary: str, next_step: str) -> None:
-        """Nothing will be answered any more."""
+        """Fail everything that is pending: no more responses will arrive."""
         error = ConnectionLost(summary, next_step)
         self.connection.drain()
         self.waiting.fail_all(error)
         self.desk.close(error)
 
     def leave(self) -> Transport | None:
-        """The wire, to be closed; None when that was done before. Nothing is sent from now on."""
+        """Detach and return the transport, to be closed; None if already done.
+
+        Nothing is sent from now on.
+        """
         transport, self._transport = self._transport, None
         return transport
 
     async def close(self, transport: Transport) -> None:
-        """End what still runs, then the wire that was left."""
+        """End what is still running, then close the detached transport."""
         self.waiting.close()
         await self._notices.close()
         await transport.close()
@@ -148,7 +152,7 @@ class Conversation:
         envelope: Envelope = PLAIN,
         human: HumanTime | None = None,
     ) -> Exchange:
-        """Send a request that the connection made, and wait for its answer."""
+        """Send a request created by the connection, and wait for its response."""
         waiter = self.waiting.enter(request, self.limits(timeout), on_progress, human)
         try:
             return await waiter.wait(self.send(request, envelope))
@@ -160,7 +164,10 @@ class Conversation:
             self.waiting.leave(request)
 
     async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
-        """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
+        """Listen for changes (stateless era).
+
+        Returns True if the server ended the stream, False if it broke.
+        """
         request = self.connection.request(LISTEN, listen_params(filter))
         assert request.id is not None
         self._hearing.open(request.id, filter, on_open)
@@ -180,8 +187,11 @@ class Conversation:
             self.waiting.leave(request)
 
     def adopt(self, message: Message, timeout: float | None = None) -> list[Waiter]:
-        """Keep the books of a message that was written by hand and is about to be sent. Gives those who
-        wait for the answers to the requests in it; an older request with the same id waits no longer."""
+        """Track a hand-written message that is about to be sent.
+
+        Returns the waiters for the responses to its requests; an older request with the same id is no
+        longer waited for.
+        """
         requests = self.connection.adopt(message)
         for item in items_of(message):
             if item.kind.is_answer and item.id is not None:
@@ -196,11 +206,11 @@ class Conversation:
         ]
 
     def _limits_by_hand(self, request: Message, timeout: float | None) -> Limits:
-        """A stream of changes is answered when it is over."""
+        """Return the limits for a raw request; a `subscriptions/listen` stream has none by default."""
         return NO_LIMIT if request.method == LISTEN and timeout is None else self.limits(timeout)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> int:
-        """Record a message, put it on the wire, and give its row."""
+        """Record a message, send it, and return its row."""
         wire = self.wire
         row = self.recorder.sent(message)
         if message.kind is Kind.REQUEST:
@@ -209,9 +219,10 @@ class Conversation:
         return row
 
     async def send_quietly(self, message: Message) -> str:
-        """For messages that nobody waits for: losing the connection is reported elsewhere.
+        """Send a message without a response; a lost connection is reported elsewhere.
 
-        Gives why it could not be sent, or ""."""
+        Returns why it could not be sent, or "".
+        """
         try:
             await self.send(message)
         except UserError as exc:
@@ -220,10 +231,10 @@ class Conversation:
         return ""
 
     def give_up(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
-        """Nobody waits for this request any more; the server is told so where that is the custom.
+        """Stop waiting for a request, and notify the server where the protocol does so.
 
-        `is_late`: it was cancelled for a limit that is over more than this request. Not for a request whose
-        id another one has taken: everything under that id is the other's now.
+        `is_late`: it was cancelled because of a limit that covers more than this request. Does nothing for
+        a request whose id was taken over by another: everything under that id now belongs to the other.
         """
         assert request.id is not None
         if not self.waiting.holds(request):
@@ -242,8 +253,11 @@ class Conversation:
             self._transport.forget(request)
 
     async def _forget_soon(self, request: Message) -> None:
-        """What the server says to the notice comes the way the answer would have: that it takes back what it
-        asked for the request, say."""
+        """Forget a cancelled request after a grace period.
+
+        The server's reaction to the cancellation arrives on the same exchange as the response would have:
+        for example, that it cancels its own requests.
+        """
         await asyncio.sleep(_GRACE_FOR_LAST_WORDS)
         self._left.remove(request)
         if self._transport is not None and not self.waiting.has(request.id):
@@ -252,7 +266,7 @@ class Conversation:
     # -------------------------------------------------------------- receiving
 
     def receive(self, event: FramesReceived) -> list[Message]:
-        """Record frames and act on them; gives them as messages."""
+        """Record frames and act on them; return them as messages."""
         messages = [read_frame(frame, event.request) for frame in event.frames]
         rows = self.recorder.received(messages, event.at, sizes_of(event.frames), event.exchange)
         receive = self.connection.receive
@@ -260,13 +274,13 @@ class Conversation:
             try:
                 for happening in receive(message):
                     self._dispatch(happening, row, event.request)
-            except Exception:  # whoever was told has a bug: the frames behind this one must not pay for it
+            except Exception:  # a bug in a receiver must not affect the frames after this one
                 _log.exception("could not handle %s", message.kind.name)
         return messages
 
     def request_failed(self, event: RequestFailed) -> None:
         if any(event.request is left for left in self._left):
-            return  # that it gets no answer is what was wanted
+            return  # deliberately left without a response
         self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
         self.waiting.failed(event.request, event.error)
 
@@ -288,10 +302,13 @@ class Conversation:
                 self.recorder.withdrawn(id)
                 self.desk.withdraw(id, reason)
             case _:
-                pass  # orphaned answers are in the log; nobody waits for them
+                pass  # orphaned responses are in the log; nothing waits for them
 
     def _take_notification(self, notification: Message, carrier: RequestId | None) -> None:
-        """In the stateless era a change is told on a stream that was asked for; faults in that are named."""
+        """Dispatch a notification.
+
+        In the stateless era, changes arrive on a requested stream; violations of that are recorded.
+        """
         if not self.connection.dialect.takes_requests:
             ended = self._hearing.receive(notification, carrier)
             if ended is not None:
@@ -321,7 +338,7 @@ class Conversation:
         self.desk.sent(asking, problem)
 
     def asking(self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None) -> Asking:
-        """What is asked by the frame of a row, on the way to what an operation of the log asks for."""
+        """Build the `Asking` for the requests in a row's frame, on behalf of an operation."""
         method, subject = ("", "") if operation is None else self.recorder.about(operation)
         revision = self.connection.dialect.revision
         return Asking(questions, revision, row, operation, method, subject)

@@ -20,22 +20,22 @@ _CALL_ENDED = "The call that caused it has ended; the server may still want the 
 
 
 class Desk:
-    """Everything that is asked goes over it, whichever way the era asks."""
+    """Pending server requests of one connection, in either era."""
 
     def __init__(self, responder: Responder, waiting: WaitingRoom) -> None:
         self._responder = responder
         self._waiting = waiting
         self._open: dict[Asking, asyncio.Task[Answers]] = {}
-        self._own: dict[RequestId, Asking] = {}  # requests of the server's own
+        self._own: dict[RequestId, Asking] = {}  # server requests
         self._over: dict[Asking, UserError] = {}
         self._lost: ConnectionLost | None = None
 
     # -------------------------------------------------------------- asking
 
     async def ask(self, asking: Asking, human: HumanTime | None = None) -> Answers:
-        """The answers to what a result asks. `human` is told how long that took.
+        """Return the replies to what a result asks for. `human` accumulates the time that took.
 
-        Raises Refusal, and ConnectionLost when the server is gone meanwhile.
+        Raises Refusal, and ConnectionLost if the connection ends meanwhile.
         """
         if human is None:
             return await self._ask(asking)
@@ -46,19 +46,20 @@ class Desk:
             human.end()
 
     def take(self, id: RequestId, asking: Asking) -> None:
-        """A request of the server's own came. It may be taken back before anybody was asked."""
+        """Register a server request. It may be cancelled before the user is asked."""
         self._own[id] = asking
 
     def leave(self, id: RequestId, asking: Asking) -> None:
-        """It has its answer, or needs none."""
+        """Unregister a server request that was answered or needs no response."""
         self._over.pop(asking, None)
         if self._own.get(id) is asking:
             del self._own[id]
 
     async def ask_own(self, asking: Asking, id: RequestId) -> Answers:
-        """The answer to a request of the server's own.
+        """Return the reply to a server request.
 
-        Raises likewise, and RequestCancelled when the server took it back, or the person has answered.
+        Raises as `ask` does, and RequestCancelled if the server cancelled it, or the user has already
+        responded by hand.
         """
         self.take(id, asking)
         try:
@@ -70,7 +71,7 @@ class Desk:
     async def _ask(self, asking: Asking) -> Answers:
         if error := self._over.pop(asking, None) or self._lost:
             raise error
-        # A task of its own: it can be ended while whoever waits for it goes on.
+        # A separate task: it can be cancelled while its waiter goes on.
         task = asyncio.get_running_loop().create_task(self._respond(asking), name="ask")
         self._open[asking] = task
         try:
@@ -91,7 +92,7 @@ class Desk:
 
     @contextmanager
     def _paused(self, asking: Asking) -> Iterator[None]:
-        """The limits of the call that it is asked for stand still; of all calls, if nobody can tell."""
+        """Pause the timeouts of the call that the request is for; of all calls if unknown."""
 
         def on_over(answer: asyncio.Future[Message]) -> None:
             if asking in self._open and asking not in self._over:
@@ -107,21 +108,21 @@ class Desk:
         finally:
             for waiter in waiters:
                 waiter.unpause()
-                waiter.answer.remove_done_callback(on_over)  # a call may ask, and be answered, for hours
+                waiter.answer.remove_done_callback(on_over)  # a call may go through this for hours
 
     def sent(self, asking: Asking, problem: str = "") -> None:
-        """The answer to a request of the server's own was sent, or was not."""
+        """Report that the reply to a server request was sent, or why not."""
         self._responder.sent(asking, problem)
 
     # -------------------------------------------------------------- without an answer
 
     def refuse(self, asking: Asking, why: str) -> None:
-        """It cannot be asked: the person is only shown that it was, and why it was not answered."""
+        """Reject without asking: the user only sees the request and why it was not answered."""
         if asking not in self._over:
             self._responder.ended(asking, AskingEnd.REFUSED, why)
 
     def withdraw(self, id: RequestId, reason: str) -> None:
-        """The server took back what it asked."""
+        """Cancel a pending request on behalf of the server."""
         words = shorten(one_line(reason), 300)
         self._end(self._own.get(id), AskingEnd.WITHDRAWN, words, RequestCancelled("The server took it back."))
 
@@ -130,7 +131,7 @@ class Desk:
         self._end(self._own.get(id), AskingEnd.BY_HAND, "The answer was written by hand.", error)
 
     def close(self, error: ConnectionLost) -> None:
-        """The conversation is over."""
+        """End all pending requests: the connection is over."""
         if self._lost is None:
             self._lost = error
             for asking in tuple(self._open):

@@ -9,9 +9,9 @@ from inspector.protocol.jsonrpc import Kind, Message, RequestId, read, read_over
 
 
 def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Message:
-    """`request` is the one that the frame's HTTP exchange answers.
+    """Parse a frame; `request` is the one that its HTTP exchange responds to.
 
-    An error without an id belongs to that one: a server that could not read a request names none.
+    An error without an id belongs to that request: a server that could not parse a request cannot name it.
     """
     if isinstance(frame, Overlong):
         return read_overlong(frame.head, frame.size)
@@ -22,7 +22,7 @@ def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Mes
 
 
 def sizes_of(frames: Sequence[bytes | Overlong]) -> list[int] | None:
-    """How big each was on the wire; None when all were kept whole."""
+    """Return the size of each frame on the wire; None if all were kept whole."""
     if Overlong not in map(type, frames):
         return None
     return [frame.size if isinstance(frame, Overlong) else len(frame) for frame in frames]

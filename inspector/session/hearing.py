@@ -13,7 +13,10 @@ from inspector.traffic.records import RecordKind
 
 
 class Hearing:
-    """Knows which streams are open. `on_open` of each is called when the server has acknowledged it."""
+    """Tracks the open `subscriptions/listen` streams.
+
+    A stream's `on_open` is called when the server has acknowledged it.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -21,30 +24,30 @@ class Hearing:
         self._on_open: dict[RequestId, Callable[[], None]] = {}
 
     def open(self, id: RequestId, filter: Filter, on_open: Callable[[], None]) -> None:
-        """The request with this id is about to be sent."""
+        """Register a stream whose request is about to be sent."""
         self._listening.open(id, filter)
         self._on_open[id] = on_open
 
     def open_by_hand(self, request: Message) -> None:
-        """A person wrote such a request: what comes on its stream is none of the server's faults."""
+        """Register a hand-written stream request, so that its notifications are not violations."""
         with contextlib.suppress(JSONProblem):
             if request.id is not None:
                 self._listening.open(request.id, Filter.read(request.params.get("notifications")))
 
     def close(self, id: RequestId) -> None:
-        """Nobody listens to it any more."""
+        """Unregister a stream."""
         self._listening.close(id)
         self._on_open.pop(id, None)
 
     def answered(self, request: Message, answer: Message) -> None:
-        """A request was answered: if it opened a stream, that is the end of it."""
+        """Handle the response to a request; if it opened a stream, that stream has ended."""
         if request.method != LISTEN or (id := request.id) is None:
             return
         if (ended := self._listening.answered(id, answer)) is not None:
             self._note_end(ended)
 
     def receive(self, notification: Message, carrier: RequestId | None) -> Ended | None:
-        """What a notification means to the streams; faults of it are noted. Gives the end of one."""
+        """Apply a notification to the streams and record violations; return a stream's end, if any."""
         match self._listening.receive(notification, carrier):
             case Ended() as ended:
                 self._note_end(ended)

@@ -20,9 +20,10 @@ _log = logging.getLogger(__name__)
 
 
 class Inquiry:
-    """All rounds of one call. `conversation` gives that which is led now, or raises ConnectionLost.
+    """All input rounds of one call.
 
-    The call is named by the row of its first request, whatever is sent after that.
+    `conversation` returns the current connection, or raises ConnectionLost. The call is identified by the
+    row of its first request, whatever is sent after that.
     """
 
     def __init__(
@@ -46,10 +47,10 @@ class Inquiry:
         *,
         awaits_pages: bool = False,
     ) -> Answers:
-        """The answers, each of them: a result has no place for the refusal of one.
+        """Return a reply for each request: a result has no place for the refusal of one.
 
-        Raises RequestCancelled when one was refused, RemoteProtocolError for what nobody can answer,
-        ConnectionLost when the server is gone meanwhile.
+        Raises RequestCancelled if one was refused, RemoteProtocolError for what cannot be answered,
+        ConnectionLost if the connection ends meanwhile.
         """
         self.round += 1
         talk, asking = self._asking(questions, exchange)
@@ -66,7 +67,7 @@ class Inquiry:
             ) from exc
         except UserError:
             raise
-        except Exception as exc:  # a bug of ours: whoever waits for the call must hear of it all the same
+        except Exception as exc:  # a bug in MCP Lens: the waiting call must still fail
             _log.exception("could not answer what a result asks")
             asked = ", ".join(sorted({question.method for question in questions.values()}))
             raise RequestCancelled(
@@ -75,11 +76,11 @@ class Inquiry:
             ) from exc
 
     def skip(self) -> None:
-        """A round in which nothing was asked."""
+        """Count a round in which nothing was asked."""
         self.round += 1
 
     def refuse(self, requests: JSON, exchange: Exchange, why: str) -> None:
-        """Show what a result asks that breaks the rules, as far as it can be read."""
+        """Show the invalid requests of a result, as far as they can be parsed."""
         try:
             questions = {} if requests is None else read_input_requests(requests)
         except ValueError:
@@ -89,7 +90,7 @@ class Inquiry:
     def refuse_all(
         self, questions: Mapping[str, InputRequest], why: str, exchange: Exchange | None = None
     ) -> None:
-        """Show questions that are not to be asked."""
+        """Show requests that are rejected without asking."""
         self.round += 1
         talk, asking = self._asking(questions, exchange)
         talk.desk.refuse(asking, why)
@@ -108,7 +109,7 @@ class Inquiry:
 
 
 def _fault_of(asking: Asking) -> str:
-    """Why one of the questions cannot be answered by anybody; "" when they all can."""
+    """Return why one of the requests cannot be answered at all; "" if they all can."""
     for key, question in asking.questions.items():
         if reason := unreadable(question, asking.revision):
             return f"the question “{key}” ({question.method}) cannot be answered: {reason}"
@@ -116,7 +117,7 @@ def _fault_of(asking: Asking) -> str:
 
 
 def unreadable(question: InputRequest, revision: Revision) -> str:
-    """Why nobody could answer this; "" when somebody can."""
+    """Return why a request cannot be answered at all; "" if it can."""
     try:
         read_question(question.method, question.source.get("params"), revision)
     except ValueError as exc:

@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 async def list_all(
     session: Session, method: str, member: str, read: Callable[[JSONObject], Item], most_pages: int
 ) -> Listing[Item]:
-    """Every item of every page; what cannot be used is kept apart, and the rest is used."""
+    """List all pages; malformed items are collected separately, the others are used."""
     items: list[Item] = []
     malformed: list[Malformed] = []
     pages = 0
@@ -33,7 +33,10 @@ async def list_all(
 
 
 async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterator[JSONObject]:
-    """Cursors are opaque, and an empty one is one: only absence ends the list."""
+    """Yield the pages of a list.
+
+    Cursors are opaque, and an empty string is one: only absence ends the list.
+    """
     cursor: JSON = None
     seen: set[str] = set()
     for _ in range(most_pages):

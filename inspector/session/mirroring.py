@@ -10,13 +10,16 @@ from inspector.transport.base import Headers
 
 
 class Mirroring:
-    """Knows the tools as they were listed last."""
+    """Header parameters of the tools, as last listed."""
 
     def __init__(self) -> None:
         self._param_headers: dict[str, ParamHeaders] = {}
 
     def learn(self, listing: Listing[Tool]) -> Listing[Tool]:
-        """ "Clients MUST exclude a tool whose annotations are invalid": it is kept apart, with the reason."""
+        """Learn a tool list; drop tools with invalid annotations, with the reason.
+
+        "Clients MUST exclude a tool whose annotations are invalid".
+        """
         self._param_headers = {}
         usable: list[Tool] = []
         dropped: list[Malformed] = []
@@ -34,7 +37,7 @@ class Mirroring:
         return () if known is None else known.headers_for(arguments)
 
     def headers_of(self, message: Message) -> Headers:
-        """Those of a message that was written by hand: a call, or anything else, which has none."""
+        """Return the mirrored headers of a hand-written message; only `tools/call` has any."""
         if message.method != "tools/call":
             return ()
         try:

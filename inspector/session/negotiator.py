@@ -11,11 +11,14 @@ from inspector.protocol.jsonrpc import Message
 
 
 class WrongRoute(ConnectFailed):
-    """The server refused as one would that speaks an older transport."""
+    """The server rejected the connection as one with an older transport would."""
 
 
 class Negotiator:
-    """Asks until the two sides agree. Raises ConnectFailed, NeedsLogin, and WrongRoute while it may."""
+    """Negotiates the protocol version.
+
+    Raises ConnectFailed and NeedsLogin; WrongRoute unless this is the last route.
+    """
 
     def __init__(
         self,
@@ -44,7 +47,7 @@ class Negotiator:
             return negotiation.receive(reply)
         except ConnectFailed as exc:
             if isinstance(reply, NoAnswer) and self._lost is not None:
-                # The exit code and the last lines of stderr say more than "no answer".
+                # The exit code and the last lines of stderr say more than "no response".
                 raise ConnectFailed(self._lost.summary, self._lost.next_step) from exc
             raise
 
@@ -64,6 +67,6 @@ class Negotiator:
             return exc
         except ConnectionLost as exc:
             if not self._is_process:
-                raise  # an outage is no verdict
+                raise  # an outage says nothing about the protocol version
             self._lost = exc
             return NoAnswer("exited")

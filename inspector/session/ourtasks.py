@@ -29,8 +29,10 @@ _log = logging.getLogger(__name__)
 
 
 class AskedTasks:
-    """Of one conversation. `declared` gives what we declare on it; `send` puts a message on the wire that
-    nobody waits for."""
+    """Task-augmented server requests of one connection.
+
+    `declared` returns what we declare on it; `send` sends a message that nothing waits for.
+    """
 
     def __init__(
         self,
@@ -47,18 +49,18 @@ class AskedTasks:
         self._books = books
         self._scope = scope
         self._send = send
-        self._requests: dict[str, RequestId] = {}  # by the task that was made of each
+        self._requests: dict[str, RequestId] = {}  # by task id
         self._ended: dict[str, asyncio.Event] = {}
 
     def takes(self, asking: Asking) -> bool:
-        """Is this about a task, or to become one?"""
+        """True if a request is about a task, or is to become one."""
         question = asking.questions[OWN]
         if question.method in TASK_METHODS:
             return _has_tasks(asking.revision)
         return is_augmented(question.method, question.params, self._declared(), asking.revision)
 
     async def answer(self, request: Message, asking: Asking) -> Message | None:
-        """The message to send; None when no answer is wanted any more."""
+        """Return the response to send; None if it is no longer wanted."""
         assert request.id is not None
         question = asking.questions[OWN]
         try:
@@ -72,7 +74,7 @@ class AskedTasks:
                 return self._connection.refuse(request.id, exc.code, exc.message, exc.data)
             return self._connection.answer(request.id, result)
         except LocalProtocolError:
-            return None  # taken back meanwhile
+            return None  # cancelled meanwhile
 
     # -------------------------------------------------------------- becoming one
 
@@ -99,7 +101,7 @@ class AskedTasks:
             outcome: JSONObject | RpcError = (await self._desk.ask_own(asking, id))[OWN]
         except RpcError as exc:
             outcome = exc
-        except (ConnectionLost, RequestCancelled):  # cancelled, or its time is over
+        except (ConnectionLost, RequestCancelled):  # cancelled, or expired
             self._books.expire(task)
             return
         except Exception:

@@ -15,7 +15,7 @@ from inspector.traffic.records import RecordKind
 
 
 def wanted_by(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
-    """The error, when the answer wants pages visited; else the answer is the outcome as it came."""
+    """Return the error if the response requires pages to be visited, else None."""
     if exchange.answer.kind is not Kind.ERROR or talk.connection.dialect.revision != R4:
         return None
     try:
@@ -26,9 +26,9 @@ def wanted_by(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
 
 
 async def are_done(error: ErrorObject, exchange: Exchange, talk: Conversation, inquiry: Inquiry) -> bool:
-    """Is the request to be sent again, because the pages that its answer wanted visited were?
+    """Handle the pages that a response requires; True if the request is to be sent again.
 
-    Otherwise its answer is the outcome as it came. Raises ConnectionLost when the server is gone meanwhile.
+    Otherwise the response is the result as it is. Raises ConnectionLost if the connection ends meanwhile.
     """
     try:
         pages = read_pages(error)

@@ -24,9 +24,9 @@ from inspector.transport.base import Envelope
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """What came of it: the answers, one for each request that was sent, or why there are not all of them.
+    """The responses to what was sent, one per request, or why some are missing.
 
-    A `failure` of type HttpRefused has the status and the body that the server sent instead.
+    A `failure` of type HttpRefused has the status and body that the server sent instead.
     """
 
     answers: tuple[Message, ...] = ()
@@ -35,8 +35,11 @@ class RawReply:
 
 @dataclass(frozen=True, slots=True)
 class RawSent:
-    """Bytes that went out. `row` is theirs in the log, `request` what they read as; of several frames, the
-    first one's. `failure` says why the server did not take them."""
+    """Raw bytes that were sent.
+
+    `row` is theirs in the log, `request` what they parse as; for several frames, those of the first.
+    `failure` says why the server did not accept them.
+    """
 
     row: int
     request: Message
@@ -49,9 +52,9 @@ class RawSent:
         return bool(self._waiters)
 
     async def answer(self) -> RawReply:
-        """Wait for the answers, at most as long as was said when it was sent. To be called once.
+        """Wait for the responses, within the timeout given when sending. Call once.
 
-        Giving up (a limit that is reached, the caller cancelled) tells the server so, as for any request.
+        When it times out or the caller is cancelled, the server is notified, as for any request.
         """
         answers: list[Message] = []
         try:
@@ -74,7 +77,10 @@ async def send_raw(
     resent_of: int | None,
     timeout: float | None,
 ) -> RawSent:
-    """Send each frame as it is. `resent_of` is the row of the request that the first one repeats."""
+    """Send each frame unchanged.
+
+    `resent_of` is the row of the request that the first frame repeats.
+    """
     messages = [read(frame) for frame in frames]
     rows: list[int] = []
     waiters: list[Waiter] = []
@@ -97,15 +103,15 @@ async def send_raw(
     if failure is not None:
         _abandon(talk, waiters, failure)
         waiters = []
-        if not rows:  # the wire was gone before anything could be put on it
+        if not rows:  # the connection was lost before anything was sent
             raise failure
     return RawSent(rows[0], messages[0], failure, talk, tuple(waiters))
 
 
 def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
-    """The frames that these bytes are over stdio, where a line break ends a frame.
+    """Split bytes into frames for stdio, where a line break ends a frame.
 
-    More than one only with `split`: what was meant as one message would arrive in pieces. Raises UserError.
+    Returns more than one only with `split`: otherwise one message would arrive in pieces. Raises UserError.
     """
     if split:
         lines = raw.split(b"\n")
@@ -120,7 +126,7 @@ def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
 
 
 def _abandon(talk: Conversation, waiters: Sequence[Waiter], error: BaseException) -> None:
-    """Give up what is not answered yet, and stop waiting."""
+    """Cancel the requests that have no response yet, and stop waiting."""
     for waiter in waiters:
         if not waiter.is_answered:
             talk.give_up(waiter.request, error)

@@ -15,12 +15,12 @@ from inspector.session.answers import result_of
 from inspector.session.inquiry import Inquiry
 from inspector.session.waiting import Exchange
 
-# A server that only wants to be asked again gets a moment to get on with it.
+# A server that only asks for a retry gets a moment to make progress.
 _PAUSE = 0.1
 
 
 class Concluded(NamedTuple):
-    """How a call ended: its last exchange, how many rounds it took, and the task that it became."""
+    """How a call ended: its last exchange, the number of rounds, and its task, if any."""
 
     exchange: Exchange
     rounds: int = 1
@@ -33,9 +33,9 @@ async def run_rounds(
     send: Callable[[JSONObject | None], Awaitable[Exchange]],
     inquiry: Inquiry,
 ) -> Concluded:
-    """Send, and send again with the answers, until there is an outcome.
+    """Send a call, and repeat it with the replies, until it has a result.
 
-    Raises RemoteProtocolError when a result breaks the rules, RequestCancelled when an answer was refused.
+    Raises RemoteProtocolError if a result violates the protocol, RequestCancelled if a reply was refused.
     """
     count = 1
     while True:
@@ -61,7 +61,10 @@ async def run_rounds(
 
 
 def may_ask(answer: Message) -> bool:
-    """Only a result can; megabytes are not parsed to find out what their bytes tell already."""
+    """True if a response may ask for input: only results can.
+
+    Looks at the raw bytes first, so that megabytes are not parsed in vain.
+    """
     if answer.kind is not Kind.RESULT:
         return False
     return answer.parsed is not None or b'"input_required"' in answer.raw or b'"task"' in answer.raw

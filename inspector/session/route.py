@@ -15,10 +15,10 @@ Answerer: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way: a transport, and how a conversation begins on it.
+    """A way to connect: a transport, and how negotiation starts on it.
 
-    `closes_to_cancel` is for Streamable HTTP, where each request has an exchange of its own;
-    `is_process` for a child of ours, which can be started again.
+    `closes_to_cancel` is for Streamable HTTP, where each request has its own exchange; `is_process` for a
+    child process, which can be restarted.
     """
 
     make_transport: Callable[[], Transport]

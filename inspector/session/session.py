@@ -51,14 +51,14 @@ from inspector.transport.tasks import TaskScope
 
 
 class Session:
-    """One server's connection. Can be connected again after it ended; `close` is the end of one life.
+    """The connection to one server. It can connect again after it ended, or after `close`.
 
-    `responder` answers what the server asks.
+    `responder` answers server requests.
 
     Signals:
         state_changed: Carries the new SessionState.
         notified: The server sent a notification; carries it.
-        process_seen: Our child started or ended; carries what the wire says of that.
+        process_seen: Our child process started or ended; carries the transport's event.
     """
 
     def __init__(
@@ -84,37 +84,42 @@ class Session:
 
     @property
     def is_over_http(self) -> bool:
-        """Does each request have an HTTP exchange of its own?"""
+        """True if each request has its own HTTP exchange."""
         return self._route.closes_to_cancel
 
     @property
     def declared(self) -> JSONObject | None:
-        """What we declare on the connection that there is; None when there is none."""
+        """The capabilities declared on the current connection; None if there is none."""
         return self._conversation.declared if self.state.agreement is not None else None
 
     @property
     def is_ending(self) -> bool:
-        """Is there no wire that we want open? Whatever happens on it now is by our own wish."""
+        """True if there is no connection that is meant to stay open.
+
+        Whatever happens on the transport now is intended.
+        """
         return self._talk is None or self._talk.is_over
 
     def use(self, routes: Sequence[Route]) -> None:
-        """Take these routes from the next connecting on. What they declare is said at once where each
-        request says it."""
+        """Use these routes from the next connect on.
+
+        In the stateless era, what they declare takes effect immediately, because each request declares it.
+        """
         self._coming = routes
         agreement = self.state.agreement
         if agreement is not None and agreement.era is Era.STATELESS:
             self._set_dialect(self._conversation, agreement.revision)
 
     def set_settings(self, settings: Settings) -> None:
-        """Keep these limits from the next connecting on."""
+        """Use these settings from the next connect on."""
         self._settings = settings
 
     # -------------------------------------------------------------- life
 
     async def connect(self, look_up: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
-        """Connect and agree on a revision. Raises UserError, after the state says the same.
+        """Connect and negotiate. Raises UserError, after the state reports the same.
 
-        `look_up` gives the routes where secrets belong to them; it may wait for the person, without a limit.
+        `look_up` returns the routes where secrets are needed; it may wait for the user, without a limit.
         """
         async with self._life:
             await self._end(SessionState(Status.IDLE))
@@ -132,7 +137,7 @@ class Session:
             except asyncio.CancelledError:
                 await self._fail(SessionState(Status.IDLE, "Connecting was cancelled."))
                 raise
-            except Exception as exc:  # a bug of ours must not leave a process behind that nobody ends
+            except Exception as exc:  # a bug in MCP Lens must not leave a process running
                 error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
                 await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
@@ -140,17 +145,17 @@ class Session:
             self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
 
     async def close(self) -> None:
-        """End the connection, the process behind it included."""
+        """Close the connection, including its process."""
         async with self._life:
             await self._end(SessionState(Status.IDLE))
 
     def explain_login(self, error: NeedsLogin) -> None:
-        """A login was tried, and there is still none: the state says why, unless it is another by now."""
+        """Set why a login attempt failed, unless the state has changed meanwhile."""
         if self.state.status is Status.NEEDS_LOGIN:
             self._set_state(SessionState(Status.NEEDS_LOGIN, error.summary, error.next_step))
 
     async def _lose(self, closed: Closed) -> None:
-        """The wire ended by itself."""
+        """Handle the end of the transport."""
         async with self._life:
             lost = closed.is_session_lost
             await self._end(
@@ -184,7 +189,7 @@ class Session:
             raise ConnectFailed(exc.summary, exc.next_step) from exc
 
     async def _connect(self) -> Agreement:
-        """Try the routes in turn: the next one when this one is refused as an older server would."""
+        """Try the routes in turn: the next one if this one is rejected as an older server would."""
         *others, last = self._routes
         refusals: list[WrongRoute] = []
         for route, following in zip(others, self._routes[1:], strict=True):
@@ -237,14 +242,14 @@ class Session:
         return (await talk.exchange(request, ask.timeout, envelope=envelope)).answer
 
     def _set_dialect(self, talk: Conversation, revision: Revision) -> None:
-        """The handshake declared once what we can do; from then on each request of the stateless era does."""
+        """Set the dialect and, in the stateless era, the capabilities that each request declares."""
         profile = self._coming[0].profile
         talk.connection.dialect = dialect_for(revision, profile, over_http=self._route.closes_to_cancel)
         if revision.era is Era.STATELESS:
             talk.declared = profile.declared.capabilities(revision)
 
     async def _restart(self) -> None:
-        """Start the process anew: the one before did not survive the question."""
+        """Restart the process: the previous one exited on the probe."""
         await self._leave_wire()
         self._begin(self._route)
         await self._conversation.wire.open(self._on_wire)
@@ -262,12 +267,12 @@ class Session:
         return "Check that the server runs and that the address is right."
 
     async def _fail(self, state: SessionState) -> None:
-        """Connecting came to nothing, maybe before there was a wire."""
+        """Fail to connect, perhaps before there was a transport."""
         await self._end(state)
         self._set_state(state)
 
     async def _end(self, state: SessionState) -> None:
-        """Close the wire, if there is one; what waits on it fails with the state's reason."""
+        """Close the transport, if any; pending requests fail with the state's reason."""
         talk = self._talk
         if talk is None:
             return
@@ -277,7 +282,7 @@ class Session:
         if wire is None:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
-            self._set_state(state)  # at once: stopping the process may take seconds
+            self._set_state(state)  # immediately: stopping the process may take seconds
         talk.fail(state.reason or "The connection was closed.", state.next_step or "Connect again.")
         await self._tasks.close()
         await talk.close(wire)
@@ -306,11 +311,11 @@ class Session:
         log_level: str = "",
         human: HumanTime | None = None,
     ) -> Exchange:
-        """Send a request and wait for its answer, a result or an error. `headers` are for HTTP.
+        """Send a request and wait for its response, a result or an error. `headers` are for HTTP.
 
-        `capabilities` and `log_level` are said about this request alone, where the era allows that. `human`
-        is told how long answers of ours were waited for meanwhile; the limits stand still then.
-        Raises ConnectionLost, RequestTimedOut. Cancelling the caller tells the server so.
+        `capabilities` and `log_level` apply to this request alone, where the era allows that. `human`
+        accumulates the time spent waiting for replies from our side, during which timeouts are paused.
+        Raises ConnectionLost, RequestTimedOut. Cancelling the caller cancels the request on the server.
         """
         envelope = Envelope(headers=headers) if headers else PLAIN
         inquiry: Inquiry | None = None
@@ -340,27 +345,29 @@ class Session:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawSent:
-        """Send these bytes as they are, as one frame, whatever they are; see `rawsend`.
+        """Send raw bytes as one frame, whatever they are; see `rawsend`.
 
-        `headers` are for HTTP, and win over those that go with such a message. `resent_of` is the row of
-        the request that this one repeats. Over stdio a line break would end the frame: that is refused
-        with UserError, unless `split` says to send each line as a frame of its own.
-        Raises ConnectionLost when the server is not connected.
+        `headers` are for HTTP and override the usual ones. `resent_of` is the row of the request that this
+        one repeats. Over stdio a line break would end the frame: that raises UserError, unless `split` says
+        to send each line as a separate frame. Raises ConnectionLost if the server is not connected.
         """
         talk = self.conversation()
         frames = lines_of(raw, split=split) if self._route.is_process else [raw]
         return await send_raw(talk, frames, Envelope(headers=headers), resent_of, timeout)
 
     def next_id(self) -> int:
-        """An id that was not used in this conversation, and is not given out again. Raises ConnectionLost."""
+        """Return an unused id and reserve it. Raises ConnectionLost."""
         return self.conversation().connection.next_id()
 
     async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
-        """Hear of changes in the stateless era. True when the server ended it, False when it broke off."""
+        """Listen for changes (stateless era).
+
+        Returns True if the server ended the stream, False if it broke.
+        """
         return await self._conversation.listen(filter, on_open)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
-        """Work that belongs to this connection and ends with it."""
+        """Start a task that ends with this connection."""
         return self._tasks.spawn(name, work)
 
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
@@ -368,7 +375,7 @@ class Session:
         await talk.send(talk.connection.notify(method, params))
 
     def remark(self, text: str) -> None:
-        """Put a sentence of ours into the log."""
+        """Add a local note to the log."""
         self._recorder.note(RecordKind.LOCAL, text)
 
     @property
@@ -378,7 +385,7 @@ class Session:
         return self._talk
 
     def conversation(self) -> Conversation:
-        """That which is led now. Raises ConnectionLost when the server is not connected."""
+        """Return the current connection. Raises ConnectionLost if the server is not connected."""
         if self.state.status is not Status.CONNECTED:
             raise ConnectionLost(
                 f"The server is not connected ({self.state.status.value}).", "Connect first."

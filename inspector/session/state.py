@@ -18,7 +18,10 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """`reason` and `next_step` say why it stands like that and what to do; `pid` is of our child."""
+    """State of a connection.
+
+    `reason` and `next_step` say why it is in this state and what to do; `pid` is that of our child process.
+    """
 
     status: Status = Status.IDLE
     reason: str = ""
@@ -26,4 +29,4 @@ class SessionState:
     agreement: Agreement | None = None
     pid: int | None = None
     waits_for: str = ""
-    is_session_lost: bool = False  # the server forgot it: a new one can be begun at once
+    is_session_lost: bool = False  # the server has dropped the session: a new one can be started at once

@@ -19,12 +19,15 @@ from inspector.session.lists import list_all
 from inspector.session.session import Session
 from inspector.session.waiting import HumanTime
 
-# Puts what the task of this id asks to who answers. The time that takes is counted; the row is the call's.
+# Builds the inquiry for a task id: the time to answer is added to `HumanTime`; the row is the call's.
 InquireOf: TypeAlias = Callable[[str, HumanTime | None, int | None], Inquiry]
 
 
 class TaskCalls:
-    """`capabilities` gives those that we declare at the moment."""
+    """Task methods of a connected server.
+
+    `capabilities` returns those that we currently declare.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class TaskCalls:
         return task_of(await self._run(self.design_for("tasks/get").get(id)))
 
     async def list(self) -> Listing[Task]:
-        """The server's tasks, where the design has a list."""
+        """List the server's tasks. Raises NotOffered if the protocol version has no such list."""
         call = self.design_for("tasks/list").list(self._agreement.capabilities)
         if call is None:
             revision = self._agreement.revision
@@ -50,7 +53,7 @@ class TaskCalls:
         return await list_all(self._session, call[0], "tasks", Task.read, self.most_pages)
 
     async def cancel(self, id: str) -> Task | None:
-        """Ask the server to end it. Gives how it stands now, where the design tells."""
+        """Cancel a task. Returns its new state, if the design reports it."""
         call = self.design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
         assert call is not None, "the capability is there"
         result = await self._run(call)
@@ -58,16 +61,16 @@ class TaskCalls:
 
     @property
     def has_waiting_result(self) -> bool:
-        """Is there a request that waits for the outcome, and lets the server ask meanwhile?"""
+        """True if a request exists that waits for the result and lets the server ask meanwhile."""
         agreement = self._session.state.agreement
         design = tasks_of(agreement.revision) if agreement is not None else None
         return design is not None and design.outcome("") is not None
 
     async def outcome(self, task: Task, human: HumanTime | None = None) -> JSONObject:
-        """What the call would have given, fetched where it is not inside the task. That may wait: the server
-        asks its questions meanwhile, and the person may take their time.
+        """Return what the call would have returned, fetching it if the task does not hold it.
 
-        Raises RpcError when the task failed, RequestCancelled when it was cancelled.
+        That may wait: the server may send requests meanwhile, and the user may take their time. Raises
+        RpcError if the task failed, RequestCancelled if it was cancelled.
         """
         if task.status is TaskStatus.CANCELLED:
             raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
@@ -85,11 +88,11 @@ class TaskCalls:
         human: HumanTime | None = None,
         row: int | None = None,
     ) -> Mapping[str, JSONObject]:
-        """What is to be answered to the questions of a task, by the rules for what a call's own result asks.
+        """Return the replies to a task's input requests, by the rules for those of a call.
 
-        `row` is that of the call that became the task; `human` is told how long the answers took.
+        `row` is that of the call that became the task; `human` accumulates the time that the replies took.
 
-        Raises RemoteProtocolError for what we did not declare, RequestCancelled when one was refused.
+        Raises RemoteProtocolError for what we did not declare, RequestCancelled if one was refused.
         """
         inquiry = self._inquire(id, human, row)
         faults = (fault_of(request, self._capabilities()) for request in asked.values())
@@ -99,26 +102,29 @@ class TaskCalls:
         return await inquiry.ask(asked)
 
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
-        """Hand the answers over."""
+        """Send the replies to the server."""
         call = self.design_for("tasks/update").update(id, responses)
         assert call is not None, "only the extension asks inside a task"
         await self._run(call)
 
     def remark(self, text: str) -> None:
-        """Put a sentence of ours into the log."""
+        """Add a local note to the log."""
         self._session.remark(text)
 
     # -------------------------------------------------------------- calls that become tasks
 
     def declared(self) -> JSONObject:
-        """Said only where a task is wanted: a server may make one of any call that says so."""
+        """Return the capabilities with the tasks extension.
+
+        Declared only where a task is wanted: a server may turn any call that declares it into a task.
+        """
         capabilities = self._capabilities()
         extensions = capabilities.get("extensions")
         own = extensions if isinstance(extensions, dict) else {}
         return {**capabilities, "extensions": {TASKS_EXTENSION: {}, **own}}
 
     def design_for_calls(self) -> TaskDesign:
-        """The design, when tools may run as tasks. Raises NotOffered."""
+        """Return the task design, if tools may run as tasks. Raises NotOffered."""
         design = self.design_for("tasks/get")
         if not design.is_offered(self._agreement.capabilities):
             raise NotOffered(
@@ -129,7 +135,7 @@ class TaskCalls:
         return design
 
     def design_for(self, method: str) -> TaskDesign:
-        """The design, when this method of it may be called. Raises NotOffered."""
+        """Return the task design, if this method of it may be called. Raises NotOffered."""
         agreement = self._agreement
         design = tasks_of(agreement.revision)
         if design is None:

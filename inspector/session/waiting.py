@@ -20,7 +20,7 @@ OnProgress: TypeAlias = Callable[[Progressed], None]
 
 
 class Limits(NamedTuple):
-    """How long to wait: `idle` seconds since the request or its last progress, `total` in any case."""
+    """Timeouts: `idle` seconds since the request or its last progress, `total` seconds overall."""
 
     idle: float
     total: float
@@ -30,9 +30,9 @@ NO_LIMIT = Limits(math.inf, math.inf)
 
 
 class HumanTime:
-    """How long a call waited for answers of ours, not of the server; what is asked at once counts once.
+    """Time that a call waited for replies from our side; concurrent waits count once.
 
-    A call may have a limit in all, over everything that is sent for it: that stands still meanwhile.
+    A call may have a total timeout over everything that is sent for it: it is paused meanwhile.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,11 @@ class HumanTime:
 
     @property
     def is_limit_reached(self) -> bool:
-        """Asked by whoever is being cancelled: is it for the limit in all?"""
+        """True if a cancellation is due to the total timeout."""
         return self._limit is not None and self._limit.expired()
 
     async def limit(self, call: Awaitable[T], total: float) -> T:
-        """The whole call, within so many seconds that are not ours. Raises RequestTimedOut."""
+        """Await a call with a total timeout that excludes our own time. Raises RequestTimedOut."""
         limit = asyncio.timeout(total)
         try:
             async with limit:
@@ -68,7 +68,7 @@ class HumanTime:
             raise RequestTimedOut(summary, "Give it more time in its options.") from None
 
     def begin(self) -> None:
-        """It is our turn, until `end` was called as often."""
+        """Start counting our time, until `end` was called as often."""
         self._open += 1
         if self._open == 1:
             self._since = asyncio.get_running_loop().time()
@@ -89,7 +89,7 @@ class HumanTime:
 
 
 class Exchange(NamedTuple):
-    """A request and its answer; `row` and `answer_row` are their numbers in the traffic log."""
+    """A request and its response; `row` and `answer_row` are their rows in the traffic log."""
 
     request: Message
     answer: Message
@@ -98,10 +98,10 @@ class Exchange(NamedTuple):
 
 
 class Waiter:
-    """One request: resolved with its answer, or failed. Whoever waits may begin late, or never.
+    """A pending request, resolved with its response or failed. Waiting may start late, or never.
 
-    `operation` is what it belongs to in the log, once it was sent. Its limits are kept while somebody waits:
-    `alarm` is told when they are due.
+    `operation` is the one that it belongs to in the log, once it was sent. Timeouts apply while something
+    waits; `alarm` is set for when they are due.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class Waiter:
         self._started = self._heard = loop.time()
         self._pauses = 0
         self._paused_at = 0.0
-        self._task: asyncio.Task[Any] | None = None  # that waits
-        self._cancels = 0  # of that task, when it began to wait
+        self._task: asyncio.Task[Any] | None = None  # the one that waits
+        self._cancels = 0  # the task's cancellation count when it began to wait
         self._is_late = False
         self._is_over = False
 
@@ -135,9 +135,9 @@ class Waiter:
         return self.answer.done() and not self.answer.cancelled() and self.answer.exception() is None
 
     async def wait(self, sending: Awaitable[int]) -> Exchange:
-        """Send, then wait, within one limit: the server may have stopped reading.
+        """Send, then wait, within one timeout: the server may have stopped reading.
 
-        `sending` gives the request's row. Raises RequestTimedOut, and what sending and waiting raise.
+        `sending` returns the request's row. Raises RequestTimedOut, and what sending and waiting raise.
         """
         self._begin()
         try:
@@ -151,7 +151,7 @@ class Waiter:
             self._end()
 
     async def wait_on(self) -> Message:
-        """Wait for the answer to a request that was sent. Progress has counted since then."""
+        """Wait for the response to a request that was already sent. Progress since then counts."""
         self._begin()
         try:
             return await self.answer
@@ -169,7 +169,7 @@ class Waiter:
         self._alarm.set(self.due)
 
     def _end(self) -> None:
-        """It is over, perhaps in the middle of a pause."""
+        """Stop waiting, perhaps during a pause."""
         if self._is_late and self._task is not None:
             self._task.uncancel()  # something else ended it meanwhile
         self._task, self._is_over = None, True
@@ -180,19 +180,19 @@ class Waiter:
 
     @property
     def due(self) -> float:
-        """When it will have waited for too long, by the loop's clock; never, while that does not count."""
+        """When it times out, by the loop's clock; infinity while no timeout applies."""
         if self._task is None or self._pauses or self._is_late:
             return math.inf
         return min(self._heard + self._limits.idle, self._started + self._limits.total)
 
     def end_late(self) -> None:
-        """The limit is reached: whoever waits gets RequestTimedOut."""
+        """Time out: the waiting task gets RequestTimedOut."""
         if self._task is not None:
             self._is_late = True
             self._task.cancel()
 
     def _is_for_limit(self) -> bool:
-        """It was cancelled: for the limit, and not by somebody else as well? As `asyncio.timeout` has it."""
+        """True if nothing but the timeout cancelled the task. Same logic as `asyncio.timeout`."""
         if not self._is_late or self._task is None:
             return False
         self._is_late = False
@@ -213,7 +213,7 @@ class Waiter:
     # -------------------------------------------------------------- while it is our turn
 
     def pause(self) -> None:
-        """The limits stand still, until `unpause` was called as often."""
+        """Pause the timeouts, until `unpause` was called as often."""
         if self._pauses == 0:
             self._paused_at = self._loop.time()
             if self._human is not None and not self._is_over:
@@ -234,10 +234,10 @@ class Waiter:
 
 
 class WaitingRoom:
-    """All waiting requests of one conversation, by id.
+    """Pending requests of one connection, by id.
 
-    Only a person can use an id twice. Then nobody can tell whose answer it is that comes: it goes to the
-    newer request, and the older one fails at once instead of waiting for what it will not get.
+    Only a user can reuse an id. Then it is unknown which request a response belongs to: it goes to the
+    newer one, and the older one fails at once instead of waiting in vain.
     """
 
     def __init__(self) -> None:
@@ -262,11 +262,11 @@ class WaitingRoom:
         return waiter
 
     def holds(self, request: Message) -> bool:
-        """Does this very request wait, and not another of its id?"""
+        """True if this very request is pending, not another with the same id."""
         return self._of(request) is not None
 
     def has(self, id: RequestId | None) -> bool:
-        """Does any request of this id wait?"""
+        """True if any request with this id is pending."""
         return id is not None and id in self._waiters
 
     def leave(self, request: Message) -> None:
@@ -276,13 +276,13 @@ class WaitingRoom:
             waiter.answer.cancel()
 
     def sent(self, request: Message, operation: int | None) -> None:
-        """A request is about to be sent, and belongs to this operation of the log."""
+        """Set the operation of a request that is about to be sent."""
         waiter = self._of(request)
         if waiter is not None:
             waiter.operation = operation
 
     def of_operation(self, operation: int | None) -> list[Waiter]:
-        """Those that wait for this operation; all of them for None."""
+        """Return the pending requests of an operation; all of them for None."""
         waiters = [waiter for waiter in self._waiters.values() if not waiter.answer.done()]
         return [each for each in waiters if operation is None or each.operation == operation]
 
@@ -298,27 +298,27 @@ class WaitingRoom:
             waiter.progressed(event)
 
     def failed(self, request: Message, error: LensError) -> None:
-        """This request will get no answer. That says nothing about another one that took its id."""
+        """Fail this request. A newer one that took its id is not affected."""
         if request.id is not None and not any(request is older.request for older in self._superseded):
             self.ended(request.id, error)
 
     def ended(self, id: RequestId, error: LensError) -> None:
-        """No request of this id will."""
+        """Fail the request with this id."""
         waiter = self._waiters.get(id)
         if waiter is not None and not waiter.answer.done():
             waiter.answer.set_exception(error)
-            waiter.answer.exception()  # counts as heard, also when nobody waits for it any more
+            waiter.answer.exception()  # mark as retrieved, in case nothing awaits it any more
 
     def fail_all(self, error: LensError) -> None:
         for id in self._waiters:
             self.ended(id, error)
 
     def close(self) -> None:
-        """Nothing is waited for any more: limits are not kept either."""
+        """Stop the timer: timeouts no longer apply."""
         self._alarm.stop()
 
     def _end_late(self) -> None:
-        """End those that have waited for too long, and look again when the next is due."""
+        """Time out the requests that are due, and set the timer for the next one."""
         now = self._loop.time()
         for waiter in (*self._waiters.values(), *self._superseded):
             if waiter.due <= now:

@@ -27,36 +27,39 @@ from inspector.traffic.records import HttpExchange, RecordKind
 
 _Find: TypeAlias = Callable[[bytes, int, int], Iterable[Hit]]
 
-# Rows in words of ours, and what logins send.
+# Rows that MCP Lens wrote itself, and what logins send.
 _OURS = re.compile(
     b"[%s]" % bytes((RecordKind.LOGIN, RecordKind.PROCESS, RecordKind.STATE, RecordKind.LOCAL))
 )
 _MARK = "~secret-"
 _PLACEHOLDER = re.compile(rb"~secret-\d+-[\w-]*~")
-_TOGETHER = 256 * 1024  # bytes that are searched at a time: no other thread goes on meanwhile
-_MOST_KEPT = 20_000  # secrets that there is a way back to: a proof of possession is another every time
+_TOGETHER = 256 * 1024  # bytes searched at a time, holding the GIL
+_MOST_KEPT = 20_000  # restorable secrets: DPoP proofs differ every time
 _MOST_SEEN = 4096
 _LONGEST_SEEN = 16 * 1024
 
 
 class AtRest:
-    """For one recording. One thread at a time masks; any may ask for the way back."""
+    """Masks secrets in one recording.
+
+    Only one thread may mask at a time; any thread may restore.
+    """
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
         self._version = -1
-        self._spelled: dict[bytes, tuple[bytes, str]] = {}  # credentials, as they may stand: value and name
+        self._spelled: dict[bytes, tuple[bytes, str]] = {}  # by spelling: value and name
         self._literals = Literals({})
         self._longest = 0
         self._numbers: dict[bytes, int] = {}
-        self._placeholders: dict[bytes, bytes] = {}  # by what they stand for
+        self._placeholders: dict[bytes, bytes] = {}  # by original
         self._originals: dict[bytes, bytes] = {}
-        self._seen: dict[tuple[str, str], str] = {}  # headers come again with every exchange
+        self._seen: dict[tuple[str, str], str] = {}  # headers recur with every exchange
 
     # -------------------------------------------------------------- rows
 
     def rows(self, log: TrafficLog, first: int, last: int) -> dict[int, bytes]:
-        """Of these rows, which are in memory, those with something to mask, as they are to be written."""
+        """Return the rows of this range (in memory) that need masking, with their masked bytes."""
         self._learn()
         masked: dict[int, bytes] = {}
         for match in _OURS.finditer(log.columns.kind[first:last].tobytes()):
@@ -71,7 +74,10 @@ class AtRest:
         return masked
 
     def _rows_with_credentials(self, log: TrafficLog, first: int, last: int) -> Iterator[int]:
-        """Rows are searched together: most have none, and one search of much is far cheaper than many."""
+        """Yield rows with credentials.
+
+        Rows are searched in blocks: most have none, and one large search is far cheaper than many.
+        """
         start, size = first, 0
         for row, kept in enumerate(log.columns.kept[first:last], first):
             size += kept
@@ -98,7 +104,7 @@ class AtRest:
     # -------------------------------------------------------------- exchanges and words
 
     def exchange(self, exchange: HttpExchange) -> HttpExchange:
-        """As it is to be written."""
+        """Return an exchange as it is to be written."""
         self._learn()
         return replace(
             exchange,
@@ -114,19 +120,19 @@ class AtRest:
         )
 
     def text(self, text: str) -> str:
-        """Words that rows refer to: they are of messages, so only credentials of ours are masked."""
+        """Mask our credentials, and nothing else, in strings of messages that rows refer to."""
         self._learn()
         return decoded(self._without_credentials(encoded(text))) if self._spelled else text
 
     def anything(self, raw: bytes) -> bytes:
-        """A text that is not of a message: whatever can be seen to be a secret is masked."""
+        """Mask text that is not part of a message: everything recognizable as a secret."""
         self._learn()
         return self._masked(raw, hits)
 
     def _text(self, header: str, text: str) -> str:
-        """The value of a header, or, without a name, a URL or a sentence."""
+        """Mask a header value; without a header name, a URL or a sentence."""
         if text.isdigit() and secrecy(header) is Secrecy.NONE and not self._credentials.is_header(header):
-            return text  # a length, which is another in every exchange
+            return text  # a length, different in every exchange
         known = self._seen.get((header, text))
         if known is None:
             raw = encoded(text)
@@ -147,13 +153,13 @@ class AtRest:
     # -------------------------------------------------------------- the way back
 
     def can_restore(self, exchange: HttpExchange) -> bool:
-        """Not what had a text in it that looks like a placeholder of ours: nobody could tell them apart."""
+        """True if an exchange can be restored: it holds no text that looks like a placeholder."""
         headers = (*exchange.request_headers, *exchange.response_headers)
         texts = (exchange.url, exchange.error, *(value for _, value in headers))
         return not any(_MARK in text for text in texts) and _MARK.encode() not in exchange.body
 
     def restored(self, exchange: HttpExchange) -> HttpExchange:
-        """As it was before it was written."""
+        """Return an exchange as it was before it was written."""
         return replace(
             exchange,
             url=self._restored_text(exchange.url),
@@ -181,7 +187,7 @@ class AtRest:
             return
         self._version = version
         self._seen.clear()
-        # An everyday word is no less secret; but masked in messages, it would make nonsense of them.
+        # An everyday word is no less secret, but masking it would make messages unreadable.
         known = {value: name for value, name in self._credentials.names().items() if is_distinctive(value)}
         self._spelled = {
             spelled: (value, name)
@@ -192,7 +198,7 @@ class AtRest:
         self._longest = max(map(len, self._spelled), default=0)
 
     def _masked(self, raw: bytes, find: _Find) -> bytes:
-        """Without anything that is a secret by its name, its shape, or because we know it."""
+        """Mask everything that is a secret by its name, its format, or because it is known."""
         found = list(self._known(raw, 0, len(raw)))
         for start in range(0, len(raw), WINDOW):
             for data, first, last, origin in levels(raw, start, min(start + WINDOW, len(raw))):
@@ -221,7 +227,7 @@ class AtRest:
         number = self._numbers.setdefault(value, len(self._numbers) + 1)
         made = b"~secret-%d-%s~" % (number, slug(name).encode())
         spelling = 2
-        while made in self._originals:  # the same secret, written in another way
+        while made in self._originals:  # the same secret in another spelling
             made = b"~secret-%d-%s-as-%d~" % (number, slug(name).encode(), spelling)
             spelling += 1
         self._placeholders[spelled] = made
@@ -230,7 +236,7 @@ class AtRest:
 
 
 def without_secrets(text: bytes, credentials: Credentials | None = None) -> bytes:
-    """Any text that goes into a file, such as a report of an error."""
+    """Mask any text that is written to a file, such as an error report."""
     return AtRest(credentials or Credentials()).anything(text)
 
 
@@ -239,7 +245,7 @@ def _raw(log: TrafficLog, row: int) -> bytes:
 
 
 def _merged(found: Iterable[tuple[int, int, bytes, str]]) -> Iterator[tuple[int, int, bytes, str]]:
-    """In their order; those that overlap as one, which stands for the first."""
+    """Yield the spans in order; overlapping ones as one, under the first one's name."""
     current: tuple[int, int, bytes, str] | None = None
     for begin, end, value, name in sorted(found, key=lambda span: (span[0], -span[1])):
         if current is None or begin >= current[1]:

@@ -11,18 +11,18 @@ from bisect import bisect_right
 
 from inspector.traffic.log import TrafficLog
 
-LATEST = 2**62  # no position is later: a file may hold any number, and adding to it must be safe
+LATEST = 2**62  # the maximum position: a file may hold any number, and adding to it must not overflow
 PARTING_NS = 1_000_000_000
 _STRIDE = 1024
 
 
 class TimeAxis:
-    """Positions of rows. Reads every row but a few once, whatever is asked."""
+    """Positions of rows on the time axis. Reads at most every row once, usually far fewer."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._columns = log.columns
         self._seen = 0
-        # Where the clocks parted, and their distance from there on.
+        # Where the clocks diverged, and their offset from there on.
         self._rows: list[int] = []
         self._distances: list[int] = []
 
@@ -33,12 +33,12 @@ class TimeAxis:
         return min(max(self._columns.monotonic[row] + self._distances[index], 0), LATEST)
 
     def end_of_run(self, row: int) -> int | None:
-        """Where the clocks parted after a row, which ended whatever was open then; None if nowhere."""
+        """Return where the clocks next diverged, which ended what was open; None if nowhere."""
         index = bisect_right(self._rows, row)
         return self.position(self._rows[index] - 1) if index < len(self._rows) else None
 
     def _look_until(self, row: int) -> None:
-        """Look at the last row of each stretch; only where the clocks parted in it, at all of it."""
+        """Check the last row of each stretch; if the clocks diverged within it, check every row."""
         while self._seen <= row:
             if not self._rows:
                 self._part(0)
@@ -58,7 +58,7 @@ class TimeAxis:
 
 
 def elapsed_ns(log: TrafficLog, first: int, second: int) -> int:
-    """From one row to another; below zero when the second was earlier."""
+    """Return the time from one row to another; negative if the second was earlier."""
     columns = log.columns
     monotonic = columns.monotonic[second] - columns.monotonic[first]
     wall = columns.wall[second] - columns.wall[first]

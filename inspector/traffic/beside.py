@@ -11,10 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def new_file_beside(target: Path) -> Iterator[Path]:
-    """An empty file in the target's folder, for its owner's eyes only: to be filled, and put in the target's
-    place when it is whole. Otherwise it is gone afterwards. Raises OSError.
+    """Create a temporary file in the target's folder, to be moved to the target when complete.
 
-    Its name cannot be foreseen: in a folder of many people nobody can put a link there beforehand.
+    Readable by its owner only; deleted afterwards unless it was moved. Raises OSError. Its name is
+    unpredictable, so that in a shared folder no one can place a link there beforehand.
     """
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".mcp-lens-", suffix=".part")
     os.close(handle)

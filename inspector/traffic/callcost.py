@@ -12,15 +12,18 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
 MOST_LINES = 500
-_SPAN = 100_000  # rows that are looked through (10 ms)
+_SPAN = 100_000  # rows to search (10 ms)
 _STRAY = (RecordKind.TEXT, RecordKind.INVALID)
 _WRITTEN = (RecordKind.STDERR, *_STRAY)
 
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """`cpu_ns` is that of the whole process tree; None where it could not be measured. `rows` are the first
-    of the lines that were written, as the log numbers them."""
+    """Resources used by a call.
+
+    `cpu_ns` is that of the whole process tree; None if it could not be measured. `rows` are the log rows of
+    the first lines written.
+    """
 
     cpu_ns: int | None
     stderr: int = 0
@@ -28,7 +31,7 @@ class CallCost:
     rows: tuple[int, ...] = ()
 
     def words(self) -> str:
-        """`CPU 12 ms · 3 stderr lines · 1 stray line`; what there is none of is left out."""
+        """Format as `CPU 12 ms · 3 stderr lines · 1 stray line`, omitting what is zero."""
         parts = [f"CPU {duration(self.cpu_ns)}"] if self.cpu_ns is not None else []
         if self.stderr:
             parts.append(plural(self.stderr, "stderr line"))
@@ -38,14 +41,14 @@ class CallCost:
 
 
 def cost_of(log: TrafficLog, server: str, first: int, last: int, cpu_ns: int | None) -> CallCost:
-    """Of a call that began when the log had `first` rows and ended when it had `last`. On any thread."""
+    """Return the cost of a call that ran while the log grew from `first` to `last`. Thread-safe."""
     rows = written_rows(log, server, first, last)
     stray = sum(log.kind(row) in _STRAY for row in rows)
     return CallCost(cpu_ns, len(rows) - stray, stray, tuple(rows[:MOST_LINES]))
 
 
 def written_rows(log: TrafficLog, server: str, first: int, last: int) -> list[int]:
-    """The rows of stderr and stray lines of a server among these; the cost is bounded."""
+    """Return a server's stderr and stray-line rows in this range; the cost is bounded."""
     number, last = log.server_number(server), min(last, first + _SPAN, len(log))
     columns = log.columns
     kinds = zip(range(first, last), columns.kind[first:last], columns.server[first:last], strict=False)
@@ -53,7 +56,7 @@ def written_rows(log: TrafficLog, server: str, first: int, last: int) -> list[in
 
 
 def last_stderr(log: TrafficLog, server: str, first: int, last: int, most: int) -> list[bytes]:
-    """The last lines of stderr that are not empty among these rows. The cost is bounded."""
+    """Return the last non-empty stderr lines in this range; the cost is bounded."""
     first = max(first, last - _SPAN)
     found: list[bytes] = []
     for row in reversed(written_rows(log, server, first, last)):

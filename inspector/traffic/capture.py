@@ -25,7 +25,10 @@ IsCancelled = Callable[[], bool]
 
 @dataclass(slots=True)
 class Capture:
-    """Read what it holds from `log`, on any thread; columns are in memory, bytes come from the file."""
+    """An open capture file.
+
+    Read its content from `log`, on any thread; columns are in memory, bytes are read from the file.
+    """
 
     log: TrafficLog
     path: Path
@@ -33,12 +36,12 @@ class Capture:
     about: dict[str, str]
     problems: tuple[str, ...]  # sentences
     is_interrupted: bool  # its recorder ended without closing it
-    is_recorded_now: bool  # … or is at work: this is how it stood when it was opened
+    is_recorded_now: bool  # still being recorded: this is its state when it was opened
     is_writable: bool  # remarks can be saved in it
     _shelf: FileShelf
 
     def save_remarks(self) -> None:
-        """Put marks and comments that were made since into the file. Raises UserError."""
+        """Save new or changed marks and comments to the file. Raises UserError."""
         changed = self.log.remarks_changed
         if not changed:
             return
@@ -61,7 +64,7 @@ class Capture:
     def save_as(
         self, path: Path, on_progress: OnProgress | None = None, is_cancelled: IsCancelled | None = None
     ) -> None:
-        """A copy, with the remarks as they are now. Raises UserError; then `path` is as it was."""
+        """Save a copy with the current remarks. Raises UserError, and then `path` is unchanged."""
         remarks = self._changed_remarks()
 
         def finish(copy: sqlite3.Connection) -> None:
@@ -70,7 +73,7 @@ class Capture:
         copy_capture(self.path, path, finish, on_progress, is_cancelled)
 
     def close(self) -> None:
-        """Give the file free. Bytes that are asked for later are read from it all the same."""
+        """Release the file. Bytes requested later are still read from it."""
         self._shelf.rest()
 
     def _changed_remarks(self) -> dict[int, Remark]:
@@ -82,8 +85,8 @@ def open_capture(
 ) -> Capture:
     """Read a file's columns into memory, 1,024 rows at a time.
 
-    `on_progress` hears how many rows are read, of how many. Raises UserError for a file that is none of ours
-    or has nothing that can be read, and RequestCancelled. What is damaged in part is opened, with `problems`.
+    `on_progress` gets the number of rows read and the total. Raises UserError for a file that is not a
+    capture or has nothing readable, and RequestCancelled. A partly damaged file is opened, with `problems`.
     """
     path = Path(path)
     capturefile.check_header(path)
@@ -137,7 +140,7 @@ def _read(
 
 
 def _size(path: Path) -> int:
-    """With the journal beside it."""
+    """Return the file's size, including the journal beside it."""
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 

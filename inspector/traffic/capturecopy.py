@@ -21,11 +21,11 @@ def copy_capture(
     on_progress: Callable[[int, int], object] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> None:
-    """Copy what the file holds at this moment, in one file that is marked as closed.
+    """Copy a capture's current content to a single file that is marked as closed.
 
-    The source may be a connection, for a file that has no name any more. Written beside the target and put in
-    its place when it is whole; `finish` may add to it before. Raises UserError, or RequestCancelled, and then
-    the target is as it was.
+    The source may be a connection, for a file that has no name any more. The copy is written beside the
+    target and moved into place when complete; `finish` may add to it before. Raises UserError or
+    RequestCancelled, and then the target is unchanged.
     """
 
     def on_step(_status: int, remaining: int, total: int) -> None:
@@ -37,7 +37,7 @@ def copy_capture(
     try:
         with new_file_beside(target) as beside:
             _copy(source, beside, finish, on_step)
-            # A journal that an interrupted capture left at this name would be read into the new file.
+            # The journal of an interrupted capture under this name would be applied to the new file.
             _remove(capturefile.side_files(target))
             beside.replace(target)
     except (OSError, sqlite3.Error) as exc:
@@ -62,7 +62,7 @@ def _copy(
     try:
         new = capturefile.connect(target, "rw")
         try:
-            # One look at the source for all of it: otherwise each commit to it would begin the copy anew.
+            # One read transaction for the whole copy: otherwise each commit to the source would restart it.
             old.execute("BEGIN")
             old.execute("SELECT count(*) FROM about").fetchone()
             old.backup(new, pages=_PAGES_AT_A_TIME, progress=on_step)
@@ -75,6 +75,6 @@ def _copy(
             _remove(capturefile.side_files(target))
     finally:
         if old is source:
-            old.rollback()  # it was lent
+            old.rollback()  # it belongs to the caller
         else:
             old.close()

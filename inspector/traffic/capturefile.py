@@ -64,13 +64,13 @@ _SCHEMA = (
 )
 _MAGIC = b"SQLite format 3\0"
 _PAGE = (
-    8192  # a big body is a chain of pages: larger ones make it shorter, smaller ones write less at a trickle
+    8192  # page size: larger ones shorten the page chains of big bodies, smaller ones write less per commit
 )
-_MOST_BLOBS = 64  # in one statement
-_BIG_BYTES = 4 * 1024 * 1024  # more than this is written in slices
+_MOST_BLOBS = 64  # per statement
+_BIG_BYTES = 4 * 1024 * 1024  # larger blobs are written in slices
 _SLICE = 1024 * 1024
 
-# What reading a damaged file can raise: SQLite's message may itself be made of its bytes, and be no text.
+# Errors from reading a damaged file: SQLite's message may contain its bytes and not be valid text.
 UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 
 
@@ -78,8 +78,10 @@ UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 
 
 def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
-    """A new capture, readable by its owner only: it holds what went over the wire. Raises OSError
-    (FileExistsError too) or sqlite3.Error."""
+    """Create a capture, readable by its owner only: it holds wire traffic.
+
+    Raises OSError (including FileExistsError) or sqlite3.Error.
+    """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = connect(path, "rw")
     try:
@@ -100,7 +102,7 @@ def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
 
 
 def reopen(path: Path) -> sqlite3.Connection:
-    """A capture that was closed, to be recorded on. Raises sqlite3.Error."""
+    """Open a closed capture to continue recording. Raises sqlite3.Error."""
     connection = connect(path, "rw")
     try:
         connection.execute("DELETE FROM about WHERE key = 'closed_at'")
@@ -112,19 +114,22 @@ def reopen(path: Path) -> sqlite3.Connection:
 
 
 def keep_journal_beside(connection: sqlite3.Connection) -> None:
-    """For recording: readers and the writer do not wait for one another, and a commit is one append."""
+    """Switch to WAL: readers and the writer do not block each other, and a commit is one append."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
 def leave_one_file(connection: sqlite3.Connection) -> None:
-    """Put what is in the journal beside the file into it. Raises when somebody else has it open."""
+    """Merge the WAL journal into the file. Raises if another process has it open."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def connect(path: Path, mode: str, extra: str = "") -> sqlite3.Connection:
-    """`mode` is "rw" or "ro". The file is not trusted: nothing that its schema says is carried out."""
+    """Connect to a capture; `mode` is "rw" or "ro".
+
+    The file is not trusted: nothing in its schema is executed.
+    """
     uri = f"{path.absolute().as_uri()}?mode={mode}{extra}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema=OFF")
@@ -133,7 +138,7 @@ def connect(path: Path, mode: str, extra: str = "") -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """For a file that may have a journal beside it, also on a medium where nothing can be written."""
+    """Connect read-only to a file that may have a journal, even on a read-only medium."""
     connection = connect(path, "ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -147,18 +152,18 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def has_our_tables(connection: sqlite3.Connection) -> bool:
-    """These and nothing else: a view or a trigger of that name could do anything."""
+    """True if the file has exactly our tables: a view or trigger of that name could do anything."""
     found = connection.execute("SELECT sql FROM sqlite_master").fetchmany(len(_SCHEMA) + 1)
     return {sql for (sql,) in found} == set(_SCHEMA)
 
 
 def side_files(path: Path) -> list[Path]:
-    """What SQLite may have put beside a capture: a part of it, and worth nothing without it."""
+    """Return the files that SQLite may have put beside a capture: part of it, useless alone."""
     return [path.with_name(path.name + end) for end in _SIDE_ENDS]
 
 
 def check_header(path: Path) -> None:
-    """Raise UserError when a file is no capture that we can read, before SQLite looks at it."""
+    """Raise UserError if a file is not a readable capture, before SQLite opens it."""
     header = _header(path)
     if not header:
         raise UserError(f"{path.name} is empty.", "Nothing was recorded into it; it can be deleted.")
@@ -188,7 +193,7 @@ def _header(path: Path) -> bytes:
 
 
 def cannot_open(path: Path, exc: Exception) -> UserError:
-    """The sentence for a file that cannot be used, and the next step."""
+    """Build the error for a file that cannot be used, with the next step."""
     if isinstance(exc, FileNotFoundError):
         return UserError(
             f"There is no file {path}.", "It may have been moved or deleted: look for it elsewhere."
@@ -222,7 +227,10 @@ def put_chunks(connection: sqlite3.Connection, chunks: Sequence[tuple[int, bytes
 
 
 def _put_in_slices(connection: sqlite3.Connection, number: int, data: bytes) -> None:
-    """A statement copies what it is given, and no other thread goes on meanwhile: 60 ms for 50 MB."""
+    """Write a large blob in slices.
+
+    A single statement copies its data while holding the GIL: 60 ms for 50 MB.
+    """
     connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, zeroblob(?))", (number, len(data)))
     with connection.blobopen("chunk", "bytes", number) as blob, memoryview(data) as view:
         for start in range(0, len(data), _SLICE):
@@ -234,8 +242,8 @@ def put_other_ids(connection: sqlite3.Connection, rows: Sequence[int], ids: Sequ
 
 
 def put_values(connection: sqlite3.Connection, table: str, values: Iterable[tuple[int, object]]) -> None:
-    """JSON objects or arrays of rows, into http, remark or resent: one statement, however many."""
-    # SQLite gives the element of an array as it was written; of a scalar it would make a value of its own.
+    """Write JSON values of rows to http, remark or resent, in a single statement."""
+    # SQLite returns an element of an array as it was written; a scalar would be converted.
     connection.execute(
         f"INSERT OR REPLACE INTO {table} "  # noqa: S608  # the name is one of ours
         "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)",
@@ -244,13 +252,13 @@ def put_values(connection: sqlite3.Connection, table: str, values: Iterable[tupl
 
 
 def put_remarks(connection: sqlite3.Connection, remarks: Mapping[int, Remark]) -> None:
-    """An empty one takes the place of one that was taken back."""
+    """Write remarks; an empty one replaces one that was removed."""
     values = ((row, (remark.is_marked, remark.comment)) for row, remark in remarks.items())
     put_values(connection, "remark", values)
 
 
 def put_http_bodies(connection: sqlite3.Connection, bodies: Mapping[int, bytes]) -> None:
-    """What these rows have, and no older ones of theirs; few exchanges have any."""
+    """Replace the stored bodies of these rows; few exchanges have any."""
     connection.execute(
         "DELETE FROM http_body WHERE row IN (SELECT value FROM json_each(?))", (_json([*bodies]),)
     )
@@ -289,7 +297,7 @@ def row_count(connection: sqlite3.Connection) -> int:
 
 
 def json_value(text: object) -> JSON:
-    """A value of a JSON column; None when it is none."""
+    """Parse a JSON column; None if it is invalid."""
     if not isinstance(text, str):
         return None
     try:

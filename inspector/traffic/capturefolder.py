@@ -21,7 +21,7 @@ _DAY_NS = 24 * 3600 * 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is kept: not older than so many days, and not more than so many bytes all together."""
+    """Retention limits: maximum age in days and maximum total size in bytes."""
 
     days: int
     bytes: int
@@ -29,24 +29,27 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class KeptCapture:
-    """One file of the folder."""
+    """A capture file in the folder."""
 
     path: Path
     began: int  # nanoseconds since 1970
     rows: int | None  # None when it cannot be read
-    size: int  # bytes, with the files beside it
-    is_interrupted: bool  # not closed, and nobody records it
-    is_running: bool  # a process records it, this one or another
+    size: int  # bytes, including its side files
+    is_interrupted: bool  # not closed, and no longer being recorded
+    is_running: bool  # being recorded, by this process or another
 
 
 class CaptureFolder:
-    """Several programs may use it at once: what one records, no other touches."""
+    """The folder of automatic captures.
+
+    Several processes may use it at once: none touches what another is recording.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def new_path(self, now_ns: int) -> Path:
-        """For a capture that begins now. The process is in the name, so that two do not want the same."""
+        """Return the path for a new capture. The process id makes it unique."""
         moment = datetime.fromtimestamp(now_ns // 1_000_000_000)
         stem, count = f"{moment:%Y-%m-%d_%H-%M-%S}_{os.getpid()}", 1
         path = self.path / f"{stem}{SUFFIX}"
@@ -56,7 +59,7 @@ class CaptureFolder:
         return path
 
     def kept(self) -> tuple[KeptCapture, ...]:
-        """All of them, oldest first."""
+        """Return all captures, oldest first."""
         try:
             paths = [path for path in self.path.iterdir() if path.suffix == SUFFIX]
         except OSError:
@@ -65,16 +68,16 @@ class CaptureFolder:
         return tuple(sorted(found, key=lambda capture: (capture.began, capture.path.name)))
 
     def interrupted(self) -> tuple[KeptCapture, ...]:
-        """Those with rows whose recorder ended without closing them: to be offered, then settled."""
+        """Return captures with rows whose recorder did not close them: to be offered, then settled."""
         return tuple(capture for capture in self.kept() if capture.is_interrupted and capture.rows)
 
     def settle(self, path: Path) -> None:
-        """An interrupted capture was offered: close it in its recorder's place. Raises UserError."""
+        """Close an interrupted capture after it was offered. Raises UserError."""
         try:
             connection = capturefile.connect(path, "rw")
             try:
                 capturefile.put_about(connection, {"closed_at": str(time.time_ns()), "interrupted": "yes"})
-                with contextlib.suppress(sqlite3.Error):  # somebody is reading it: next time, then
+                with contextlib.suppress(sqlite3.Error):  # being read elsewhere: retry next time
                     capturefile.leave_one_file(connection)
             finally:
                 connection.close()
@@ -82,12 +85,12 @@ class CaptureFolder:
             raise capturefile.cannot_open(path, exc) from exc
 
     def delete(self, path: Path) -> None:
-        """With the files beside it. Raises UserError."""
+        """Delete a capture and its side files. Raises UserError."""
         capture = _look_at(path)
         if capture is not None and capture.is_running:
             raise UserError(f"{path.name} is being recorded.", "Close the program that records it first.")
         try:
-            for file in _files_of(path):  # itself first: the others are worth nothing without it
+            for file in _files_of(path):  # the capture first: its side files are useless without it
                 file.unlink(missing_ok=True)
         except OSError as exc:
             raise UserError(
@@ -95,17 +98,17 @@ class CaptureFolder:
             ) from exc
 
     def prune(self, limits: Limits, now_ns: int, keep: Collection[Path] = ()) -> tuple[Path, ...]:
-        """Delete what is beyond the limits, oldest first, and captures without rows; give what was deleted.
+        """Delete captures beyond the limits, oldest first, and empty ones; return what was deleted.
 
-        Not those that are recorded now, nor interrupted ones until they are settled, nor those in `keep`
-        (real paths of those that somebody looks at).
+        Skips captures that are being recorded, interrupted ones that are not settled, and those in `keep`
+        (real paths of open captures).
         """
         kept = self.kept()
         total, oldest, deleted = sum(one.size for one in kept), now_ns - limits.days * _DAY_NS, []
         for capture in kept:
             is_due = capture.began < oldest or total > limits.bytes or capture.rows == 0
             if is_due and _may_go(capture) and capture.path.resolve() not in keep:
-                with contextlib.suppress(UserError):  # it stays, then
+                with contextlib.suppress(UserError):  # keep it
                     self.delete(capture.path)
                     deleted.append(capture.path)
                     total -= capture.size
@@ -121,7 +124,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _look_at(path: Path) -> KeptCapture | None:
-    """None when it is no longer there."""
+    """Return what is known of a file; None if it no longer exists."""
     try:
         size = sum(file.stat().st_size for file in _files_of(path) if file.exists())
         modified = path.stat().st_mtime_ns

@@ -25,9 +25,9 @@ LOST = "this row could not be read from the damaged file"
 
 @dataclass(slots=True)
 class Loading:
-    """What there is to say about a file once it was read."""
+    """Damage statistics of a loaded file."""
 
-    damaged: int = 0  # places that could not be read at all
+    damaged: int = 0  # places that were unreadable
     lost: int = 0  # rows
     corrected: int = 0  # values
 
@@ -44,7 +44,7 @@ class Loading:
 
 @dataclass(slots=True)
 class CaptureReader:
-    """Reads one file, once. `on_step` is told how many rows are read, of how many; it may raise."""
+    """Reads one file, once. `on_step` gets the number of rows read and the total; it may raise."""
 
     connection: sqlite3.Connection
     file_size: int
@@ -52,7 +52,7 @@ class CaptureReader:
     loading: Loading = field(default_factory=Loading)
 
     def into(self, log: TrafficLog) -> None:
-        """Fill an empty log."""
+        """Read the file into an empty log."""
         words, revisions = self._texts("word", 1), self._texts("revision", 1)
         servers = self._texts("server", 0)
         log.words.restore(words)
@@ -84,8 +84,8 @@ class CaptureReader:
         return texts
 
     def _plan(self) -> list[tuple[int, int]]:
-        """The segments and how many rows each should have: all but the last are full."""
-        # A file that says it has more than it has room for is not filled up to what it says.
+        """Return the segments with their expected row counts: all but the last are full."""
+        # Row counts that exceed the file's size are not believed.
         most = self.file_size // (SEGMENT_ROWS * ROW_BYTES) + 1
         known = {}
         for number, count in self._rows("SELECT number, count FROM segment ORDER BY number"):
@@ -130,7 +130,7 @@ class CaptureReader:
         return resent
 
     def _rows(self, statement: str) -> Iterator[tuple[int, object]]:
-        """All rows until the first that cannot be read."""
+        """Yield rows up to the first that cannot be read."""
         try:
             yield from self.connection.execute(statement)
         except UNREADABLE:
@@ -138,7 +138,10 @@ class CaptureReader:
 
 
 def _ids_by_row(value: JSON, total: int) -> Iterable[tuple[int, RequestId]]:
-    """None of them when any of them is wrong. There may be as many as there are rows: no loop in Python."""
+    """Return the ids by row, or none if any is invalid.
+
+    There may be one per row, so this avoids Python loops.
+    """
     match value:
         case [list() as rows, list() as ids] if len(rows) == len(ids):
             is_typed = set(map(type, rows)) == {int} and set(map(type, ids)) <= {int, str}
@@ -148,7 +151,7 @@ def _ids_by_row(value: JSON, total: int) -> Iterable[tuple[int, RequestId]]:
 
 
 def _fill(columns: Columns, count: int, problem: int) -> None:
-    """Rows in the place of some that are lost, so that the others keep their numbers."""
+    """Append placeholders for lost rows, so that the others keep their numbers."""
     wall = columns.wall[-1] if columns.wall else 0
     lost = Columns()
     for column in lost.all():
@@ -162,11 +165,11 @@ def _fill(columns: Columns, count: int, problem: int) -> None:
 
 
 class _Check:
-    """What each column may hold, so that no reader has to look. Bytes are checked when they are read."""
+    """Range checks for each column, so that readers need none. Bytes are checked when read."""
 
     def __init__(self, servers: int, words: int, revisions: int, rows: int, file_size: int) -> None:
         top = 2**63 - 1
-        # column: smallest, largest, and what stands for anything else
+        # column: minimum, maximum, replacement for anything else
         self._bounds = {
             "wall": (0, top, 0),
             "server": (0, servers - 1, 0),
@@ -182,12 +185,12 @@ class _Check:
             "operation": (-1, rows - 1, -1),
             "duration": (-1, top, -1),
             "size": (0, top, 0),
-            "kept": (0, min(file_size, 2**32 - 1), 0),  # or a search would go on for ever, and find nothing
+            "kept": (0, min(file_size, 2**32 - 1), 0),  # or a search would never end, and find nothing
         }
         self._no_kinds = bytes(set(range(256)) - {*RecordKind})
 
     def last_rows(self, columns: Columns, count: int) -> int:
-        """Put right what is wrong in the rows that were added last; say how many values."""
+        """Correct invalid values in the last rows; return how many there were."""
         corrected = 0
         for name, (low, high, instead) in self._bounds.items():
             column: array[int] = getattr(columns, name)
@@ -199,7 +202,7 @@ class _Check:
         return corrected + self._kinds(columns, count)
 
     def _kinds(self, columns: Columns, count: int) -> int:
-        """The kinds have gaps between them."""
+        """Correct unknown kinds: valid values have gaps between them."""
         kinds = columns.kind[len(columns.kind) - count :].tobytes()
         unknown = len(kinds) - len(kinds.translate(None, self._no_kinds))
         if unknown:

@@ -19,28 +19,28 @@ TYPES = {
     "kind": "B",
     "direction": "B",
     "status": "B",
-    "revision": "B",  # agreed by then; 0 for none yet
+    "revision": "B",  # negotiated by then; 0 for none yet
     "id_kind": "B",  # see ID_*
     "id_value": "q",
-    "method": "I",  # numbers of words
+    "method": "I",  # word indices
     "subject": "I",
     "problem": "I",
-    "partner": "q",  # rows, or -1: the answer of a request, the request of an answer
-    "exchange": "q",  # the HTTP exchange that it rode on
-    "operation": "q",  # the first request of the operation that it belongs to
+    "partner": "q",  # row or -1: the response of a request, the request of a response
+    "exchange": "q",  # the HTTP exchange that carried it
+    "operation": "q",  # first request of its operation
     "duration": "q",  # nanoseconds, or -1
     "http_status": "H",  # of an HTTP row; 0 for none yet
     "size": "q",  # on the wire
-    "kept": "I",  # how many bytes of it were kept
-    "chunk": "I",  # where a capture has these bytes
+    "kept": "I",  # how many of those bytes were kept
+    "chunk": "I",  # where a capture stores these bytes
     "offset": "I",
 }
 ROW_BYTES = sum(array(kind).itemsize for kind in TYPES.values())
 
 ID_NONE, ID_INTEGER, ID_OTHER = 0, 1, 2
 
-# What most rows have in these columns. They are made for many rows at once, and written where a row differs:
-# appending to each column, for each row of a flood, took a sixth of the engine's time.
+# Default values of these columns. They are allocated for many rows at once and only written where a row
+# differs: appending to each column for every row of a flood took a sixth of the engine's time.
 _USUAL = {
     "status": 0,
     "revision": 0,
@@ -59,9 +59,10 @@ NO_LENGTHS: Mapping[int, int] = {}
 
 
 class Columns:
-    """Read by everybody, changed by the log's one writer, and right below the log's length.
+    """Column storage of a log.
 
-    `chunk` and `offset` end where storing has come to; some of the others have room for rows to come.
+    Read by any thread, changed only by the log's one writer, and valid below the log's length. `chunk` and
+    `offset` end where storing has got to; some of the others have room for future rows.
     """
 
     def __init__(self) -> None:
@@ -88,26 +89,26 @@ class Columns:
         self.offset = array("I")
 
     def make_room(self) -> int:
-        """Room for more rows in the columns that have something usual; gives for how many rows there is."""
+        """Preallocate rows in the columns with default values; return the number of rows available."""
         for name, usual in _USUAL.items():
             column = getattr(self, name)
             column.extend(array(TYPES[name], [usual]) * _ROOM)
         return len(self.status)
 
     def pack(self, first: int, last: int, lengths: Mapping[int, int] = NO_LENGTHS) -> bytes:
-        """Rows from `first` up to `last`, column after column, little-endian.
+        """Pack rows from `first` up to `last`, column by column, little-endian.
 
-        `lengths` are those of rows that are stored with so many bytes, and not as many as they have.
+        `lengths` are the sizes of rows whose stored bytes differ in length from the original.
         """
         packed = {name: getattr(self, name)[first:last] for name in TYPES}
         for row, length in lengths.items():
-            # Nothing was cut off: what is stored stands for all of it.
+            # Nothing was truncated: the stored bytes replace all of it.
             packed["size"][row - first] += length - packed["kept"][row - first]
             packed["kept"][row - first] = length
         return b"".join(_swapped(column).tobytes() for column in packed.values())
 
     def unpack(self, packed: bytes, count: int) -> None:
-        """Append so many rows that were packed. Raises ValueError when they are not that many."""
+        """Append packed rows. Raises ValueError if the size does not match `count`."""
         if len(packed) != count * ROW_BYTES:
             raise ValueError(f"{len(packed)} bytes do not hold {count} rows")
         start, view = 0, memoryview(packed)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 
-_MOST = 32  # each costs 0.5 ns for every byte that is recorded, and tokens are renewed all day
+_MOST = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
 
 
 class Credentials:
-    """Any thread may add and read. The oldest are forgotten when there are too many.
+    """Credentials in use. Thread-safe; the oldest are dropped when there are too many.
 
-    `version` changes with what is known, so that a reader notices cheaply.
+    `version` changes with the content, so that readers notice cheaply.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Credentials:
         self._lock = threading.Lock()
 
     def add(self, value: str, name: str) -> None:
-        """`name` is what it is, in a word or two: it stands in the placeholder."""
+        """Add a credential. `name` says what it is in a word or two, for the placeholder."""
         raw = value.encode("utf-8", "surrogatepass")
         with self._lock:
             if not raw or next(reversed(self._names), None) == raw:
@@ -35,14 +35,14 @@ class Credentials:
             self.version += 1
 
     def add_header(self, name: str) -> None:
-        """What a header of this name holds is secret, however short it is and whatever the name says."""
+        """Treat values of this header as secret, however short they are and whatever the name says."""
         with self._lock:
             if name.lower() not in self._headers:
                 self._headers |= {name.lower()}
                 self.version += 1
 
     def names(self) -> dict[bytes, str]:
-        """Each value and what it is; not to be changed."""
+        """Return each value and what it is. Do not modify."""
         return self._names
 
     def is_header(self, name: str) -> bool:

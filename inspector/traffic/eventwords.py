@@ -12,7 +12,7 @@ _SIZE = re.compile(r"[\d,]+ bytes of data\)")
 
 
 class EventWords(NamedTuple):
-    """What a row says of an event. `data` is None where it is that of the frame behind the row."""
+    """The text of an event's row, parsed. `data` is None if it is in the frame after the row."""
 
     event: str
     id: str | None
@@ -21,7 +21,10 @@ class EventWords(NamedTuple):
 
 
 def event_text(event: str, id: str | None, retry_ms: int | None, data: bytes | None, size: int) -> str:
-    """`data` only where it is no message: that has a row of its own. `size` is how long it is in any case."""
+    """Format an event's row.
+
+    `data` is given only if it is not a message, which has a separate row; `size` is always its length.
+    """
     parts = [f"event: {event}"]
     parts += [f"id: {id}"] if id is not None else []
     parts += [f"retry: {retry_ms}"] if retry_ms is not None else []
@@ -30,12 +33,12 @@ def event_text(event: str, id: str | None, retry_ms: int | None, data: bytes | N
 
 
 def comment_text(comment: str) -> str:
-    """An empty one keeps a stream alive."""
+    """Format an SSE comment. An empty one keeps a stream alive."""
     return f": {comment}".rstrip()
 
 
 def read_event(text: str) -> EventWords | None:
-    """None for a comment, and for what is no event."""
+    """Parse an event's row; None for a comment or anything else."""
     head, _, size = text.rpartition("  (")
     if not head.startswith("event: ") or not _SIZE.fullmatch(size):
         return None

@@ -19,23 +19,23 @@ _SPAN = 20_000
 
 
 class Role(Enum):
-    """What a row is in the story."""
+    """A row's role in the story."""
 
     REQUEST = "request"
-    RETRY = "retry"  # with the answers to what the server asked
-    TASK = "task"  # asked about it, or told of it
+    RETRY = "retry"  # with the replies to the server's requests
+    TASK = "task"  # a request or notification about it
     RESPONSE = "response"
-    QUESTION = "question"  # the server asks us
-    REPLY = "reply"  # we answer it
+    QUESTION = "question"  # a server request
+    REPLY = "reply"  # our reply to it
     PROGRESS = "progress"
     CANCELLED = "cancelled"
     LOG = "log"
     STDERR = "stderr"
     HTTP = "HTTP"
     SSE = "SSE"
-    EVENT = "event"  # of the process, the connection, or ours
+    EVENT = "event"  # of the process or the connection, or local
     ORIGINAL = "original"  # the request that this one repeats
-    RESENT = "resent"  # sent again later, by the person's wish
+    RESENT = "resent"  # resent later by the user
     OTHER = "other"
 
 
@@ -48,8 +48,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """`left_out` steps are missing between the first half of `steps` and the second; `note` says what was
-    not looked at, "" when all was."""
+    """The rows around one operation.
+
+    `left_out` steps are missing between the first half of `steps` and the second; `note` says what was not
+    searched, "" if nothing.
+    """
 
     operation: int
     steps: tuple[Step, ...]
@@ -58,7 +61,7 @@ class Story:
 
 
 def follow(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Story:
-    """The story that a row is part of. Its cost is bounded; so are its steps."""
+    """Return the story of a row, with bounded cost and number of steps."""
     root = log.operation(row)
     members = _lone(log, row) if root is None else _members(log, root)
     first = members[0] if root is None else root
@@ -77,14 +80,14 @@ def follow(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Story:
 
 def _members(log: TrafficLog, root: int) -> list[int]:
     last = min(len(log), root + _MEMBER_SPAN)
-    # The root is one of them whatever its column says: a file can say anything.
+    # Include the root whatever its column says: a file can hold anything.
     rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MOST_MEMBERS)]
     answer = log.columns.partner[root]
     return [*rows, answer] if answer >= last else rows
 
 
 def _lone(log: TrafficLog, row: int) -> list[int]:
-    """A row of no operation: what it answers or is answered by, and the HTTP exchange, if there is one."""
+    """Return the rows around one without an operation: its partner and its HTTP exchange."""
     columns = log.columns
     rows = {row, columns.partner[row], columns.exchange[row]}
     if columns.kind[row] == RecordKind.HTTP:
@@ -94,7 +97,7 @@ def _lone(log: TrafficLog, row: int) -> list[int]:
 
 
 def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int], str]:
-    """What the same server said or did during the operation without naming it."""
+    """Return what the same server sent or did during the operation without naming it."""
     is_open = any(log.columns.status[row] == Status.PENDING for row in members)
     end = len(log) if is_open else max(members)
     last = min(end, root + _SPAN)
@@ -118,7 +121,7 @@ def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int
 
 
 def _is_of_another(log: TrafficLog, row: int, root: int) -> bool:
-    """Did it come on the HTTP exchange of another operation?"""
+    """True if a row was carried by the HTTP exchange of another operation."""
     columns = log.columns
     exchange = columns.exchange[row]
     return exchange >= 0 and columns.operation[exchange] not in (-1, root)

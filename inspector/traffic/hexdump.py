@@ -18,7 +18,7 @@ def line_count(size: int) -> int:
 
 
 def lines(data: bytes, start: int, count: int, offset: int = 0) -> list[str]:
-    """So many lines, from line `start`. `offset` is where `data` begins in the whole body."""
+    """Return `count` lines from line `start`. `offset` is where `data` begins in the body."""
     first, last = max(0, start), min(line_count(len(data)), start + count)
     return [
         _line(data[number * WIDTH : (number + 1) * WIDTH], offset + number * WIDTH)
@@ -33,7 +33,7 @@ def _line(part: bytes, place: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """Part of a body as text: its bytes from `start` up to `end`, not always those that were asked for."""
+    """Part of a body as text; `start` and `end` may differ from what was requested."""
 
     text: str
     start: int
@@ -41,10 +41,10 @@ class TextPage:
 
 
 def text_page(data: bytes, start: int, length: int) -> TextPage:
-    """About `length` bytes from about `start`, no character of UTF-8 cut in two.
+    r"""Return about `length` bytes from about `start`, without splitting UTF-8 characters.
 
-    Pages that each begin where the one before was asked to end make up the body, nothing twice. Bytes that
-    are no UTF-8 are shown as \\xff.
+    Pages that each begin at the requested end of the previous one cover the body without overlap. Bytes
+    that are not UTF-8 are shown as \xff.
     """
     first = _boundary(data, max(0, min(start, len(data))))
     last = _boundary(data, max(first, min(start + length, len(data))))
@@ -54,9 +54,9 @@ def text_page(data: bytes, start: int, length: int) -> TextPage:
 
 
 def line_page(data: bytes, start: int, length: int) -> TextPage:
-    """`text_page`, ending after a line where one ends inside of the page.
+    """Like `text_page`, but ends after a line break if the page has one.
 
-    The next page begins at `end`; a line that is longer than a page is cut at a character.
+    The next page begins at `end`; a line longer than a page is split at a character.
     """
     page = text_page(data, start, length)
     newline = data.rfind(b"\n", page.start, page.end)
@@ -66,7 +66,7 @@ def line_page(data: bytes, start: int, length: int) -> TextPage:
 
 
 def line_page_before(data: bytes, end: int, length: int) -> TextPage:
-    """The page that ends at `end`, for going back: it begins after a line break where there is one."""
+    """Return the page that ends at `end`, for scrolling back; starts after a line break if any."""
     begin = max(0, end - max(length, 4))
     if begin > 0:
         newline = data.find(b"\n", begin - 1, max(begin, end - 1))
@@ -79,15 +79,15 @@ def _page(data: bytes, start: int, end: int) -> TextPage:
 
 
 def _boundary(data: bytes, place: int) -> int:
-    """`place`, or the begin of the character that it would cut in two."""
+    """Return `place`, or the start of the character that it would split."""
     for begin in range(place - 1, max(-1, place - 4), -1):
-        if data[begin] & 0xC0 != 0x80:  # not a byte that goes on a character
+        if data[begin] & 0xC0 != 0x80:  # not a continuation byte
             return begin if _character_end(data, begin) > place else place
     return place
 
 
 def _character_end(data: bytes, begin: int) -> int:
-    """Where the character that begins here ends; a byte that begins none stands for itself."""
+    """Return where the character that starts here ends; an invalid byte stands for itself."""
     lead = data[begin]
     length = 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4 if 0xF0 <= lead < 0xF5 else 1
     try:

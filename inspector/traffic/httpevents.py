@@ -9,7 +9,7 @@ from inspector.traffic.records import HttpExchange
 
 
 def record_http(recorder: Recorder, event: object) -> None:
-    """Record an event of an HTTP exchange; any other event is none of ours."""
+    """Record an event of an HTTP exchange; ignore any other event."""
     match event:
         case HttpRequested():
             exchange = HttpExchange(event.method, event.url, event.headers, event.size)

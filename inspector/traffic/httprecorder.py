@@ -11,7 +11,7 @@ from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
 
 class HttpRecorder:
-    """One row an exchange, written when it begins and completed as it goes on."""
+    """Records one row per exchange, written when it begins and completed as it goes on."""
 
     def __init__(self, log: TrafficLog, server: int, operations: OperationLinker, about: str = "") -> None:
         self._log = log
@@ -21,11 +21,11 @@ class HttpRecorder:
         self._rows: dict[int, int] = {}
 
     def new_conversation(self) -> None:
-        """Exchanges are numbered anew."""
+        """Reset the exchange numbers."""
         self._rows = {}
 
     def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
-        """`carried` is the row of the frame that went out with it; -1 for none."""
+        """Record a request. `carried` is the row of the frame sent with it; -1 for none."""
         line = f"{exchange.method} {masked_url(exchange.url)}".encode(errors="replace")
         row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
         self._rows[number] = row
@@ -36,7 +36,7 @@ class HttpRecorder:
         self._log.publish()
 
     def update(self, number: int, **known: object) -> None:
-        """More is known of an exchange: its status, its end."""
+        """Update what is known of an exchange: its status, its end."""
         row = self._rows.get(number)
         exchange = self._log.http(row) if row is not None else None
         if row is not None and exchange is not None:
@@ -44,7 +44,7 @@ class HttpRecorder:
             self._log.publish()
 
     def event(self, number: int, text: str, at: int, wall: int) -> None:
-        """A server-sent event, or a comment, in words."""
+        """Record a server-sent event or a comment, as text."""
         row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
         if number in self._rows:
             self._log.rides_on(row, self._rows[number])

@@ -18,7 +18,10 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def looks_like_capture(path: Path) -> bool:
-    """By its first bytes. One that is empty or cannot be read is left to `open_capture`, which says why."""
+    """True if the first bytes are those of a capture.
+
+    An empty or unreadable file is left to `open_capture`, which reports why.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(len(_SQLITE))
@@ -33,7 +36,7 @@ def import_capture(
     on_progress: Callable[[int, int], object] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> Capture:
-    """Read JSON Lines or HAR into a new capture at `target`, and open that. Raises UserError."""
+    """Import JSON Lines or HAR into a new capture at `target`, and open it. Raises UserError."""
     log = TrafficLog()
     importing = Importing(path, log)
     recording = Recording(log, target, title=path.name)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from inspector.traffic.records import Status
 
 MOST_SUBROWS = 8
-OPEN = 2**63 - 1  # the end of a bar that has none yet
+OPEN = 2**63 - 1  # end of a bar that has not ended
 
-# From harmless to bad: of several bars in a pixel, the worst gives the colour.
+# From harmless to bad: the worst of the bars in a pixel determines its color.
 _BY_RANK = (
     Status.NONE,
     Status.OK,
@@ -35,12 +35,15 @@ class Piece(NamedTuple):
     start_ns: int
     end_ns: int | None  # None while open
     status: Status  # the worst
-    bars: int  # how many it stands for
+    bars: int  # number of bars merged
     operation: int  # of the first
 
 
 class SubRow:
-    """Bars by their starts. An overflowing one holds bars that overlap: those that found no place."""
+    """Bars ordered by start.
+
+    The overflow sub-row holds bars that overlap: those that found no room.
+    """
 
     def __init__(self, number: int, *, is_overflow: bool = False) -> None:
         self.number = number
@@ -53,7 +56,7 @@ class SubRow:
         self._seen: tuple[int, ...] = ()  # the ranks that some bar has, or had: the worst first
 
     def room_for(self, start: int, end: int) -> int:
-        """The index at which a bar has its place; -1 when another is in the way."""
+        """Return the index at which a bar fits; -1 if another is in the way."""
         index = len(self.starts)
         if index and self.starts[-1] >= start:
             index = bisect_left(self.starts, start)
@@ -73,11 +76,11 @@ class SubRow:
             del column[index]
 
     def index(self, start: int, operation: int) -> int:
-        """Where a bar is that is in here."""
+        """Return the index of a bar in this sub-row."""
         index = bisect_left(self.starts, start)
         if self.operations[index] == operation:
             return index
-        # Only bars that overlap can begin at the same time; they are in order of their operations.
+        # Only overlapping bars can start at the same time; they are ordered by operation.
         return bisect_left(self.operations, operation, index, bisect_right(self.starts, start, index))
 
     def can_end(self, index: int, end: int) -> bool:
@@ -87,7 +90,7 @@ class SubRow:
         return Status.PENDING if self.ends[index] == OPEN else _BY_RANK[self._ranks[index]]
 
     def decide(self, index: int, status: int, decider: int) -> None:
-        """A bar's status, unless a later row decided it."""
+        """Set a bar's status, unless a later row has already decided it."""
         if decider >= self.deciders[index]:
             self.deciders[index] = decider
             self._ranks[index] = rank = RANKS.get(status, 0)
@@ -95,7 +98,7 @@ class SubRow:
                 self._seen = tuple(sorted({*self._seen, rank}, reverse=True))
 
     def bar_at(self, at: int, slack: int) -> int | None:
-        """The index of the bar at a moment, or of one no further away than `slack`."""
+        """Return the index of the bar at this time, or of one no further away than `slack`."""
         after = bisect_right(self.starts, at)
         near = [
             (max(self.starts[index] - at, at - self.ends[index], 0), index)
@@ -106,14 +109,14 @@ class SubRow:
         return index if distance <= slack else None
 
     def between(self, t0: int, t1: int) -> tuple[int, int]:
-        """The bars that are seen in a range: from index, up to index."""
+        """Return the index range of the bars visible in a time range, end exclusive."""
         first = bisect_right(self.starts, t0) - 1
         if first < 0 or self.ends[first] <= t0:
             first += 1
         return first, bisect_left(self.starts, t1, first)
 
     def pieces(self, t0: int, t1: int, pixel: int) -> list[Piece]:
-        """What to paint of a range. At most two for each pixel of it, and two more."""
+        """Return what to paint of a time range: at most two pieces per pixel, plus two."""
         starts, ends, operations, number = self.starts, self.ends, self.operations, self.number
         pieces: list[Piece] = []
         index, last = self.between(t0, t1)
@@ -126,7 +129,7 @@ class SubRow:
                 following = self._first_after(edge, following, last, 4 * bars)
                 last_one = following - 1
                 if last_one > index and not self.is_overflow and ends[last_one] - starts[last_one] >= pixel:
-                    following = last_one  # it begins in this pixel, and is seen on its own
+                    following = last_one  # it starts in this pixel and is painted separately
                 end = edge if self.is_overflow else ends[following - 1]
             bars = following - index
             shown_end = None if end == OPEN else end
@@ -136,9 +139,9 @@ class SubRow:
         return pieces
 
     def _first_after(self, edge: int, first: int, last: int, guess: int) -> int:
-        """The index of the first bar that begins at the edge of a pixel or later, of those up to `last`."""
+        """Return the index of the first bar, up to `last`, that starts at `edge` or later."""
         near = first + guess
-        if near < last and self.starts[near] >= edge:  # a search among few is twice as fast
+        if near < last and self.starts[near] >= edge:  # searching a small range is twice as fast
             last = near
         return bisect_left(self.starts, edge, first, last)
 
@@ -152,14 +155,14 @@ class SubRow:
 
 
 class Lane:
-    """The sub-rows of one server: as many as needed, up to eight, and one for what is beyond."""
+    """The sub-rows of one server: up to eight as needed, and one for the overflow."""
 
     def __init__(self) -> None:
         self.subrows: list[SubRow] = []
         self.overflow = SubRow(MOST_SUBROWS, is_overflow=True)
 
     def place(self, start: int, end: int, operation: int) -> tuple[SubRow, int]:
-        """Put a bar into the first sub-row that has room for it, and say where it is."""
+        """Put a bar into the first sub-row with room; return where it is."""
         for subrow in self.subrows:
             index = subrow.room_for(start, end)
             if index >= 0:

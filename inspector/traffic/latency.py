@@ -20,7 +20,7 @@ _STEPS = 1 << _BITS
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """So many durations from `start_ns` up to, not including, `end_ns`."""
+    """The number of durations from `start_ns` up to, but excluding, `end_ns`."""
 
     start_ns: int
     end_ns: int
@@ -66,7 +66,7 @@ class Latencies:
         return self.total // self.count if self.count else None
 
     def percentiles(self, fractions: Iterable[float]) -> list[int | None]:
-        """For each: the duration that this part of all does not exceed (nearest rank)."""
+        """Return for each fraction the duration that it does not exceed (nearest rank)."""
         steps = sorted(self._steps)
         ranks = list(accumulate(self._steps[step] for step in steps))
         return [self._at(steps, ranks, max(1, ceil(fraction * self.count))) for fraction in fractions]
@@ -79,7 +79,7 @@ class Latencies:
         return min(max((start + end - 1) // 2, self.least), self.most)
 
     def bins(self, most: int = 24) -> tuple[Bin, ...]:
-        """For a plot over a logarithmic axis: neighbouring steps together, empty ones in between included."""
+        """Return bins for a logarithmic axis, including empty ones: neighboring steps merged."""
         if not self.count:
             return ()
         first, last = min(self._steps), max(self._steps)
@@ -92,13 +92,13 @@ class Latencies:
 
 
 def _step(ns: int) -> int:
-    """The number of the step that a duration is in: what its highest six bits say."""
+    """Return the histogram step of a duration, given by its highest six bits."""
     shift = ns.bit_length() - _BITS - 1
     return ns if shift <= 0 else (shift << _BITS) + (ns >> shift)
 
 
 def _bounds(step: int) -> tuple[int, int]:
-    """From, and up to, not including."""
+    """Return the start and exclusive end of a step."""
     shift = max(0, (step >> _BITS) - 1)
     start = (step - (shift << _BITS)) << shift
     return start, start + (1 << shift)

@@ -31,25 +31,26 @@ NO_REMARK = Remark()
 
 
 class Shelf(Protocol):
-    """Where rows are that were let go from memory. Any thread may ask."""
+    """Storage of rows that were released from memory. Thread-safe."""
 
     def part(self, number: int, start: int, length: int) -> bytes:
-        """Some bytes of a row's body."""
+        """Return some bytes of a row's body."""
         ...
 
     def chunk(self, number: int) -> bytes:
-        """The joined bytes of the rows with this number in column `chunk`; b"" when they cannot be read."""
+        """Return the joined bytes of the rows in this `chunk`; b"" if they cannot be read."""
         ...
 
     def http(self, number: int) -> HttpExchange | None: ...
 
 
 class TrafficLog:
-    """Append-only.
+    """Append-only log of all recorded rows.
 
     Signals:
-        grew: Rows were added or changed (`touched`); carries the length. Once a batch, where it is written.
-        noted: The person marked a row, or commented on it; carries its number. Where `set_remark` was called.
+        grew: Rows were added or changed (`touched`); carries the length. Once per batch, on the writing
+            thread.
+        noted: A row was marked or commented on; carries its number. On the thread that called `set_remark`.
     """
 
     def __init__(self) -> None:
@@ -57,12 +58,12 @@ class TrafficLog:
         self.noted: Signal[int] = Signal()
         self.columns = Columns()
         self.words = Words()
-        self.revisions = [""]  # those that were agreed on, in the order in which they turned up
+        self.revisions = [""]  # negotiated versions, in order of first occurrence
         self.touched = array("q")
         self.remarks_changed: deque[int] = deque()
-        self.credentials = Credentials()  # in use: rows may hold them, files may not
+        self.credentials = Credentials()  # in use: rows may contain them, files must not
         self._count = 0
-        self._room = 0  # rows that all columns have place for
+        self._room = 0  # number of rows that fit into all columns
         self._raw: list[bytes | None] = []
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
@@ -79,7 +80,7 @@ class TrafficLog:
     # -------------------------------------------------------------- writing, on one thread
 
     def add_server(self, name: str) -> int:
-        """A number for a server's rows. A server that comes back gets its old one."""
+        """Return the number of a server, adding it if new. A returning server keeps its number."""
         if name not in self._servers:
             self._servers.append(name)
         return self._servers.index(name)
@@ -104,7 +105,7 @@ class TrafficLog:
         size: int = -1,
         revision: int = 0,
     ) -> int:
-        """Add a row and give its number. Readers see it after `publish`."""
+        """Add a row and return its number. Readers see it after `publish`."""
         columns, word = self.columns, self.words.number
         number, kept = len(self._raw), len(raw)
         if number >= self._room:
@@ -117,7 +118,7 @@ class TrafficLog:
         columns.method.append(word(method))
         columns.size.append(kept if size < 0 else size)
         columns.kept.append(kept)
-        if kind == 1:  # a request waits: Status.PENDING
+        if kind == 1:  # a pending request: Status.PENDING
             columns.status[number] = 1
         if revision:
             columns.revision[number] = revision
@@ -139,7 +140,7 @@ class TrafficLog:
             self._other_ids[number] = id
 
     def link(self, request: int, answer: int, status: Status) -> None:
-        """An answer came for a request: each learns of the other."""
+        """Link a request and its response to each other."""
         columns = self.columns
         columns.partner[answer] = request
         columns.partner[request] = answer
@@ -154,17 +155,20 @@ class TrafficLog:
             self._touch(request)
 
     def rides_on(self, row: int, exchange: int) -> None:
-        """A frame came or went on the HTTP exchange of this row."""
+        """Link a frame to the HTTP exchange that carried it."""
         self.columns.exchange[row] = exchange
         self._touch(row)
 
     def belongs_to(self, row: int, operation: int) -> None:
-        """A row is part of the operation that began with the request of row `operation`."""
+        """Assign a row to the operation that began with the request in row `operation`."""
         self.columns.operation[row] = operation
         self._touch(row)
 
     def set_http(self, row: int, exchange: HttpExchange) -> None:
-        """What is known of an exchange now; frozen, so a reader sees the old or the new, whole."""
+        """Set what is known of an exchange.
+
+        It is frozen, so that a reader sees either the old or the new one, whole.
+        """
         with self._http_lock:
             self._http[row] = exchange
         self.columns.http_status[row] = max(0, min(exchange.status or 0, 0xFFFF))
@@ -172,12 +176,12 @@ class TrafficLog:
         self._touch(row)
 
     def set_resent_of(self, row: int, old: int) -> None:
-        """A request is an older one, sent again."""
+        """Record that a request repeats an older one."""
         self._resent[row] = old
         self._touch(row)
 
     def set_cost(self, operation: int, cost: CallCost) -> None:
-        """What the call that began with this row cost the server; kept while the log is in memory."""
+        """Set what a call cost the server; kept only while the log is in memory."""
         self._costs[operation] = cost
         self._touch(operation)
 
@@ -186,12 +190,12 @@ class TrafficLog:
             self.touched.append(row)
 
     def publish(self) -> None:
-        """Show readers what was appended."""
+        """Make appended rows visible to readers."""
         self._count = len(self._raw)
         self.grew.emit(self._count)
 
     def set_remark(self, row: int, remark: Remark) -> None:
-        """What the person notes about a row. From any thread, unlike all else here that writes."""
+        """Set the user's mark or comment on a row. The only write allowed from any thread."""
         if remark == NO_REMARK:
             self._remarks.pop(row, None)
         else:
@@ -202,30 +206,30 @@ class TrafficLog:
     # -------------------------------------------------------------- storing
 
     def shelve(self, shelf: Shelf) -> None:
-        """From now on rows may be let go: `shelf` has them."""
+        """Allow rows to be released from now on; `shelf` has them."""
         self._shelf = shelf
 
     def let_go(self, first: int, last: int) -> None:
-        """Forget the bytes of these rows: the shelf has them."""
+        """Release the bytes of these rows from memory; the `Shelf` has them."""
         self._raw[first:last] = [None] * (last - first)
 
     def let_go_http(self, row: int, exchange: HttpExchange) -> None:
-        """Forget what is known of an HTTP exchange, unless more is known by now: the shelf has this."""
+        """Release an HTTP exchange that is stored, unless it has changed since."""
         with self._http_lock:
             if self._http.get(row) is exchange:
                 del self._http[row]
 
     def http_in_memory(self) -> dict[int, HttpExchange]:
-        """The exchanges by row that were not let go: those that go on, and those that are not stored yet."""
+        """Return the exchanges by row that are in memory: those in progress or not stored yet."""
         with self._http_lock:
             return self._http.copy()
 
     def in_memory(self, first: int, last: int) -> list[bytes | None]:
-        """The bytes of these rows; None for those that were let go."""
+        """Return the bytes of these rows; None for released ones."""
         return self._raw[first:last]
 
     def stored(self, chunk: int) -> bytes:
-        """The joined bytes of the rows with this number in column `chunk`; they may be let go or not."""
+        """Return the joined bytes of the rows in this `chunk`, released or not."""
         return b"" if self._shelf is None else self._shelf.chunk(chunk)
 
     def restore(
@@ -235,8 +239,10 @@ class TrafficLog:
         remarks: dict[int, Remark],
         resent: dict[int, int],
     ) -> None:
-        """Take over what a capture holds, after its words, revisions and columns were put in: all bytes are
-        on the shelf. For a log that is empty."""
+        """Restore an empty log from a capture.
+
+        Words, revisions and columns must be in place already; all bytes are in the `Shelf`.
+        """
         self._servers = servers
         self._other_ids, self._remarks, self._resent = other_ids, remarks, resent
         self._raw = [None] * len(self.columns.kind)
@@ -279,7 +285,7 @@ class TrafficLog:
         return self.words.text(self.columns.problem[number])
 
     def revision(self, number: int) -> str:
-        """The protocol revision that was agreed on when the row came; "" before that."""
+        """Return the protocol version negotiated when the row was recorded; "" before that."""
         return self.revisions[self.columns.revision[number]]
 
     def id(self, number: int) -> RequestId | None:
@@ -294,7 +300,7 @@ class TrafficLog:
         return self.columns.size[number]
 
     def kept(self, number: int) -> int:
-        """How many bytes `raw` has: less than `size` for a frame that was too big to keep."""
+        """Return the length of `raw`: less than `size` for a frame that was too large to keep."""
         return self.columns.kept[number]
 
     def raw(self, number: int) -> bytes:
@@ -304,7 +310,7 @@ class TrafficLog:
         return self.part(number, 0, length)
 
     def part(self, number: int, start: int, length: int) -> bytes:
-        """Some bytes of a row, without reading all of a big one."""
+        """Return some bytes of a row, without reading all of a large one."""
         raw = self._raw[number]
         if raw is not None:
             return raw if start == 0 and length >= len(raw) else raw[start : start + length]
@@ -316,28 +322,28 @@ class TrafficLog:
         return partner if partner >= 0 else None
 
     def exchange(self, number: int) -> int | None:
-        """The row of the HTTP exchange that a frame rode on."""
+        """Return the row of the HTTP exchange that carried a frame."""
         exchange = self.columns.exchange[number]
         return exchange if exchange >= 0 else None
 
     def operation(self, number: int) -> int | None:
-        """The row of the first request of the operation that a row belongs to."""
+        """Return the row of the first request of a row's operation."""
         operation = self.columns.operation[number]
         return operation if operation >= 0 else None
 
     def resent_of(self, number: int) -> int | None:
-        """The row of the request that this one repeats, by the person's wish."""
+        """Return the row of the request that the user resent as this one."""
         return self._resent.get(number)
 
     def cost(self, operation: int) -> CallCost | None:
-        """Of a call that was measured."""
+        """Return the cost of a measured call."""
         return self._costs.get(operation)
 
     def resent(self) -> dict[int, int]:
         return dict(self._resent)
 
     def http(self, number: int) -> HttpExchange | None:
-        """Of an HTTP row, or of a frame that rode on one."""
+        """Return the exchange of an HTTP row, or of a frame that it carried."""
         is_own = self.columns.kind[number] == RecordKind.HTTP
         row = number if is_own else self.columns.exchange[number]
         if row < 0:
@@ -349,15 +355,15 @@ class TrafficLog:
         return self._remarks.get(number, NO_REMARK)
 
     def remarked(self) -> list[int]:
-        """The rows that the person has marked or commented on."""
+        """Return the rows that the user has marked or commented on."""
         return sorted(self._remarks)
 
     def status(self, number: int) -> Status:
-        """Of a request: how it stands. Of an answer: how it made its request stand."""
+        """Return the status of a request; for a response, the status that it gave its request."""
         return Status(self.columns.status[number])
 
     def duration_ns(self, number: int) -> int | None:
-        """From a request to its answer, on both rows; of an HTTP exchange, all of it."""
+        """Return the time from request to response, on both rows; for an HTTP exchange, its total."""
         duration = self.columns.duration[number]
         return None if duration < 0 else duration
 
@@ -384,7 +390,7 @@ class TrafficLog:
         )
 
     def find(self, server: str, *kinds: RecordKind) -> list[Record]:
-        """Every row of a server of these kinds, oldest first."""
+        """Return a server's rows of these kinds, oldest first."""
         number = self.server_number(server)
         columns = self.columns
         rows: Iterable[int] = range(self._count)

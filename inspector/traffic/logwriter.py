@@ -17,26 +17,26 @@ from inspector.traffic.columns import ID_OTHER, NO_LENGTHS
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange
 
-_MOST_ROWS = 16 * 1024  # in one transaction, so that one that fails or is slow does not hold too much
+_MOST_ROWS = 16 * 1024  # per transaction, so that a slow or failed one does not hold too much
 _MOST_BYTES = 32 * 1024 * 1024
 
-# By segment, of its masked rows: how many bytes the file has of each.
+# By segment and masked row: the number of bytes in the file.
 _Lengths: TypeAlias = dict[int, dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive rows whose bytes are one chunk."""
+    """Consecutive rows whose bytes form one chunk."""
 
     first: int
-    last: int  # not of it
+    last: int  # exclusive
     size: int
-    is_masked: bool = False  # one row, which the file does not have as it is
+    is_masked: bool = False  # a single row, whose bytes in the file are masked
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one transaction has put into the file."""
+    """What one transaction wrote to the file."""
 
     runs: tuple[Run, ...]
     exchanges: dict[int, HttpExchange]
@@ -58,7 +58,10 @@ class Progress:
 
 
 class LogWriter:
-    """Not a thread, and used by one at a time. It fills the log's columns `chunk` and `offset`."""
+    """Writes a log to a capture file.
+
+    Not a thread, and used by one thread at a time. Fills the log's columns `chunk` and `offset`.
+    """
 
     def __init__(
         self,
@@ -71,16 +74,16 @@ class LogWriter:
         self._at_rest = at_rest or AtRest(log.credentials)
         self._log = log
         self._connection = connection
-        self._exchanges: dict[int, HttpExchange] = {}  # the file has them like this
+        self._exchanges: dict[int, HttpExchange] = {}  # as they are in the file
 
     def is_behind(self) -> bool:
-        """Whether rows, or changes to rows, are not in the file."""
+        """True if rows, or changes to rows, are not in the file yet."""
         return self.at.rows < len(self._log) or self.at.touched < len(self._log.touched)
 
     def write(self, remarked: Collection[int] = ()) -> Written:
-        """One transaction: a batch of new rows, all changes, and the remarks on these rows.
+        """Run one transaction: a batch of new rows, all changes, and the remarks on these rows.
 
-        Raises sqlite3.Error, and then neither the file nor anything here has changed.
+        Raises sqlite3.Error, and then neither the file nor this writer has changed.
         """
         # In this order: a row that changes while we look is in `touched` the next time.
         touched, published = len(self._log.touched), len(self._log)
@@ -99,11 +102,11 @@ class LogWriter:
         return written
 
     def forget(self, row: int) -> None:
-        """The log has let go of this exchange."""
+        """Forget an exchange that the log has released."""
         self._exchanges.pop(row, None)
 
     def take_back(self) -> None:
-        """Rows from here on are in no file: say so in the columns."""
+        """Remove the column entries of rows that are in no file."""
         columns = self._log.columns
         del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
 
@@ -136,14 +139,13 @@ class LogWriter:
         return Written(tuple(runs), exchanges, size), at
 
     def _stop(self, end: int) -> int:
-        """The rows that go into one transaction: up to this one."""
+        """Return the end of the rows that fit into one transaction."""
         first = self.at.rows
         kept = self._log.columns.kept[first:end]
         return first + max(bisect_right(list(accumulate(kept)), _MOST_BYTES), 1) if kept else first
 
     def _runs(self, end: int, masked: Collection[int]) -> list[Run]:
-        """The rows from where the file ends, cut where a chunk is full, and around those that go alone: big
-        ones, and masked ones."""
+        """Split the unwritten rows into chunks; large rows and masked rows get their own."""
         first = self.at.rows
         kept = self._log.columns.kept[first:end]
         ends = list(accumulate(kept))
@@ -162,7 +164,7 @@ class LogWriter:
         return runs
 
     def _joined(self, run: Run) -> bytes:
-        # Nothing is let go before it is written: there is no None among them.
+        # Nothing is released before it is written, so there is no None among them.
         raws: list[bytes] = self._log.in_memory(run.first, run.last)  # type: ignore[assignment]
         return raws[0] if len(raws) == 1 else b"".join(raws)
 
@@ -173,7 +175,7 @@ class LogWriter:
             columns.offset.extend(array("I", accumulate(columns.kept[run.first : run.last - 1], initial=0)))
 
     def _segments(self, rows: int, touched: int, lengths: _Lengths) -> list[tuple[int, int, bytes]]:
-        """Those with new rows, and those where a row that the file has already was changed."""
+        """Return the segments with new rows, and those with changes to rows already in the file."""
         old = self.at.rows
         numbers = {row // SEGMENT_ROWS for row in self._log.touched[self.at.touched : touched] if row < old}
         if rows > old:
@@ -223,7 +225,7 @@ class LogWriter:
         if revisions > at.revisions:
             texts = log.revisions[at.revisions : revisions]
             capturefile.put_texts(connection, "revision", at.revisions, texts)
-        if resent != at.resent:  # the person did this, now and then: there are never many
+        if resent != at.resent:  # a rare user action: there are never many
             capturefile.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
         return Progress(rows, chunks, touched, words, len(servers), revisions, resent, lengths)
 

@@ -29,16 +29,16 @@ _ASKS = (*ASKS_A_PERSON, "roots/list")
 _ABOUT_A_TASK = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
 _TASK_NEWS = ("notifications/tasks", "notifications/tasks/status")
 _NEVER_ASK = ("ping", "subscriptions/listen")  # open for long, or at any time, and the cause of nothing
-# Notifications that name a request or a task. No other is looked into: they come in floods.
+# Notifications that name a request or a task. Others are not parsed: they come in floods.
 _TELLING = frozenset(("notifications/progress", "notifications/cancelled", *_TASK_NEWS))
 
-# Looked up once: naming a member of an enum takes 0.1 µs, and most of this runs for every frame.
+# Looked up once: accessing an enum member takes 0.1 µs, and most of this runs for every frame.
 _NOTIFICATION, _REQUEST, _RESULT = Kind.NOTIFICATION, Kind.REQUEST, Kind.RESULT
 _IN, _OUT = Direction.IN, Direction.OUT
 
 _REMEMBERED = 4096
 _MOST_ASKED = 256
-_LONGEST_NAME = 1000  # of a task: a longer one is not remembered
+_LONGEST_NAME = 1000  # of a task id: longer ones are not remembered
 _PEEK = 64 * 1024
 _BIGGEST_READ = 1024 * 1024
 
@@ -48,27 +48,27 @@ class _Asked:
     """What the latest `input_required` result of an operation waits for."""
 
     operation: int
-    about: tuple[int, int]  # the words of method and subject
+    about: tuple[int, int]  # word indices of method and subject
     state: bytes | None
     keys: frozenset[str]
 
 
 class OperationLinker:
-    """Links the rows of one server, in the order in which they are appended. Its memory is bounded."""
+    """Links a server's rows to operations, in the order they are appended. Bounded memory."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
-        # Operations: by the rows of our requests that wait, by the ids and progress tokens of our requests,
-        # by the names of tasks.
+        # Operations by the rows of our pending requests, by the ids and progress tokens of our requests,
+        # and by task id.
         self._open: dict[int, int] = {}
         self._ids: dict[RequestId, int] = {}
         self._tokens: dict[RequestId, int] = {}
         self._tasks: dict[str, int] = {}
         self._asked: dict[int, _Asked] = {}
-        self._mixed = -1  # the latest batch that has answers of several operations
+        self._mixed = -1  # the latest batch with responses for several operations
 
     def new_conversation(self) -> None:
-        """Ids and tokens start anew. Tasks and request states do not: servers may keep them."""
+        """Reset ids and tokens. Tasks and request states are kept: servers may keep them."""
         self._open.clear()
         self._ids.clear()
         self._tokens.clear()
@@ -85,8 +85,11 @@ class OperationLinker:
         *,
         is_resent: bool = False,
     ) -> None:
-        """A frame was appended. `asked` is the row of the request that it answers, `exchange` that of the
-        HTTP exchange that it came on. What was resent by the person's wish continues nothing."""
+        """Link an appended frame.
+
+        `asked` is the row of the request that it responds to, `exchange` that of the HTTP exchange that
+        carried it. A request resent by the user continues nothing.
+        """
         kind = message.kind
         if kind is _NOTIFICATION:
             if message.method not in _TELLING:
@@ -108,7 +111,7 @@ class OperationLinker:
             self._take_up(exchange, operation)
 
     def item(self, row: int, item: Message, direction: Direction, asked: int | None) -> None:
-        """A message in the batch of this row. The batch belongs to the one operation that all of it is of."""
+        """Link a message in a batch. The batch belongs to an operation if all its messages do."""
         if item.kind is Kind.REQUEST and direction is Direction.OUT:
             self._ours(row, item, may_continue=False)
             self._log.belongs_to(row, row)
@@ -119,13 +122,13 @@ class OperationLinker:
             self._log.belongs_to(row, -1 if self._mixed == row else operation)
 
     def exchanged(self, exchange: int, carried: int) -> None:
-        """The HTTP exchange of a row began, and carries the frame of another."""
+        """Link a new HTTP exchange to the operation of the frame that it carries."""
         operation = self._log.columns.operation[carried]
         if operation >= 0:
             self._log.belongs_to(exchange, operation)
 
     def given_up(self, request: int) -> None:
-        """Nobody waits for a request of ours any more."""
+        """Stop tracking a request that is no longer waited for."""
         self._open.pop(request, None)
 
     # -------------------------------------------------------------- requests
@@ -150,15 +153,15 @@ class OperationLinker:
         return operation
 
     def _retried(self, row: int, params: JSONObject) -> int | None:
-        """The operation that waits for this retry; None when none does, or when it could be two."""
+        """Return the operation that waits for this retry; None if there is none, or it is ambiguous."""
         state, about = _fingerprint(params.get("requestState")), self._about(row)
         waiting = [one for one in self._asked.values() if one.state == state and one.about == about]
         if state is None or len(waiting) > 1:
             keys = frozenset(_object(params.get("inputResponses")))
             waiting = [one for one in waiting if one.keys == keys]
         if len(waiting) != 1 or state is None:
-            # The keys of a question tell less than a state: they are good for one retry. And once it could
-            # have been either of two, which of them still waits can no longer be told.
+            # Keys identify less than a state does: they are good for one retry only. And after an ambiguous
+            # retry, it is unknown which operation still waits.
             for one in waiting:
                 del self._asked[one.operation]
         return waiting[0].operation if len(waiting) == 1 else None
@@ -172,7 +175,7 @@ class OperationLinker:
         return self._only_open() if message.method in _ASKS else None
 
     def _only_open(self) -> int | None:
-        """The one operation that is open, if it is of a kind that asks."""
+        """Return the single open operation, if it is of a kind that may ask for input."""
         method = self._log.method
         open = [one for one in set(self._open.values()) if method(one) not in _NEVER_ASK]
         return open[0] if len(open) == 1 and method(open[0]) in MAY_ASK else None
@@ -187,7 +190,7 @@ class OperationLinker:
         return operation
 
     def _learn(self, operation: int, request: int, result: JSONObject) -> None:
-        """What a result says of how the operation goes on."""
+        """Learn from a result how the operation continues."""
         kind = result.get("resultType")
         if kind == "input_required":
             self._wait_for_input(operation, request, result)
@@ -219,11 +222,11 @@ class OperationLinker:
         if message.method in _TASK_NEWS:
             return self._of_task(params.get("taskId"))
         is_progress = message.method == "notifications/progress"
-        # Progress of ours, and what a server cancels, are about requests of the server.
+        # Progress that we send, and cancellations by a server, are about server requests.
         if is_progress is (direction is Direction.OUT):
             return None
         name = params.get("progressToken" if is_progress else "requestId")
-        if type(name) is not int and type(name) is not str:  # `true` equals 1 in Python, and is no name
+        if type(name) is not int and type(name) is not str:  # `True == 1` in Python, but a bool is not an id
             return None
         return (self._tokens if is_progress else self._ids).get(name)
 
@@ -231,7 +234,7 @@ class OperationLinker:
         return self._tasks.get(task) if isinstance(task, str) else None
 
     def _take_up(self, exchange: int, operation: int) -> None:
-        """What came on an exchange that carried nothing: then it was there to take up a broken stream."""
+        """Link an exchange that carried nothing but resumed a broken stream."""
         if self._log.columns.operation[exchange] >= 0:
             return
         http = self._log.http(exchange)
@@ -240,7 +243,7 @@ class OperationLinker:
 
 
 def _remember(latest: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
-    """Add to what is remembered, and forget the oldest half once in a while: most to twice that are kept."""
+    """Add an entry; drop the oldest half now and then, so that `most` to twice that are kept."""
     latest[key] = value
     if len(latest) > 2 * most:
         for old in list(latest)[:most]:
@@ -261,7 +264,7 @@ def _result(answer: Message) -> JSONObject:
 
 
 def _peeked(message: Message, member: str) -> JSONObject:
-    """A member of a frame that was too big to parse at arrival; only parsed when it seems to be of use."""
+    """Return a member of a frame too large to parse on arrival; parsed only if it seems useful."""
     raw = message.raw
     if len(raw) > _BIGGEST_READ or not any(_has(raw, word) for word in _WORDS[member]):
         return {}
@@ -286,7 +289,10 @@ def _object(value: JSON) -> JSONObject:
 
 
 def _fingerprint(state: JSON) -> bytes | None:
-    """Stands for a request state, which may be long. An empty state is one; what is no text is none."""
+    """Return a short hash of a request state.
+
+    An empty string is a state; None for anything that is not a string.
+    """
     if not isinstance(state, str):
         return None
     return blake2b(state.encode(errors="surrogatepass"), digest_size=16).digest()

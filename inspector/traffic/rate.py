@@ -14,7 +14,7 @@ _MOST_BUCKETS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Bucket `i` begins at `start_ns + i * width_ns` (nanoseconds since 1970)."""
+    """Message and error counts. Bucket `i` starts at `start_ns + i * width_ns` (ns since 1970)."""
 
     start_ns: int
     width_ns: int
@@ -23,7 +23,7 @@ class Rate:
 
 
 class RateSeries:
-    """Bounded: when more than 4,096 buckets have something in them, each becomes twice as wide."""
+    """Bounded time series: beyond 4,096 non-empty buckets, the bucket width doubles."""
 
     def __init__(self) -> None:
         self._width = _FINEST_NS
@@ -31,7 +31,7 @@ class RateSeries:
         self._errors: Counter[int] = Counter()
 
     def add(self, messages: Iterable[int], errors: Iterable[int]) -> None:
-        """When messages came, and when those of them that are errors did."""
+        """Add the times of messages, and of those that are errors."""
         self._messages.update(map(floordiv, messages, repeat(self._width)))
         self._errors.update(map(floordiv, errors, repeat(self._width)))
         while len(self._messages) > _MOST_BUCKETS:
@@ -39,7 +39,7 @@ class RateSeries:
             self._messages, self._errors = _halved(self._messages), _halved(self._errors)
 
     def rate(self, buckets: int, start_ns: int | None = None, end_ns: int | None = None) -> Rate:
-        """At most so many buckets over all, or over a range; never finer than what is kept."""
+        """Return at most `buckets` buckets over all, or a range; never finer than what is stored."""
         if not self._messages:
             return Rate(start_ns or 0, self._width, (), ())
         start = min(self._messages) if start_ns is None else start_ns // self._width

@@ -16,7 +16,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import OperationLinker
 from inspector.traffic.records import Direction, RecordKind, Status
 
-# Where the thing that a request is about stands in its params.
+# Member of the params that holds the subject of a request.
 _SUBJECTS = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -27,11 +27,11 @@ _SUBJECTS = {
     "notifications/message": "level",
     "notifications/resources/updated": "uri",
 }
-# Looked up once: naming a member of an enum takes 0.1 µs, and most of this runs for every frame.
+# Looked up once: accessing an enum member takes 0.1 µs, and most of this runs for every frame.
 _IN, _OUT, _OPEN = Direction.IN, Direction.OUT, Match.OPEN
 _REQUEST, _RESULT, _ERROR, _BATCH = Kind.REQUEST, Kind.RESULT, Kind.ERROR, Kind.BATCH
 
-# Of what stays in memory when the bytes of a row are let go: a server may call things whatever it likes.
+# Limits for what stays in memory when a row's bytes are released: servers choose names freely.
 _LONGEST_NAME = 300  # of a method and a subject
 _LONGEST_ID = 1000
 _SHOWN_OF_ID = 80
@@ -40,8 +40,11 @@ _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 
 class Recorder:
-    """Writes one server's rows, pairs its requests with their answers, in both directions, and links what
-    belongs to one operation. `about` is the subject of its rows that are no messages."""
+    """Writes one server's rows.
+
+    Pairs requests with their responses, in both directions, and links what belongs to one operation.
+    `about` is the subject of its rows that are not messages.
+    """
 
     def __init__(self, log: TrafficLog, server: str, clock: Clock, about: str = "") -> None:
         self._log = log
@@ -50,12 +53,12 @@ class Recorder:
         self._about = about
         self._operations = OperationLinker(log)
         self.http = HttpRecorder(log, self._server, self._operations, about)
-        # Rows of open requests, by the direction in which they went.
+        # Rows of pending requests, by direction.
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
 
     def new_conversation(self) -> None:
-        """Ids start anew; requests that still wait will never be answered."""
+        """Reset ids; requests that are still pending will never be answered."""
         for correlator in self._open.values():
             for row in correlator.drain():
                 self._log.give_up(row)
@@ -65,11 +68,14 @@ class Recorder:
         self.http.new_conversation()
 
     def agreed(self, revision: str) -> None:
-        """Both sides speak this revision from now on."""
+        """Set the negotiated protocol version, from now on."""
         self._revision = self._log.add_revision(revision)
 
     def sent(self, message: Message, resent_of: int | None = None) -> int:
-        """Give the row. `resent_of` is that of the older request which this one repeats."""
+        """Record a sent message; return its row.
+
+        `resent_of` is the row of the older request that this one repeats.
+        """
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         row, asked = self._frame(message, _OUT, now, wall)
         self._operations.frame(row, message, _OUT, asked, is_resent=resent_of is not None)
@@ -85,7 +91,10 @@ class Recorder:
         sizes: Sequence[int] | None = None,
         exchange: int | None = None,
     ) -> range:
-        """Frames that arrived together; `sizes` where a frame was not kept whole. Give their rows."""
+        """Record frames that arrived together; return their rows.
+
+        `sizes` is given if a frame was not kept whole.
+        """
         row, wall, carrier = -1, self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
             row, asked = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
@@ -102,21 +111,21 @@ class Recorder:
         self._log.publish()
 
     def note(self, kind: RecordKind, text: str) -> None:
-        """Something that is not on the wire: a process event, a state, an error of ours."""
+        """Record something that is not on the wire: a process event, a state, a local error."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         raw = text.encode(errors="replace")
         self._log.append(self._server, kind, Direction.NONE, now, wall, raw, "", self._about)
         self._log.publish()
 
     def login_body(self, body: bytes) -> int:
-        """What a request of a login carries, which is no message. Give its row."""
+        """Record the body of a login request, which is not a message; return its row."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body, "", self._about)
         self._log.publish()
         return row
 
     def given_up(self, id: RequestId, *, was_sent: bool = True) -> None:
-        """We no longer wait for the answer to a request of ours."""
+        """Mark a request of ours as no longer waited for."""
         row = self._open[Direction.OUT].give_up(id)
         if row is not None:
             self._operations.given_up(row)
@@ -124,30 +133,30 @@ class Recorder:
             self._log.publish()
 
     def withdrawn(self, id: RequestId) -> None:
-        """The server no longer waits for our answer to a request of its own."""
+        """Mark a server request that the server has cancelled."""
         row = self._open[Direction.IN].give_up(id)
         if row is not None:
             self._log.give_up(row)
             self._log.publish()
 
     def operation(self, row: int) -> int | None:
-        """The first row of the operation that a row belongs to."""
+        """Return the first row of a row's operation."""
         return self._log.operation(row)
 
     def about(self, row: int) -> tuple[str, str]:
-        """The method of a row, and its subject: a tool's name, a prompt's, a resource's URI."""
+        """Return a row's method and subject: a tool's or prompt's name, a resource's URI."""
         return self._log.method(row), self._log.subject(row)
 
     # --------------------------------------------------------------
 
     def wall_of(self, at: int) -> int:
-        """Wall time of a moment that was noted on the monotonic clock."""
+        """Convert a monotonic time to wall time."""
         return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)
 
     def _frame(
         self, message: Message, direction: Direction, at: int, wall: int, size: int = -1
     ) -> tuple[int, int | None]:
-        """Give the row, and that of the request which it answers."""
+        """Record a frame; return its row and that of the request it responds to."""
         kind, id, problem, asked, match = message.kind, message.id, message.problem, None, None
         if id is not None and (kind is _RESULT or kind is _ERROR):
             match, asked = self._open[_opposite(direction)].answer(id)
@@ -175,13 +184,16 @@ class Recorder:
         return row, asked
 
     def _mismatch(self, match: Match, asked: int | None, id: RequestId) -> str:
-        """What is wrong with an answer that nobody waits for. A stream that we ended may say so once more."""
+        """Return what is wrong with an unexpected response.
+
+        A stream that we ended may report its end once more.
+        """
         if match is Match.LATE and asked is not None and self._log.method(asked) == LISTEN:
             return ""
         return f"{match.value} (id {_shown(id)})"
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
-        """A batch is one row; whatever belongs to a message in it is linked to that row."""
+        """Link the messages of a batch to its single row."""
         with contextlib.suppress(JSONProblem):
             for item in batch.items():
                 asked = None
@@ -195,7 +207,7 @@ class Recorder:
 
 
 def _shown(id: RequestId) -> str:
-    """With its type: 7 is not '7'."""
+    """Format an id with its type: 7 is not '7'."""
     return shorten(repr(id), _SHOWN_OF_ID)
 
 
@@ -204,7 +216,7 @@ def _opposite(direction: Direction) -> Direction:
 
 
 def _subject(message: Message) -> str:
-    """Only frames that were parsed anyway are looked into."""
+    """Return the subject of a message; only of frames that are already parsed."""
     member = _SUBJECTS.get(message.method)
     if member is None or message.parsed is None:
         return ""
@@ -222,8 +234,8 @@ def _status(answer: Message) -> Status:
 def _says_is_error(answer: Message) -> bool:
     if answer.parsed is not None:
         return answer.result.get("isError") is True
-    # A big result: look for the member without parsing megabytes; parse only when it is there. (SDKs write
-    # "isError": false into every result, so its name alone is not enough.)
+    # A large result: search for the member without parsing megabytes; parse only if it is there. (SDKs
+    # write "isError": false into every result, so its name alone is not enough.)
     if not _IS_ERROR.search(answer.raw[:_PEEK]) and not _IS_ERROR.search(answer.raw[-_PEEK:]):
         return False
     try:

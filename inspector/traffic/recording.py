@@ -28,40 +28,44 @@ from inspector.traffic.shelf import FileShelf
 
 _log = logging.getLogger(__name__)
 
-GATHER_S = 0.1  # what comes within this time goes into the file together
+GATHER_S = 0.1  # what arrives within this time is written together
 RETRY_S = 3.0
 _HURRY_ROWS = 8 * 1024
 _NEVER = 1 << 62
-_MEMORY_BYTES = 16 * 1024 * 1024  # of stored rows that stay in memory, because people look at the last ones
+_MEMORY_BYTES = 16 * 1024 * 1024  # stored rows that stay in memory, because the last ones are the most viewed
 _FAR_BEHIND = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingState:
-    """How a recording stands. `reason` and `next_step` are sentences, when there is something to say."""
+    """State of a recording.
+
+    `reason` and `next_step` are sentences, if there is something to say.
+    """
 
     path: Path
     rows: int = 0  # in the file
     bytes_written: int = 0
-    is_paused: bool = False  # nothing goes into the file; all stays in memory, and it is tried again
+    is_paused: bool = False  # nothing is written; everything stays in memory, and writing is retried
     is_closed: bool = False
     reason: str = ""
     next_step: str = ""
 
 
 class Recording:
-    """Made by any thread; from then on `path` follows `log`, at most `GATHER_S` and a write behind.
+    """Records a log to a capture file, on a background thread.
 
-    The log's writer never waits for the disk. Bytes that are in the file are let go from memory, but for the
-    last ones. The file has no secrets (`atrest.py`): the log knows them for as long as this run lasts.
-    When the disk is full or gone, recording pauses and goes on by itself when it can.
+    Created on any thread; from then on `path` follows `log`, at most `GATHER_S` and one write behind. The
+    log's writer never waits for the disk. Bytes that are in the file are released from memory, except for
+    the last ones. The file contains no secrets (`atrest.py`): the log knows them for as long as this run
+    lasts. If the disk is full or gone, recording pauses and resumes by itself when possible.
 
     Signals:
-        changed: `state` is another; carries it. On the recorder's thread: be quick.
+        changed: `state` changed; carries it. On the recorder's thread: be quick.
     """
 
     def __init__(self, log: TrafficLog, path: Path, title: str = "", app: str = "") -> None:
-        """Raises UserError when the file cannot be made."""
+        """Create the file. Raises UserError if that fails."""
         self.changed: Signal[RecordingState] = Signal()
         self.state = RecordingState(path)
         self._log = log
@@ -71,14 +75,14 @@ class Recording:
         self._at_rest = AtRest(log.credentials)
         self._writer = LogWriter(log, self._connection, at_rest=self._at_rest)
         self._shelf = FileShelf(path, log.columns, self._at_rest.restored)
-        self._in_memory: deque[Run] = deque()  # stored rows whose bytes were not let go yet
+        self._in_memory: deque[Run] = deque()  # stored rows whose bytes are still in memory
         self._memory = 0
         self._remarked: set[int] = set()
-        self._writing = threading.RLock()  # held while the file is written
+        self._writing = threading.RLock()  # held while writing to the file
         self._news, self._hurry = threading.Event(), threading.Event()
         self._hurry_at = _HURRY_ROWS
         self._turn = threading.Condition()
-        self._asked = self._answered = self._refused = 0  # tickets of `flush`
+        self._asked = self._answered = self._refused = 0  # `flush` tickets
         log.shelve(self._shelf)
         self._start()
 
@@ -97,7 +101,7 @@ class Recording:
     # -------------------------------------------------------------- from any thread
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything that was published before is in the file; False when it could not be."""
+        """Wait until everything published before is in the file; False if that failed."""
         with self._turn:
             self._asked = ticket = self._asked + 1
             self._ring()
@@ -108,9 +112,9 @@ class Recording:
         return self.state.is_closed or max(self._answered, self._refused) >= ticket
 
     def close(self) -> bool:
-        """Write the rest, and leave one file that is marked as closed; False when that could not be done.
+        """Write the rest and leave one file that is marked as closed; False if that failed.
 
-        The log can be read on as before.
+        The log remains readable.
         """
         self._log.grew.disconnect(self._on_grew)
         self._log.noted.disconnect(self._on_noted)
@@ -120,8 +124,10 @@ class Recording:
         return not self._writer.is_behind()
 
     def resume(self) -> None:
-        """Go on after `close`, in the same file, with what came in between: the log's rows that were let go
-        are nowhere else. Raises UserError."""
+        """Continue after `close` in the same file, with what was added in between.
+
+        The log's released rows are nowhere else. Raises UserError.
+        """
         try:
             if not self._is_there():
                 raise _gone(self._path)
@@ -138,10 +144,10 @@ class Recording:
         on_progress: Callable[[int, int], object] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        """A copy of everything up to now, while recording goes on. Not for the window's thread.
+        """Save a copy of everything so far, while recording goes on. Not for the window's thread.
 
-        Also while the recording is paused: what is only in memory is put into the copy. Raises UserError, or
-        RequestCancelled, and then `path` is as it was.
+        Also works while the recording is paused: what is only in memory is added to the copy. Raises
+        UserError or RequestCancelled, and then `path` is unchanged.
         """
         if self._is_there() and path.exists() and os.path.samefile(path, self._path):
             raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
@@ -150,14 +156,14 @@ class Recording:
             return
         # What the copy lacks is added to it at the end, so the file must not grow meanwhile.
         with self._writing:
-            # One that was deleted is there as long as it is open.
+            # A deleted file still exists while it is open.
             source = self._path if self._is_there() else self._connection
             copy_capture(source, path, self._finish_copy, on_progress, is_cancelled)
 
     # -------------------------------------------------------------- being told, on the threads of others
 
     def _on_grew(self, length: int) -> None:
-        # For each batch that arrives: next to nothing.
+        # Runs for every batch that arrives: must cost next to nothing.
         if length >= self._hurry_at:
             self._hurry_at = _NEVER
             self._ring()
@@ -190,8 +196,8 @@ class Recording:
             while is_first or self._writer.is_behind():
                 self._write()
                 is_first = False
-        except Exception as exc:  # whatever it is, it must not end the recording
-            self._hurry_at = _NEVER  # however much comes: trying takes time, and will not help for a while
+        except Exception as exc:  # no error may end the recording
+            self._hurry_at = _NEVER  # traffic or not: a retry takes time and will not help for a while
             self._pause(exc)
             self._news.set()
             self._answer(refused=ticket)
@@ -215,7 +221,7 @@ class Recording:
         self._tell(written)
 
     def _is_there(self) -> bool:
-        """A file that was deleted can still be written to, and nobody would ever see it."""
+        """True if the file still exists: a deleted file could be written to without being seen."""
         try:
             return os.path.samestat(os.stat(self._path), self._file)
         except OSError:
@@ -227,7 +233,7 @@ class Recording:
             if exchange.is_over and self._at_rest.can_restore(exchange):
                 self._log.let_go_http(row, exchange)
                 self._writer.forget(row)
-        # What the file does not have as it was stays in memory: there are few of these.
+        # Rows whose bytes in the file are masked stay in memory: there are few of them.
         exact = [run for run in written.runs if not run.is_masked]
         self._in_memory.extend(exact)
         self._memory += sum(run.size for run in exact)
@@ -247,7 +253,7 @@ class Recording:
         self._answer()
 
     def _finish_copy(self, copy: sqlite3.Connection) -> None:
-        """Add what the file does not have, to a copy of it."""
+        """Add what the file lacks to a copy of it."""
         with self._writing:
             writer = LogWriter(self._log, copy, self._writer.at, self._at_rest)
             try:
@@ -286,7 +292,7 @@ class Recording:
         self.state = state
         try:
             self.changed.emit(state)
-        except Exception:  # whoever was told has a bug: the recording must not end for it
+        except Exception:  # a bug in a receiver must not end the recording
             _log.exception("could not tell how the recording stands")
 
     def _answer(self, answered: int = 0, refused: int = 0) -> None:
@@ -310,7 +316,7 @@ def _gone(path: Path) -> FileNotFoundError:
 
 
 def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
-    """The cause, and the next step."""
+    """Return the cause and the next step."""
     if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == errno.ENOSPC:
         return (
             "The disk is full: traffic is kept in memory only.",

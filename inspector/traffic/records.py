@@ -12,7 +12,10 @@ from inspector.protocol.jsonrpc import Kind, RequestId
 
 
 class RecordKind(IntEnum):
-    """What a row is. The first seven are frames, and equal `protocol.jsonrpc.Kind`. Never renumber."""
+    """Kind of a row.
+
+    The first seven are frames, and equal `protocol.jsonrpc.Kind`. Never renumber.
+    """
 
     REQUEST = 1
     NOTIFICATION = 2
@@ -20,12 +23,12 @@ class RecordKind(IntEnum):
     ERROR = 4
     BATCH = 5
     INVALID = 6
-    TEXT = 7  # stray output: a line on stdout that is no message
+    TEXT = 7  # stray output: a line on stdout that is not a message
     STDERR = 16
     PROCESS = 17  # started, exited
     STATE = 18  # of the connection
-    LOCAL = 19  # an error of ours: nothing that the server sent
-    HTTP = 20  # one HTTP exchange; frames that rode on it point to its row
+    LOCAL = 19  # a local error, nothing that the server sent
+    HTTP = 20  # an HTTP exchange; the frames that it carried point to its row
     SSE = 21  # one server-sent event, or a comment in the stream
     LOGIN = 22  # one step of an OAuth login
 
@@ -34,7 +37,7 @@ class RecordKind(IntEnum):
         return self <= RecordKind.TEXT
 
 
-LOGIN_SUBJECT = "login"  # what all rows of a login are about, its HTTP exchanges too
+LOGIN_SUBJECT = "login"  # subject of all rows of a login, including its HTTP exchanges
 
 assert all(RecordKind[kind.name].value == kind.value for kind in Kind)
 
@@ -46,15 +49,15 @@ class Direction(IntEnum):
 
 
 class Status(IntEnum):
-    """How a request stands."""
+    """Status of a request."""
 
     NONE = 0  # not a request
     PENDING = 1
     OK = 2
-    TOOL_ERROR = 3  # a result that says isError
+    TOOL_ERROR = 3  # a result with isError
     ERROR = 4
     GIVEN_UP = 5  # cancelled, timed out, or its connection ended
-    NOT_SENT = 6  # there was no way to the server: it never left
+    NOT_SENT = 6  # the server could not be reached: it was never sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class HttpExchange:
     first_byte_ns: int | None = None
     total_ns: int | None = None
     error: str = ""
-    body: bytes = b""  # kept when it was no message
+    body: bytes = b""  # kept if it was not a message
     is_over: bool = False
 
 
@@ -89,23 +92,23 @@ class Record:
     direction: Direction
     monotonic_ns: int
     wall_ns: int
-    method: str  # of an answer: that of its request
+    method: str  # for a response, that of its request
     subject: str  # tool, prompt or resource that it is about
     id: RequestId | None
     status: Status
     duration_ns: int | None
-    partner: int | None  # number of the answer of a request, or of the request of an answer
+    partner: int | None  # row of the response to a request, or of the request of a response
     size: int
     problem: str
     raw: bytes
-    exchange: int | None = None  # number of the row of the HTTP exchange that it rode on
-    operation: int | None = None  # number of the first request of the operation that it belongs to
-    revision: str = ""  # agreed on by then
+    exchange: int | None = None  # row of the HTTP exchange that carried it
+    operation: int | None = None  # row of the first request of its operation
+    revision: str = ""  # negotiated by then
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What the person notes about a row."""
+    """The user's mark and comment on a row."""
 
     is_marked: bool = False
     comment: str = ""

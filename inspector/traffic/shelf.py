@@ -23,16 +23,16 @@ T = TypeVar("T")
 
 
 class FileShelf:
-    """Any thread may ask, and none waits for another: each question has a connection of its own.
+    """Reads released rows back from the capture file.
 
-    What cannot be read (a damaged file, a disk that is gone) is given as if it were empty; `problem` has the
-    last reason.
+    Any thread may read without waiting for another: each read has its own connection. What cannot be read
+    (a damaged file, a lost disk) is returned as empty; `problem` has the last reason.
     """
 
     def __init__(
         self, path: Path, columns: Columns, restore: Callable[[HttpExchange], HttpExchange] | None = None
     ) -> None:
-        """`restore` gives an exchange as it was before it was written, where that is known."""
+        """Create a reader; `restore` returns an exchange as it was before it was masked, if known."""
         self.problem = ""
         self._restore = restore
         self._path = path
@@ -42,10 +42,10 @@ class FileShelf:
         self._exchanges: _Recent[HttpExchange] = _Recent(_CACHED_EXCHANGES)
 
     def part(self, number: int, start: int, length: int) -> bytes:
-        """Some bytes of a row's body; a big body is not read whole for it."""
+        """Return some bytes of a row's body, without reading a large one whole."""
         try:
             chunk, first = self._columns.chunk[number], self._columns.offset[number] + start
-        except IndexError:  # not stored, then
+        except IndexError:  # not stored
             return b""
         if self._columns.kept[number] > OWN_CHUNK_BYTES:
             return self._part_of_chunk(chunk, first, length)
@@ -67,16 +67,16 @@ class FileShelf:
             found = storedhttp.from_json(value, body)
             if found is not None and self._restore is not None:
                 found = self._restore(found)
-            if found is not None and found.is_over:  # others may change in the file
+            if found is not None and found.is_over:  # unfinished ones may change in the file
                 self._exchanges.put(number, found, 1)
         return found
 
     def forget_http(self, number: int) -> None:
-        """The file has something newer of this exchange."""
+        """Drop the cached exchange: the file has a newer version."""
         self._exchanges.drop(number)
 
     def rest(self) -> None:
-        """Close what is open and not in use; the next question opens it again."""
+        """Close idle connections; the next read opens a new one."""
         while self._idle:
             self._idle.popleft().close()
 
@@ -113,13 +113,13 @@ class FileShelf:
         try:
             yield connection
         except UNREADABLE:
-            connection.close()  # the next one may fare better with a new one
+            connection.close()  # the next read gets a new one, which may work
             raise
         self._idle.append(connection)
 
 
 class _Recent(Generic[T]):
-    """The values that were asked for last, up to a total weight."""
+    """LRU cache with a limit on total weight."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

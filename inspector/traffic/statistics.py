@@ -23,7 +23,7 @@ _HAVE_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
 _MOST_SUBJECTS = 2000
 _FRACTIONS = (0.5, 0.95, 0.99)
 
-# As plain numbers: looking a member up in its enumeration costs as much as the rest of a step.
+# As plain ints: looking up an enum member costs as much as the rest of a step.
 _REQUEST, _NOTIFICATION, _RESULT, _ERROR, _TEXT = map(
     int,
     (RecordKind.REQUEST, RecordKind.NOTIFICATION, RecordKind.RESULT, RecordKind.ERROR, RecordKind.TEXT),
@@ -36,15 +36,18 @@ _OUTCOMES = {
     int(Status.NOT_SENT): "given_up",
 }
 
-# Numbers of the server, of the words for method and subject, and who sent the request.
+# Server number, word indices of method and subject, and who sent the request.
 _Key: TypeAlias = tuple[int, int, int, int]
 _OTHER_SUBJECT = -1
 
 
 @dataclass(frozen=True, slots=True)
 class MethodStats:
-    """Of a method, or with a `subject` of one tool, prompt or resource. Times in nanoseconds; None while
-    nothing was timed. Percentiles are within `latency.ERROR` of the exact ones."""
+    """Statistics of a method, or with `subject`, of one tool, prompt or resource.
+
+    Times in nanoseconds; None if nothing was timed. Percentiles are within `latency.ERROR` of the exact
+    ones.
+    """
 
     server: str
     method: str
@@ -62,7 +65,7 @@ class MethodStats:
     p99_ns: int | None
     max_ns: int | None
     mean_ns: int | None
-    human_ns: int  # waited for a person, in all
+    human_ns: int  # total time spent waiting for the user
     histogram: tuple[Bin, ...]
 
 
@@ -91,8 +94,11 @@ class _Group:
 
 
 class Statistics:
-    """Of the rows that it is given. `extend` with rows that fit, in any slices, each row once; `refresh` with
-    those that changed later (`log.touched`). To take rows out again, make new statistics."""
+    """Incremental statistics of a set of rows.
+
+    Call `extend` with matching rows, in any slices, each row once, and `refresh` with those that changed
+    later (`log.touched`). To remove rows, create new statistics.
+    """
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
@@ -100,7 +106,7 @@ class Statistics:
         self._rates = RateSeries()
         self._groups: dict[_Key, _Group] = {}
         self._subjects = 0
-        self._counted = bytearray()  # by row: of a request that is in
+        self._counted = bytearray()  # by row: 1 for a counted request
         self._waiting: dict[int, _Group] = {}
 
     def extend(self, rows: Sequence[int]) -> None:
@@ -139,7 +145,7 @@ class Statistics:
                 self._count_exchange(group, partner[row] if is_answer else row)
 
     def refresh(self, rows: Sequence[int]) -> bool:
-        """Look again at rows that changed. Says whether that made a difference."""
+        """Re-examine rows that changed. Return True if that made a difference."""
         status, waiting = self._log.columns.status, self._waiting
         settled = [row for row in rows if row in waiting and status[row] != _PENDING]
         for row in settled:
@@ -152,7 +158,10 @@ class Statistics:
     # -------------------------------------------------------------- asking
 
     def summary(self) -> tuple[MethodStats, ...]:
-        """By server and method, ours first, the most frequent first; each method followed by its subjects."""
+        """Return statistics by server and method, each method followed by its subjects.
+
+        Our requests come first, the most frequent ones first.
+        """
         wholes: dict[tuple[int, int, int], _Group] = {}
         parts: dict[tuple[int, int, int], list[tuple[int, _Group]]] = {}
         for (server, method, subject, sender), group in self._groups.items():
@@ -167,7 +176,7 @@ class Statistics:
         return tuple(found)
 
     def rate(self, buckets: int, start_ns: int | None = None, end_ns: int | None = None) -> Rate:
-        """Messages and errors over time, in at most so many buckets."""
+        """Return messages and errors over time, in at most this many buckets."""
         return self._rates.rate(buckets, start_ns, end_ns)
 
     def _stats(self, key: tuple[int, int, int], subject: str, group: _Group) -> MethodStats:
@@ -249,7 +258,7 @@ class Statistics:
 
 
 def gather(column: array[int], rows: Sequence[int]) -> Sequence[int]:
-    """A column's values at these rows."""
+    """Return a column's values at these rows."""
     if isinstance(rows, range) and rows.step == 1:
         return column[rows.start : rows.stop]
     return [column[row] for row in rows]

@@ -16,7 +16,7 @@ def to_json(exchange: HttpExchange) -> dict[str, object]:
 
 
 def from_json(value: JSON, body: bytes) -> HttpExchange | None:
-    """None when the value is no object; members of it that are not what they should be are left out."""
+    """Parse an exchange; None if the value is not an object. Invalid members are left out."""
     if not isinstance(value, dict):
         return None
     get = value.get

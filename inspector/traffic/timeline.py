@@ -19,14 +19,14 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 from inspector.traffic.waits import HumanWaits
 
-# More pieces than these are merged further, into blocks of several pixels: eight sub-rows of each of many
-# servers, all crowded, would take too long to paint.
+# More pieces than these are merged further, into blocks of several pixels: eight crowded sub-rows for each
+# of many servers would take too long to paint.
 _MOST_PIECES = 4096
 _MOST_MARKS = 1000
 _MOST_ROUNDS = 100
 _PLACES = MOST_SUBROWS + 1
 
-# As plain numbers: looking a member up in its enumeration costs as much as the rest of a step.
+# As plain ints: looking up an enum member costs as much as the rest of a step.
 _RESULT, _PENDING = int(RecordKind.RESULT), int(Status.PENDING)
 
 
@@ -53,7 +53,7 @@ _MARKS = {
 
 
 class Wait(NamedTuple):
-    """Time that a person took. `end_ns` is None while they still take it."""
+    """Time spent waiting for the user. `end_ns` is None while it lasts."""
 
     start_ns: int
     end_ns: int | None
@@ -89,7 +89,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LaneView:
-    """What to paint of a server. Sub-row number `MOST_SUBROWS` holds what found no room, always merged."""
+    """What to paint of a server.
+
+    Sub-row number `MOST_SUBROWS` is the overflow, which is always merged.
+    """
 
     server: int
     name: str
@@ -99,7 +102,7 @@ class LaneView:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How many operations began in each pixel over all the time there is, and the worst of their statuses."""
+    """Operations started per pixel over the whole time range, and their worst status."""
 
     start_ns: int
     end_ns: int
@@ -108,24 +111,26 @@ class Overview:
 
 
 class Timeline:
-    """The operations that have a row among those that it is given: `extend` with rows that fit, in any
-    slices; `refresh` with those that changed later (`log.touched`). To take some out, make a new one."""
+    """The operations that have a row among those given.
+
+    Call `extend` with matching rows, in any slices, and `refresh` with those that changed later
+    (`log.touched`). To remove rows, create a new timeline.
+    """
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
         self._axis = TimeAxis(log)
         self._waits = HumanWaits(log)
         self._lanes: dict[int, Lane] = {}
-        self._places = array("I")  # by row: 0, or where the bar of this operation is
-        self._pending: dict[int, int] = {}  # operations, by their requests that wait
-        # By operations that are open: how many of their requests wait, and the latest moment seen.
+        self._places = array("I")  # by row: 0, or the place of this operation's bar
+        self._pending: dict[int, int] = {}  # operations, by their pending requests
+        # By open operation: the number of pending requests, and the latest time seen.
         self._open: dict[int, tuple[int, int]] = {}
         self._rounds: dict[int, list[Wait]] = {}
         self._span: tuple[int, int] | None = None
         self._count = 0
 
     def __len__(self) -> int:
-        """How many operations."""
         return self._count
 
     def extend(self, rows: Iterable[int]) -> None:
@@ -141,14 +146,14 @@ class Timeline:
                 continue
             if not places[operation]:
                 self._begin(operation)
-            # The answer to the first request, as most are: that request knows of it.
+            # The response to the first request, as most are: that request covers it.
             elif partners[row] == operation and kinds[row] >= _RESULT:
                 continue
             if row != operation:
                 self._look_at(operation, row)
 
     def refresh(self, rows: Iterable[int]) -> bool:
-        """Look again at rows that changed. Says whether any of them is in here."""
+        """Re-examine rows that changed. Return True if any of them is in the timeline."""
         operations, changed = self._log.columns.operation, False
         for row in rows:
             operation = operations[row]
@@ -160,13 +165,13 @@ class Timeline:
     # -------------------------------------------------------------- painting
 
     def span(self) -> tuple[int, int] | None:
-        """From the first start to the last moment that is known of."""
+        """Return the first start and the last known time."""
         return self._span
 
     def window(
         self, t0: int, t1: int, width: int, servers: Sequence[int] | None = None
     ) -> tuple[LaneView, ...]:
-        """What to paint of a range in so many pixels, for all servers or for these."""
+        """Return what to paint of a time range in this many pixels, for all servers or for these."""
         shown = [server for server in sorted(self._lanes) if servers is None or server in servers]
         subrows = [subrow for server in shown for subrow in self._lanes[server].all()]
         pixel = _pixel(subrows, t0, t1, max(1, width))
@@ -200,14 +205,14 @@ class Timeline:
     # -------------------------------------------------------------- one operation
 
     def at(self, at: int, server: int, subrow: int, slack: int = 0) -> int | None:
-        """The operation under a moment in a sub-row, or next to it: `slack` is how near is near."""
+        """Return the operation at a time in a sub-row, or one at most `slack` away."""
         lane = self._lanes.get(server)
         row = lane.numbered(subrow) if lane is not None else None
         index = row.bar_at(at, slack) if row is not None else None
         return row.operations[index] if row is not None and index is not None else None
 
     def where(self, row: int) -> Place | None:
-        """Where the operation of a row is painted; None when it is not in here."""
+        """Return where a row's operation is painted; None if it is not in the timeline."""
         operation = self._log.columns.operation[row]
         if not 0 <= operation < len(self._places) or not self._places[operation]:
             return None
@@ -216,7 +221,7 @@ class Timeline:
         return Place(subrow.starts[index], None if end == OPEN else end, server, subrow.number)
 
     def bar(self, operation: int) -> Bar | None:
-        """Everything about one operation. Looks through the log: for the one that is pointed at."""
+        """Return everything about one operation. Searches the log: meant for the hovered one."""
         place = self.where(operation)
         if place is None:
             return None
@@ -232,7 +237,7 @@ class Timeline:
         )
 
     def waits(self, operation: int) -> tuple[Wait, ...]:
-        """When a person was asked: between two rounds, or by a request of the server. Cheap."""
+        """Return when the user was asked: between two rounds, or by a server request. Cheap."""
         columns, position = self._log.columns, self._axis.position
         waits = list(self._rounds.get(operation, ()))
         for row in self._waits.questions(operation, operation, len(self._log)):
@@ -244,7 +249,7 @@ class Timeline:
         return tuple(sorted(waits, key=lambda wait: wait.start_ns))
 
     def marks(self, operation: int) -> tuple[Mark, ...]:
-        """What happened during an operation. Looks through the log, as `follow` does."""
+        """Return what happened during an operation. Searches the log, as `follow` does."""
         start = self._axis.position(operation)
         marks = []
         for step in follow(self._log, operation, _MOST_MARKS).steps:
@@ -296,7 +301,7 @@ class Timeline:
 
     def _wait_for(self, operation: int, request: int, start: int) -> None:
         over = self._axis.end_of_run(request)
-        if over is not None:  # the program ended, and nobody wrote down how
+        if over is not None:  # the program ended without recording the outcome
             self._reach(operation, max(start, over))
         elif request not in self._pending:
             self._pending[request] = operation
@@ -321,15 +326,14 @@ class Timeline:
         subrow.ends[index] = latest
 
     def _note_round(self, operation: int, start: int) -> None:
-        """The request is sent again with a person's answers: since the end of the round before, they were
-        waited for."""
+        """Record a wait between rounds: since the last one ended, the user's reply was awaited."""
         subrow, index = self._find(operation)
         rounds = self._rounds.setdefault(operation, [])
         if subrow.ends[index] < start and len(rounds) < _MOST_ROUNDS:
             rounds.append(Wait(subrow.ends[index], start))
 
     def _reach(self, operation: int, end: int) -> None:
-        """The bar goes on at least until then. If another is in the way, it moves to another sub-row."""
+        """Extend the bar at least to this time, moving it to another sub-row if one is in the way."""
         subrow, index = self._find(operation)
         if end != OPEN and self._span is not None and end > self._span[1]:
             self._span = self._span[0], end
@@ -365,12 +369,15 @@ class Timeline:
 
 
 def _length(duration: int) -> int:
-    """Of a request's part of a bar: it can be seen, and ends before what never ends."""
+    """Return a bar length that is visible and ends before OPEN."""
     return min(max(1, duration), LATEST - 1)
 
 
 def _pixel(subrows: Iterable[SubRow], t0: int, t1: int, width: int) -> int:
-    """How long a pixel is: what is shorter is merged. Several pixels long when there is too much to paint."""
+    """Return the length of a pixel, below which bars are merged.
+
+    It covers several pixels if there is too much to paint.
+    """
     pieces = crowded = 0
     for subrow in subrows:
         first, last = subrow.between(t0, t1)

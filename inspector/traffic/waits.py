@@ -9,14 +9,14 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import ASKS_A_PERSON
 from inspector.traffic.records import Direction, RecordKind
 
-# Of the questions during one request; nobody is asked so often.
+# Per request; no user is asked that often.
 _MOST_QUESTIONS = 256
 
 
 class HumanWaits:
-    """Questions of servers that a person answers (sampling, elicitation), by the operation that they are of.
+    """Server requests that a user answers (sampling, elicitation), by operation.
 
-    Knows the whole log, whatever the filter, and looks at each row once.
+    Covers the whole log, whatever the filter, and reads each row once.
     """
 
     def __init__(self, log: TrafficLog) -> None:
@@ -30,7 +30,7 @@ class HumanWaits:
         return self._log.columns.method[request] in self._words
 
     def questions(self, operation: int, first: int, last: int) -> list[int]:
-        """Their rows, of those from `first` up to `last`."""
+        """Return the rows of an operation's requests between `first` and `last`."""
         self._look()
         if not self._rows:
             return []
@@ -39,8 +39,10 @@ class HumanWaits:
         return [row for row in rows if row < last and self._log.columns.operation[row] == operation]
 
     def during(self, request: int) -> int:
-        """How much of a request's time from being sent to being answered was spent waiting for a person; all
-        of it when it is a question itself."""
+        """Return how much of a request's duration was spent waiting for the user.
+
+        All of it if it is such a server request itself.
+        """
         self._look()
         if not self._rows:
             return 0
@@ -54,12 +56,12 @@ class HumanWaits:
         for row in self.questions(columns.operation[request], request, answer):
             duration = columns.duration[row]
             over = end if duration < 0 else min(columns.monotonic[row] + duration, end)
-            waited += max(0, over - max(columns.monotonic[row], until))  # two may be open at a time
+            waited += max(0, over - max(columns.monotonic[row], until))  # two may be pending at a time
             until = max(until, over)
         return waited
 
     def _look(self) -> None:
-        """Look at the rows that are new."""
+        """Read the new rows."""
         first, last = self._seen, len(self._log)
         if first == last:
             return
@@ -78,7 +80,7 @@ class HumanWaits:
 
 
 def find_rows(column: array[int], value: int, first: int, last: int, most: int = 1 << 62) -> list[int]:
-    """The rows from `first` up to `last` that have a value in a column; searched without a loop of ours."""
+    """Return the rows from `first` up to `last` with a value in a column, without a Python loop."""
     rows: list[int] = []
     try:
         while len(rows) < most:

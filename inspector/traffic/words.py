@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Words:
-    """Number 0 is the empty text. Texts are only ever added, so any thread may read."""
+    """String interning table; index 0 is the empty string. Append-only, so any thread may read."""
 
     def __init__(self) -> None:
         self._texts = [""]
@@ -16,7 +16,7 @@ class Words:
         return len(self._texts)
 
     def number(self, text: str) -> int:
-        """The text's number, new when it is."""
+        """Return the index of a text, adding it if new."""
         number = self._numbers.get(text)
         if number is None:
             number = len(self._texts)
@@ -25,7 +25,7 @@ class Words:
         return number
 
     def restore(self, texts: list[str]) -> None:
-        """Take over the texts of a capture with the numbers they have there; number 0 is the empty one."""
+        """Take over the texts of a capture with their indices; index 0 must be the empty string."""
         self._texts = texts
         self._numbers = {text: number for number, text in enumerate(texts)}
 
@@ -33,9 +33,9 @@ class Words:
         return self._texts[number]
 
     def number_of(self, text: str) -> int | None:
-        """The text's number, if any row has it."""
+        """Return the index of a text, or None."""
         return self._numbers.get(text)
 
     def numbers_of(self, fits: Callable[[str], bool], since: int = 0) -> set[int]:
-        """The numbers of the texts that fit, of those from number `since` on."""
+        """Return the indices of the matching texts, from index `since` on."""
         return {number for number in range(since, len(self._texts)) if fits(self._texts[number])}

@@ -27,8 +27,8 @@ from inspector.protocol.revisions import Revision
 class FramesReceived:
     """Frames that arrived together. `at` is monotonic time in nanoseconds, here and below.
 
-    `exchange` is the HTTP exchange that they rode on. `request` is the id of the request that this
-    exchange answers: an error without an id that comes on it belongs to that request.
+    `exchange` is the HTTP exchange that carried them. `request` is the id of the request that this exchange
+    responds to: an error without an id on it belongs to that request.
     """
 
     frames: Sequence[bytes | Overlong]
@@ -54,7 +54,7 @@ class ProcessStarted:
 
 @dataclass(frozen=True, slots=True)
 class ProcessExited:
-    """The process is gone, and everything it wrote was reported before this."""
+    """The process has exited, and everything it wrote was reported before."""
 
     pid: int
     status: str
@@ -63,7 +63,7 @@ class ProcessExited:
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """One request will get no answer, for a reason on our side of the wire; the others go on."""
+    """One request will get no response, for a local reason; the others continue."""
 
     request: Message
     error: UserError
@@ -77,7 +77,7 @@ class Closed:
     summary: str
     next_step: str
     at: int
-    is_session_lost: bool = False  # the server is there, but has forgotten the session
+    is_session_lost: bool = False  # the server is there, but has dropped the session
 
 
 WireEvent: TypeAlias = (
@@ -96,12 +96,11 @@ Report: TypeAlias = Callable[[WireEvent], None]
 
 
 class Envelope(NamedTuple):
-    """What goes with a message but is not in it. A pipe has no use for it.
+    """Metadata that accompanies a message. Unused over a pipe.
 
-    `revision` overrides the agreed one: a probe goes out under the rules of the revision it tries.
-    `headers` are mirrored tool arguments (`Mcp-Param-*`), or what a person wants said instead of what goes
-    with such a message by itself. `tag` is the sender's own mark; it comes back
-    with the HTTP request that carries the message.
+    `revision` overrides the negotiated one: a probe is sent by the rules of the version it tries. `headers`
+    are mirrored tool arguments (`Mcp-Param-*`), or the user's overrides of the usual headers. `tag` is the
+    sender's own marker; it is returned with the HTTP request that carries the message.
     """
 
     revision: Revision | None = None
@@ -113,48 +112,52 @@ PLAIN = Envelope()
 
 
 class AuthorizedRequest(Protocol):
-    """One request to a server that may want to know who asks, with all its repetitions."""
+    """One request to a server that may require authorization, including its retries."""
 
     async def headers(self, method: str, url: str) -> Headers:
-        """What says who asks, for sending it now. Raises UserError."""
+        """Return the authorization headers to send now. Raises UserError."""
         ...
 
     def answered(self, status: int, url: str, headers: Headers) -> None:
-        """An answer came, whatever its status."""
+        """Handle a response, whatever its status."""
         ...
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
-        """It was 401 or 403: is it to be sent again, with other headers? Raises UserError when it cannot."""
+        """Handle a 401 or 403; return True to retry with new headers.
+
+        Raises UserError if that is not possible.
+        """
         ...
 
 
 class Authorization(Protocol):
-    """Knows who asks. How that is found out is not the transport's business."""
+    """Provides authorization. How it is obtained is not the transport's concern."""
 
     def begin(self, operation: str) -> AuthorizedRequest:
-        """`operation` is what the request does: the method, with the tool's name for a call."""
+        """Begin a request; `operation` is its method, with the tool's name for a call."""
         ...
 
 
 class Transport(Protocol):
-    """One wire to one server."""
+    """A connection to one server."""
 
     async def open(self, report: Report) -> None:
-        """Make the wire ready to send on. Raises ConnectFailed."""
+        """Open the transport for sending. Raises ConnectFailed."""
         ...
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """Put one message on the wire, its bytes as they are: it may be none, but what a person wrote.
+        """Send a message's bytes unchanged; they may be anything that the user wrote.
 
-        Raises ConnectionLost when there is no wire any more, and HttpRefused when it was refused."""
+        Raises ConnectionLost if the transport is closed, and HttpRefused if the message was rejected.
+        """
         ...
 
     def agreed(self, revision: Revision) -> None:
-        """The conversation has begun at this revision: HTTP says so in its headers from now on."""
+        """Set the negotiated protocol version, which HTTP sends in its headers from now on."""
         ...
 
     def forget(self, request: Message) -> None:
-        """Nobody waits for this request any more: free what is held for it."""
+        """Release what is held for a request that is no longer waited for."""
         ...
 
     def pause(self) -> None:
@@ -164,5 +167,5 @@ class Transport(Protocol):
     def resume(self) -> None: ...
 
     async def close(self) -> None:
-        """End the wire and everything behind it. Safe to call at any time, more than once."""
+        """Close the transport and everything behind it. Safe to call at any time, repeatedly."""
         ...

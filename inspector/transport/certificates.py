@@ -21,11 +21,11 @@ class CertificateSeen:
     valid_until: datetime
     fingerprint: str  # SHA-256, as browsers show it
     is_self_signed: bool
-    names_its_issuer: bool  # says where the certificate of its issuer can be had
+    names_its_issuer: bool  # has the URL of its issuer's certificate
     pem: str
 
     def lines(self) -> tuple[str, ...]:
-        """For showing."""
+        """Return the lines to display."""
         return (
             f"{self.subject}, signed by {'itself' if self.is_self_signed else self.issuer}",
             f"  names: {', '.join(self.names[:8]) or 'none'}{', …' if len(self.names) > 8 else ''}",
@@ -35,9 +35,9 @@ class CertificateSeen:
 
 
 def chain_of(connection: object) -> tuple[bytes, ...]:
-    """The certificates that the server sent, its own first, trusted or not."""
+    """Return the certificates that the server sent, its own first, trusted or not."""
     inner = getattr(connection, "_sslobj", None)
-    # Public only from Python 3.13 on.
+    # Public only since Python 3.13.
     get = getattr(connection, "get_unverified_chain", None) or getattr(inner, "get_unverified_chain", None)
     chain = get() if get is not None else None
     if chain:
@@ -55,7 +55,7 @@ def _der(certificate: object) -> bytes:
 
 
 def read_chain(chain: Sequence[bytes]) -> tuple[CertificateSeen, ...]:
-    """What can be read of it: a broken certificate ends the list."""
+    """Parse a chain, up to the first broken certificate."""
     seen: list[CertificateSeen] = []
     for der in chain:
         try:

@@ -20,7 +20,7 @@ from inspector.transport.network import CheckAddresses
 from inspector.transport.stopwatch import CURRENT
 from inspector.transport.tasks import TaskScope
 
-# RFC 8305, section 5: how long an address has before the next one is tried beside it.
+# RFC 8305, section 5: delay before the next address is tried in parallel.
 _HEAD_START = 0.25
 # A longer body fills packets of its own; joining it would only copy it.
 _MOST_JOINED = 64 * 1024
@@ -56,7 +56,7 @@ class Dialler(httpcore2.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
     async def _connect_first(self, addresses: Sequence[str], port: int) -> httpcore2.AsyncNetworkStream:
-        """The next address is tried when the one before it failed, or keeps us waiting."""
+        """Try the next address when the previous one failed, or is slow."""
         if len(addresses) == 1:
             return await self._inner.connect_tcp(addresses[0], port)
         untried, scope = deque(addresses), TaskScope()
@@ -89,7 +89,7 @@ class Dialler(httpcore2.AsyncNetworkBackend):
 class JoinedWrites(httpcore2.AsyncNetworkStream):
     """Sends the head of a POST together with its body.
 
-    The library writes them apart: two packets, and a server that is woken up for half a request. Over the
+    The library writes them separately: two packets, and a server that wakes up for half a request. Over the
     loopback interface that took a tenth of a call.
     """
 
@@ -99,7 +99,7 @@ class JoinedWrites(httpcore2.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not self._held and buffer.startswith(b"POST ") and buffer.endswith(b"\r\n\r\n"):
-            self._held = buffer  # HTTP/2 frames begin otherwise, and are never held
+            self._held = buffer  # HTTP/2 frames start differently, and are never held
             return
         held, self._held = self._held, b""
         if held and len(buffer) > _MOST_JOINED:
@@ -127,7 +127,7 @@ class JoinedWrites(httpcore2.AsyncNetworkStream):
 async def _close_others(
     tasks: Iterable[asyncio.Task[httpcore2.AsyncNetworkStream | Exception]],
 ) -> None:
-    """Two may have connected in the same instant."""
+    """Close the other connections: two may have succeeded at the same instant."""
     for task in tasks:
         stream = task.result()
         if isinstance(stream, httpcore2.AsyncNetworkStream):
@@ -135,7 +135,7 @@ async def _close_others(
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """The addresses of a name, the two families by turns. Raises socket.gaierror."""
+    """Resolve a name to addresses, alternating between families. Raises socket.gaierror."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -11,25 +11,28 @@ DEFAULT_RETRY = 1.0
 
 
 class StreamPosition:
-    """One stream, over all the exchanges that carried it. `request` is the one whose answer it brings."""
+    """The position in one stream, across the exchanges that carried it.
+
+    `request` is the one that it responds to.
+    """
 
     def __init__(self, request: RequestId | None = None) -> None:
         self.request = request
-        self.is_open = False  # was it ever?
+        self.is_open = False  # whether it ever was
         self.is_answered = False
         self.last_id = ""
         self.retry = DEFAULT_RETRY
         self.events = 0
 
     def take(self, events: Sequence[ServerSentEvent]) -> list[bytes]:
-        """Move on past these events; give the frames among them."""
+        """Advance past these events; return the frames among them."""
         frames: list[bytes] = []
         for event in events:
             if event.id is not None:
                 self.last_id = event.id
             if event.retry_ms is not None:
                 self.retry = event.retry_ms / 1000
-            if event.event:  # a comment keeps a stream alive, but is not a step on it
+            if event.event:  # a comment keeps a stream alive, but does not advance it
                 self.events += 1
             if event.data and is_frame(event):
                 frames.append(event.data)
@@ -39,12 +42,18 @@ class StreamPosition:
 
 
 def is_frame(event: ServerSentEvent) -> bool:
-    """Messages have the default name. Under another name only what looks like one is taken for one."""
+    """True if an event is a message.
+
+    Messages have the default name; under another name, only what looks like one is.
+    """
     return event.event == "message" or (event.data or b"").lstrip()[:1] in (b"{", b"[")
 
 
 def answers(frame: bytes, request: RequestId) -> bool:
-    """Does this frame bring the answer to the request? An error without an id can be meant for no other."""
+    """True if a frame is the response to the request.
+
+    An error without an id can only be meant for it.
+    """
     if b'"id"' not in frame and b'"error"' not in frame:
         return False  # quick: in a flood of notifications nothing is parsed twice
     return is_answer(read(frame), request)

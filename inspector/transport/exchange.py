@@ -48,10 +48,11 @@ TakeEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
 
 
 class Exchanges:
-    """The exchanges with one server, over one client. Raises ConfigError when made.
+    """The exchanges with one server, over one client. Raises ConfigError when created.
 
-    They are numbered from 1, or by `numbers` where several servers are reported on together. `check` is asked
-    about the addresses of the server before each connection. `authorization` say who asks (`run_exchange`).
+    They are numbered from 1, or by `numbers` where several servers are reported together. `check` is called
+    with the server's addresses before each connection. `authorization` provides the credentials (see
+    `run_exchange`).
     """
 
     def __init__(
@@ -78,14 +79,17 @@ class Exchanges:
         self._overridden = frozenset(name.lower() for name, _ in network.headers)
 
     def says_who_asks(self, headers: Headers) -> bool:
-        """Does the person say so themselves, with this request or with all?"""
+        """True if the user configured an Authorization header, for this request or for all."""
         names = {name.lower() for name, _ in headers} | self._overridden
         return "authorization" in names
 
     def begin(
         self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
     ) -> Exchange:
-        """A new exchange; entering it sends the request. What a person configured wins over `headers`."""
+        """Create an exchange; entering it sends the request.
+
+        Headers that the user configured override `headers`.
+        """
         request = self._make_request(method, url, headers, content)
         return Exchange(self, next(self._numbers), request, len(content), tag)
 
@@ -117,9 +121,10 @@ class Exchanges:
 
 
 class Exchange:
-    """One request and its answer. An async context manager: inside it, status and headers are there.
+    """One request and its response; an async context manager.
 
-    Errors of the wire leave it as ConnectionLost, an answer beyond the bounds as UserError.
+    Inside it, status and headers are available. Network errors leave it as ConnectionLost, a response
+    beyond the limits as UserError.
     """
 
     def __init__(
@@ -128,7 +133,7 @@ class Exchange:
         self.number = number
         self.url = str(request.url)
         self.status = 0
-        self.headers: Headers = ()  # of the answer, in their order
+        self.headers: Headers = ()  # of the response, in order
         self.content_type = ""
         self._owner = owner
         self._request = request
@@ -150,12 +155,12 @@ class Exchange:
         return str(self._response.headers.get(name, ""))
 
     def peer(self, *, is_proxy: bool = False) -> Peer | None:
-        """Who answers, as long as the answer is open."""
+        """Return the peer, while the response is open."""
         assert self._response is not None
         return peer_of(self._response, is_proxy=is_proxy)
 
     def keep(self, body: bytes) -> None:
-        """It was no message: keep the body's beginning with the exchange."""
+        """Keep the start of a body that was not a message, with the exchange."""
         self._kept = body[:_KEPT_OF_BODY]
 
     # -------------------------------------------------------------- life
@@ -203,10 +208,10 @@ class Exchange:
         self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._kept))
 
     def _failed(self, error: BaseException) -> BaseException:
-        """Remember why the exchange ended early; an error of the library comes back in our words."""
+        """Record why the exchange ended early; translate an error of the library."""
         import httpx2
 
-        # An alert that comes after the handshake leaves the library as it is.
+        # An alert after the handshake is not wrapped by the library.
         if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
             error = explain(error, self.url, answered=self.status != 0)
         elif isinstance(error, EventTooLarge | BadEncoding):
@@ -220,9 +225,9 @@ class Exchange:
     # -------------------------------------------------------------- reading
 
     async def read(self, take: TakeEvents) -> bytes | None:
-        """Read the answer to its end. Events are given to `take` as they come; else the body is returned.
+        """Read the response to its end. Events are passed to `take`; otherwise return the body.
 
-        A body that is labelled as the one but is the other is read as what it is.
+        A body that is labelled as one but is the other is read as what it is.
         """
         if self.content_type == "text/event-stream" and self._body is None:
             return await self._read_stream(take)
@@ -233,15 +238,14 @@ class Exchange:
         return body
 
     async def read_body(self, cap: int | None = None) -> bytes:
-        """All of it; `cap` is for what is known to be short, and overrides the network's. Once read, it can
-        be had again."""
+        """Read the whole body; `cap` overrides the network's, for short ones. Cached once read."""
         if self._body is not None:
             return self._body
         parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
         try:
             await self._read_chunks(parts.add)
         except BaseException:
-            self.keep(parts.joined())  # what came of an answer that was cut short
+            self.keep(parts.joined())  # what arrived of a truncated response
             raise
         self._body = parts.joined()
         return self._body
@@ -308,11 +312,11 @@ class Exchange:
 async def _feed_unpacked(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
     for piece in inflater.feed(chunk):
         feed(piece)
-        await asyncio.sleep(0)  # a chunk may unpack to much: let others have a turn
+        await asyncio.sleep(0)  # a chunk may decompress to a lot: let other tasks run
 
 
 class _Parts:
-    """A body as it comes. Raises UserError when it grows beyond the cap."""
+    """A body as it arrives. Raises UserError if it exceeds the cap."""
 
     def __init__(self, cap: int, hint: str = "") -> None:
         self._cap = cap
@@ -347,5 +351,5 @@ def _texts(headers: list[tuple[bytes, bytes]]) -> Headers:
 
 
 def _kept(event: ServerSentEvent) -> bytes:
-    """What an event says that is not recorded as a frame anyway."""
+    """Return what an event contains that is not recorded as a frame anyway."""
     return b"" if is_frame(event) else (event.data or b"")[:_KEPT_OF_EVENT]

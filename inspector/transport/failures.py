@@ -16,7 +16,10 @@ from inspector.base.plaintext import one_line
 
 
 def explain(error: BaseException, url: str, *, answered: bool = False) -> ConnectionLost:
-    """`answered` says whether the status had arrived: then it is the body that was cut short."""
+    """Translate a network error.
+
+    `answered` says whether the status had arrived: then the body was cut short.
+    """
     causes = list(_causes(error))
     host = urlsplit(url).netloc.rpartition("@")[2]
     for cause in reversed(causes):
@@ -44,13 +47,13 @@ def explain(error: BaseException, url: str, *, answered: bool = False) -> Connec
 
 # It quotes the value, which may be a token with a line break at its end.
 _HEADER_VALUE = re.compile("(header value).*", re.IGNORECASE)
-# How the library words a connection that ended too early; it has no type of its own for that.
+# The library's wording for a connection that ended too early; it has no exception type for it.
 _CUT_SHORT = re.compile("disconnected|closed connection")
 
 
 def _cut_short(host: str, said: str, answered: bool, is_secure: bool) -> ConnectionLost:
     where = "in the middle of its answer" if answered else "before it had answered"
-    # Some servers hang up on a client without a certificate, where they should say what is missing.
+    # Some servers hang up on a client without a certificate, instead of saying what is missing.
     maybe = "It may have crashed, or want a client certificate" if is_secure else "It may have crashed"
     return ConnectionLost(
         f"{host} broke the connection {where} ({said}).", f"{maybe}: look at its log, then try again."

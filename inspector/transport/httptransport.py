@@ -17,7 +17,7 @@ from inspector.transport.tasks import TaskScope
 
 
 class HttpTransport:
-    """The part of `Transport` that is alike; how messages travel is a subclass's affair."""
+    """The common part of the HTTP transports; subclasses define how messages travel."""
 
     def __init__(
         self, url: str, network: Network, clock: Clock, authorization: Authorization | None = None
@@ -40,7 +40,11 @@ class HttpTransport:
         self._revision = revision
 
     def forget(self, request: Message) -> None:
-        """Closing cancels in the stateless era. Before, it only ends our waiting: the notice cancels."""
+        """Close a request's exchange.
+
+        In the stateless era that cancels the request; before, it only stops waiting, and the notification
+        cancels.
+        """
         task = self._posts.pop(request.id, None) if request.id is not None else None
         if task is not None:
             task.cancel()
@@ -49,7 +53,7 @@ class HttpTransport:
         self._posts[id] = self._tasks.spawn(f"POST {message.method}", work)
 
     def _end_post(self, id: RequestId) -> None:
-        """The running task is done with a request. Another one may have taken its id, and goes on."""
+        """Unregister the current task's request, unless another request has taken its id."""
         if self._posts.get(id) is asyncio.current_task():
             del self._posts[id]
 
@@ -62,7 +66,7 @@ class HttpTransport:
             self._http.may_read.set()
 
     def _close(self, summary: str, next_step: str, *, is_session_lost: bool = False) -> None:
-        """The conversation is over; said once."""
+        """Report that the connection is over, once."""
         if self._closed is None:
             self._closed = Closed(summary, next_step, self._now(), is_session_lost)
             self._report(self._closed)
@@ -79,4 +83,4 @@ class HttpTransport:
 
 
 def _nobody(event: object) -> None:
-    """Before `open` there is nobody to report to."""
+    """Discard events reported before `open`."""

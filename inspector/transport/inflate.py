@@ -10,16 +10,16 @@ import zlib
 from collections.abc import Iterator
 
 _PIECE = 1024 * 1024
-_ZLIB_OR_GZIP = 47  # zlib's own number for "find out which from the header"
+_ZLIB_OR_GZIP = 47  # zlib's value for detecting the format from the header
 _RAW_DEFLATE = -15
 
 
 class BadEncoding(ValueError):
-    """The bytes are not packed in the way that the headers say, or in one that we do not unpack."""
+    """The bytes are not encoded as the headers say, or in an unsupported encoding."""
 
 
 class Inflater:
-    """Feed it chunks of a gzip or deflate body. Raises BadEncoding."""
+    """Decompresses chunks of a gzip or deflate body. Raises BadEncoding."""
 
     def __init__(self) -> None:
         self._unpack = zlib.decompressobj(_ZLIB_OR_GZIP)
@@ -35,7 +35,7 @@ class Inflater:
             yield from self._feed_raw(chunk, exc)
 
     def _feed_raw(self, chunk: bytes, error: zlib.error) -> Iterator[bytes]:
-        """Some servers send "deflate" without zlib's header around it."""
+        """Retry as raw deflate: some servers send "deflate" without the zlib header."""
         if self._is_begun:
             raise BadEncoding(f"it cannot be unpacked ({error})") from error
         self._unpack, self._is_begun = zlib.decompressobj(_RAW_DEFLATE), True
@@ -43,7 +43,7 @@ class Inflater:
 
 
 def inflater_for(encoding: str) -> Inflater | None:
-    """For the value of Content-Encoding; None when the body is plain. Raises BadEncoding."""
+    """Return the inflater for a Content-Encoding; None for a plain body. Raises BadEncoding."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return None

@@ -39,7 +39,7 @@ _NO_STREAM = "Check the URL: servers of this transport often listen at /sse."
 
 
 class LegacySseTransport(HttpTransport):
-    """One stream, and POSTs beside it."""
+    """HTTP+SSE transport: one stream, and POSTs beside it."""
 
     def __init__(
         self,
@@ -69,7 +69,11 @@ class LegacySseTransport(HttpTransport):
             ) from None
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """A request is posted in the background, since some servers hold it until they have the answer."""
+        """Send a message.
+
+        A request is posted in the background, since some servers hold the POST until they have the
+        response.
+        """
         self._require_open()
         if message.kind is Kind.REQUEST and message.id is not None:
             self._begin_post(message, message.id, self._post_request(message, message.id, envelope))
@@ -122,7 +126,7 @@ class LegacySseTransport(HttpTransport):
             self._report(FramesReceived(frames, at, exchange.number))
 
     def _resolve(self, url: str, data: bytes) -> str:
-        """The URL to post to. Raises ConnectFailed when it is not the server's own."""
+        """Return the URL to POST to. Raises ConnectFailed if it has another origin."""
         location = data.decode(errors="replace").strip()
         target = redirect_target(url, location, "POST")
         if target is None:
@@ -147,7 +151,7 @@ class LegacySseTransport(HttpTransport):
         async def take(exchange: Exchange) -> None:
             body = await exchange.read_body()
             is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
-            if is_message:  # against the rules, but there it is
+            if is_message:  # a violation of the protocol, but accepted
                 self._report(FramesReceived([body], self._now(), exchange.number))
             else:
                 exchange.keep(body)

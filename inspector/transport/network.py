@@ -25,24 +25,27 @@ from inspector.transport.base import Headers
 if TYPE_CHECKING:
     import httpx2
 
-# Common servers close an idle connection after 5 s. A request that goes out on one in that instant is
-# lost, so ours are given up a little earlier.
+# Common servers close an idle connection after 5 s. A request sent at that instant is lost, so we close
+# ours a little earlier.
 _KEEP_ALIVE = 4.0
 
-# Gets a name and the addresses that it was resolved to, before any of them is connected to. Refuses by
-# raising a UserError, which leaves the exchange as it is.
+# Called with a name and its resolved addresses before connecting to any of them. Rejects by raising a
+# UserError, which is passed on unchanged.
 CheckAddresses: TypeAlias = Callable[[str, Sequence[str]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Times in seconds, sizes in bytes, files as paths. `message_cap` bounds one answer or event."""
+    """Network options of a server.
+
+    Times in seconds, sizes in bytes, files as paths. `message_cap` limits one response or event.
+    """
 
     headers: Headers = ()
     connect_timeout: float = 15.0
     proxy: str = ""
     use_environment_proxy: bool = False
-    ca_file: str = ""  # trusted in addition to what the system trusts
+    ca_file: str = ""  # trusted in addition to the system's CAs
     client_certificate: str = ""
     client_key: str = ""  # when it is not in the certificate's file
     verify: bool = True
@@ -51,16 +54,19 @@ class Network:
 
 
 async def load_library() -> None:
-    """Importing it takes a tenth of a second, or two seconds while fifty programs start: on a thread, so that
-    other servers are heard meanwhile."""
+    """Import the HTTP library on a thread.
+
+    Importing takes a tenth of a second, or two seconds while fifty programs start; other servers must not
+    wait for it.
+    """
     if "httpx2" not in sys.modules:
         await asyncio.to_thread(import_module, "httpx2")
 
 
 def make_client(network: Network, url: str, check: CheckAddresses | None = None) -> httpx2.AsyncClient:
-    """The HTTP client for the server at `url`. Raises ConfigError.
+    """Create the HTTP client for the server at `url`. Raises ConfigError.
 
-    With a proxy there is nothing for `check` to look at: the name is resolved there.
+    With a proxy, `check` is not called: the name is resolved there.
     """
     import httpx2
 
@@ -77,14 +83,14 @@ def make_client(network: Network, url: str, check: CheckAddresses | None = None)
         )
     except (ValueError, ImportError, httpx2.InvalidURL) as exc:
         raise _unusable_client(network, exc) from exc
-    # The library takes a backend for its pools, but httpx2 has no argument to hand it on.
+    # The library's pools accept a backend, but httpx2 has no argument to pass it.
     transport._pool._network_backend = Dialler(None if proxy else check)
     timeout = httpx2.Timeout(None, connect=network.connect_timeout)
     return httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=timeout)
 
 
 def proxy_for(network: Network, url: str) -> str:
-    """The proxy to this URL; empty for none. The environment's is used only when that was asked for."""
+    """Return the proxy for this URL, or "". The environment's is used only if configured."""
     if network.proxy or not network.use_environment_proxy:
         return network.proxy
     parts = urlsplit(url)
@@ -100,7 +106,7 @@ def _unusable_client(network: Network, error: Exception) -> ConfigError:
     if isinstance(error, ImportError):
         wanted = "HTTP/2" if "h2" in str(error) else "A SOCKS proxy"
         return ConfigError(f"{wanted} needs a package that is not installed: {error}", "Install it.")
-    shown = masked_url(network.proxy)  # many have a password in them, and the library quotes it all
+    shown = masked_url(network.proxy)  # many contain a password, and the library quotes it in full
     why = str(error).replace(network.proxy, shown) if network.proxy else str(error)
     return ConfigError(
         f"The proxy {shown!r} cannot be used: {why}",
@@ -112,7 +118,10 @@ def _unusable_client(network: Network, error: Exception) -> ConfigError:
 
 
 def make_tls_context(network: Network) -> ssl.SSLContext:
-    """Trusts what the system trusts, and the configured CA file. Raises ConfigError."""
+    """Create a TLS context that trusts the system's CAs and the configured CA file.
+
+    Raises ConfigError.
+    """
     import httpx2
 
     context = httpx2.create_ssl_context(verify=network.verify, trust_env=False)
@@ -130,7 +139,7 @@ def make_tls_context(network: Network) -> ssl.SSLContext:
 def _load_ca_file(context: ssl.SSLContext, path: str) -> None:
     try:
         context.load_verify_locations(cafile=os.path.expanduser(path))
-        # A certificate in the file is trusted itself, whether or not that of its issuer is there too.
+        # A certificate in the file is trusted itself, even if its issuer's is missing.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     except ssl.SSLError as exc:
         raise ConfigError(
@@ -159,7 +168,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> No
 
 
 def _require_readable(what: str, path: str) -> None:
-    """OpenSSL does not say which of two files it could not open."""
+    """Raise if a file is not readable: OpenSSL does not say which of two files it was."""
     try:
         with open(os.path.expanduser(path), "rb"):
             pass
@@ -168,7 +177,7 @@ def _require_readable(what: str, path: str) -> None:
 
 
 def _no_password() -> str:
-    """OpenSSL would ask for it on the terminal."""
+    """Raise instead of letting OpenSSL prompt on the terminal."""
     raise ConfigError("The client key is protected by a password.", "Give a key file without one.")
 
 
@@ -177,5 +186,5 @@ def _unreadable(what: str, path: str, error: OSError) -> ConfigError:
 
 
 def _trusting_nobody() -> ssl.SSLContext:
-    """For plain HTTP, where loading the system's certificates would be 20 ms for nothing."""
+    """Return an empty context for plain HTTP: loading the system's certificates takes 20 ms."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -12,8 +12,8 @@ import contextlib
 import os
 import subprocess
 
-# `kill -s`, because dash takes the `--` of `kill -TERM --` for a number, and then ends nothing.
-# Who left the group is found through the parents, in /proc, or with ps where there is none.
+# `kill -s`, because dash takes the `--` of `kill -TERM --` for a number and then kills nothing. Processes
+# that left the group are found through their parents, in /proc, or with ps where there is none.
 _SCRIPT = """
 groups=
 while read -r verb group; do
@@ -55,7 +55,10 @@ end KILL
 
 
 class OrphanGuard:
-    """One per engine. The watching process starts with the first group to watch."""
+    """Ends orphaned process groups; one per engine.
+
+    The watching process starts with the first group to watch.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,7 +75,7 @@ class OrphanGuard:
             self._tell(f"forget {group}\n")
 
     def close(self) -> None:
-        """End the watching process; groups still watched are ended with it."""
+        """End the watching process and, with it, the groups still watched."""
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -87,7 +90,7 @@ class OrphanGuard:
         if self._process is None:
             self._process = _start()
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # somebody ended the guard: servers still end with us
+        with contextlib.suppress(BrokenPipeError):  # the guard was killed: servers still end with us
             self._process.stdin.write(line.encode())
 
 

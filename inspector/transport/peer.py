@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The other end of a connection. Through a proxy `address` is the proxy's."""
+    """The other end of a connection. With a proxy, `address` is the proxy's."""
 
     address: str
     port: int
@@ -23,7 +23,7 @@ class Peer:
     is_proxy: bool = False
 
     def lines(self) -> tuple[str, ...]:
-        """For showing."""
+        """Return the lines to display."""
         number = f"[{self.address}]" if ":" in self.address else self.address
         where = f"{number} port {self.port}" + (", a proxy" if self.is_proxy else "")
         told = self.certificate.lines() if self.certificate is not None else ()
@@ -31,7 +31,7 @@ class Peer:
 
 
 def peer_of(response: httpx2.Response, *, is_proxy: bool = False) -> Peer | None:
-    """Of an answer that is not closed yet; None where the library does not tell."""
+    """Return the peer of a response that is still open; None if the library does not tell."""
     stream = response.extensions.get("network_stream")
     if stream is None:
         return None

@@ -24,7 +24,7 @@ _MOST_GATHERED = 64 * 1024
 
 
 class Listener(Protocol):
-    """Who is told what the process does."""
+    """Receives what the process does."""
 
     def on_started(self, pid: int) -> None: ...
 
@@ -38,7 +38,7 @@ class Listener(Protocol):
 
 
 def describe_exit(code: int) -> str:
-    """An exit code in words; negative ones are signals."""
+    """Describe an exit code; negative ones are signals."""
     if code >= 0:
         return f"exited with code {code}"
     with contextlib.suppress(ValueError):
@@ -47,7 +47,7 @@ def describe_exit(code: int) -> str:
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
-    """One running child. Make it with `start`."""
+    """A running child process. Create it with `start`."""
 
     def __init__(self, listener: Listener, guard: OrphanGuard) -> None:
         self._listener = listener
@@ -65,7 +65,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, command: Command, listener: Listener, guard: OrphanGuard) -> ChildProcess:
-        """Start it. Raises ConnectFailed with the cause in words."""
+        """Start the process. Raises ConnectFailed with the cause."""
         env = child_environment(command.env)
         program = find_program(command, env.get("PATH", os.defpath))
         loop = asyncio.get_running_loop()
@@ -85,10 +85,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
     # -------------------------------------------------------------- writing
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin; waits while the pipe is full.
+        """Write to stdin; wait while the pipe is full.
 
-        What is written in one turn of the loop goes out in two pieces, the first of them at once: each write
-        wakes the process, and that takes longer than anything else that is done for a message.
+        What is written in one iteration of the loop goes out in two pieces, the first immediately: each
+        write wakes the process, and that takes longer than anything else done for a message.
         """
         pipe = self._pipe(0)
         if pipe is None or pipe.is_closing() or self._exited.is_set():
@@ -130,8 +130,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
     # -------------------------------------------------------------- stopping
 
     async def stop(self) -> None:
-        """Close stdin, wait, TERM, wait, KILL: the whole tree, descendants that left the group included."""
-        self.resume_reading()  # its last words must reach us, and a full pipe must not keep it from ending
+        """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group."""
+        self.resume_reading()  # its last output must arrive, and a full pipe must not block its exit
         tree = ProcessTree(self.pid)
         if not self._exited.is_set():
             await asyncio.to_thread(tree.snapshot)
@@ -157,7 +157,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._listener.on_started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """What came before `connection_made`; the rest takes the short way (`_AtOnce`)."""
+        """Handle data from before `connection_made`; later data takes the fast path (`_AtOnce`)."""
         if fd == 1:
             self._listener.on_stdout(data)
         else:
@@ -192,12 +192,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._listener.on_exit(describe_exit(code) if code is not None else "ended")
 
     def _limit_draining(self) -> None:
-        """A grandchild may hold the pipes open for ever: wait for the end of the output, but not so long."""
+        """Limit the wait for the end of output: a grandchild may hold the pipes open forever."""
         self._drain_limit = asyncio.get_running_loop().call_later(_GRACE_FOR_PIPES, self._close_pipes)
 
     def _close_pipes(self) -> None:
         if self._is_paused:
-            self._limit_draining()  # what it wrote still waits in the pipe, because we do not read
+            self._limit_draining()  # its output is still in the pipe, because we do not read
             return
         signal_group(self.pid, KILL)
         if self._transport is not None:
@@ -205,10 +205,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
 
 class _AtOnce(asyncio.Protocol):
-    """Takes what a pipe brings as soon as it is there: asyncio hands on what comes from a child in the next
-    turn of its loop only, and so each answer would take one turn more.
+    """Delivers pipe data as soon as it is read.
 
-    `usual` is asyncio's own receiver: it keeps the books of which pipes are open.
+    asyncio passes on a child's output only in the next iteration of its loop, which would delay each
+    response by one iteration. `usual` is asyncio's own protocol: it tracks which pipes are open.
     """
 
     def __init__(self, usual: asyncio.BaseProtocol, take: Callable[[bytes], None]) -> None:
@@ -228,7 +228,7 @@ def _hear_at_once(pipe: asyncio.BaseTransport | None, take: Callable[[bytes], No
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for an event, but not longer; says whether it came."""
+    """Wait for an event with a timeout; return True if it was set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -236,7 +236,7 @@ async def within(seconds: float, event: asyncio.Event) -> bool:
 
 
 async def _end_leftovers(tree: ProcessTree) -> None:
-    """The child is gone; what it started must go too. Nobody tells us when that happens: look again."""
+    """End what the exited child has started. There is no notification for that, so poll."""
     deadline = asyncio.get_running_loop().time() + GRACE_AFTER_TERM
     is_first_look = True
     while await asyncio.to_thread(tree.is_alive):

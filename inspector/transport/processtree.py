@@ -25,7 +25,7 @@ class ProcessTree:
         self._descendants: list[psutil.Process] = []
 
     def snapshot(self) -> None:
-        """Remember every descendant, while the leader still lives and they can be found through it."""
+        """Record every descendant while the leader is alive and they can be found through it."""
         import psutil
 
         with contextlib.suppress(psutil.Error):
@@ -34,7 +34,7 @@ class ProcessTree:
     def signal(self, number: signal.Signals) -> None:
         signal_group(self._group, number)
         for process in self._descendants:
-            with contextlib.suppress(Exception):  # gone, or its id belongs to another now: psutil checks
+            with contextlib.suppress(Exception):  # gone, or its pid was reused: psutil checks
                 process.send_signal(number)
 
     def is_alive(self) -> bool:
@@ -48,7 +48,7 @@ class ProcessTree:
 
 
 def group_exists(group: int) -> bool:
-    """Is anybody in the group? Zombies included: this asks the kernel only."""
+    """True if any process is in the group. Includes zombies: this only asks the kernel."""
     if os.name != "posix":
         return False
     try:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from inspector.base.errors import ConnectFailed
 from inspector.base.plaintext import one_line
 
-# What every program may know of the person's surroundings. Everything else is passed only when configured:
-# our own environment holds keys and tokens that no server was meant to see.
+# What every program may know of the user's environment. Anything else is passed only if configured: our own
+# environment holds keys and tokens that no server should see.
 _ENVIRONMENT = (
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
     if os.name == "posix"
@@ -33,12 +33,12 @@ class Command:
 
 
 def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
-    """The allow-listed part of our environment, with the configured variables over it."""
+    """Return the allow-listed part of our environment, overridden by the configured variables."""
     return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(configured)
 
 
 def find_program(command: Command, path: str) -> str:
-    """The file to start. Only the PATH is searched, never the working folder."""
+    """Return the executable's path. Only the PATH is searched, never the working directory."""
     if not command.argv or not command.argv[0]:
         raise ConnectFailed("There is no command to start.", "Edit the server and give one.")
     if command.cwd and not os.path.isdir(command.cwd):
@@ -48,7 +48,7 @@ def find_program(command: Command, path: str) -> str:
     name = os.path.expanduser(command.argv[0])
     if os.sep in name or (os.altsep and os.altsep in name):
         return _check_file(os.path.join(command.cwd, name) if command.cwd else name)
-    # An empty or relative entry means the current folder, and what lies there is not to be trusted.
+    # An empty or relative entry means the current directory, whose contents are not trusted.
     folders = os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
     found = shutil.which(name, path=folders) if folders else None
     if found is None:
@@ -74,7 +74,7 @@ def _check_file(path: str) -> str:
 
 
 def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
-    if not isinstance(exc, OSError):  # a null byte, half a character, a variable's name with "=" in it
+    if not isinstance(exc, OSError):  # a null byte, a lone surrogate, a variable name with "=" in it
         return ConnectFailed(
             f"{program!r} cannot be started: {exc}.", "Check its arguments, variables and folder."
         )
@@ -93,7 +93,7 @@ def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
 
 
 def _interpreter(program: str) -> str:
-    """What the first line of a script says is to run it; "" for anything that is no script."""
+    """Return a script's interpreter from its first line; "" if it is not a script."""
     with contextlib.suppress(OSError), open(program, "rb") as file:
         line = file.readline(256)
         if line.startswith(b"#!"):

@@ -30,9 +30,10 @@ async def run_exchange(
     tag: int = NO_TAG,
     operation: str = "",
 ) -> None:
-    """Run one exchange, or as many as it takes; the last one is given to `take`.
+    """Run an exchange, following redirects and retries; the last one is passed to `take`.
 
-    `operation` is what the request does, for the authorization; without a name none is asked for anew.
+    `operation` is what the request does, for the authorization; without it, no new authorization is
+    requested.
     """
     hops = 0
     asker = None
@@ -49,7 +50,7 @@ async def run_exchange(
                 return
             exchange.keep(body := await exchange.read_body())
         if is_refused and asker is not None:
-            # Outside of the exchange: to get another authorization may take as long as a person does.
+            # Outside the exchange: getting another authorization may wait for the user.
             if await asker.refused(exchange.status, exchange.headers, body):
                 continue
             await take(exchange)

@@ -57,17 +57,17 @@ class StdioTransport:
         try:
             await self._process.write(message.raw + b"\n")
         except ConnectionLost:
-            # Usually it is exiting: the reason for that is worth waiting a moment for.
+            # Usually it is exiting: wait a moment for the reason.
             if not await within(_GRACE_AFTER_STDOUT, self._over):
                 raise
             assert self._closed is not None
             raise ConnectionLost(self._closed.summary, self._closed.next_step) from None
 
     def agreed(self, revision: Revision) -> None:
-        """stdio carries no headers: nothing to do."""
+        """Do nothing: stdio has no headers."""
 
     def forget(self, request: Message) -> None:
-        """stdio holds nothing for a request: nothing to do."""
+        """Do nothing: stdio holds nothing for a request."""
 
     def pause(self) -> None:
         if self._process is not None:
@@ -84,7 +84,7 @@ class StdioTransport:
     # -------------------------------------------------------------- the process calls these
 
     def on_started(self, pid: int) -> None:
-        """First of all: a quick process has written, and even ended, before `open` goes on."""
+        """Report the start first: a fast process may have written, or exited, before `open` resumes."""
         names = tuple(sorted(self._command.env))
         self._report(ProcessStarted(pid, self._command.argv, self._command.cwd, names, self._now()))
 
@@ -99,7 +99,10 @@ class StdioTransport:
             self._report_stderr(lines, at)
 
     def on_stdout_closed(self) -> None:
-        """Usually the process is about to exit; if it stays, the conversation is over all the same."""
+        """Handle the end of stdout.
+
+        Usually the process is about to exit; if it stays, the connection is over all the same.
+        """
         if (rest := self._stdout.end()) is not None:
             self._report(FramesReceived([rest], self._now()))
         loop = asyncio.get_running_loop()
@@ -110,7 +113,7 @@ class StdioTransport:
             self._stdout_limit.cancel()
         if (rest := self._stderr.end()) is not None:
             self._report_stderr([rest], self._now())
-        if self._process is not None:  # else opening was cancelled before anybody heard of it
+        if self._process is not None:  # otherwise opening was cancelled before it was reported
             self._report(ProcessExited(self._process.pid, status, self._now()))
         self._close(f"The server {status}.")
 
@@ -141,4 +144,4 @@ class StdioTransport:
 
 
 def _nobody(event: object) -> None:
-    """Before `open` there is nobody to report to."""
+    """Discard events reported before `open`."""

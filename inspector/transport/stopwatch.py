@@ -16,7 +16,10 @@ CURRENT: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
 
 
 class Stopwatch:
-    """Started when it is made. A mark is overwritten when its part happens again: only the last counts."""
+    """Records the timings of one exchange; starts when created.
+
+    A mark is overwritten if its phase happens again: only the last counts.
+    """
 
     __slots__ = ("_clock", "_marks", "resolved", "started")
 
@@ -30,7 +33,7 @@ class Stopwatch:
         return self._clock.monotonic_ns()
 
     async def trace(self, name: str, info: object) -> None:
-        """For the library: `name` is as in `connection.start_tls.complete`."""
+        """Trace callback of the library; `name` is like `connection.start_tls.complete`."""
         _, _, step = name.partition(".")
         if step in _STEPS:
             self._marks[step] = self._clock.monotonic_ns()

@@ -42,7 +42,7 @@ _POSTED: Headers = (
     ("Accept", "application/json, text/event-stream"),
 )
 _EVENT_STREAM = "text/event-stream"
-_MOST_FAILED_RESUMES = 3  # in a row, for a request that somebody waits for
+_MOST_FAILED_RESUMES = 3  # in a row, for a pending request
 _MOST_FAILED_LISTENS = 5  # in a row, for the server's own stream
 _LONGEST_WAIT = 30.0
 _ACCEPT_LIMIT = 30.0
@@ -51,7 +51,7 @@ _FAREWELL_LIMIT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """A message on its way. `has_session` says whether it goes out with the id of a session."""
+    """A message being sent. `has_session` says whether it carries a session id."""
 
     message: Message
     headers: Headers
@@ -61,26 +61,32 @@ class _Post:
 
     @property
     def wants_no_answer(self) -> bool:
-        """Of anything else, such as bytes that are no message, the body is what the server has to say."""
+        """True for a notification or response.
+
+        For anything else, such as bytes that are not a message, the body is the server's response.
+        """
         return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_answer
 
 
 class StreamableHttpTransport(HttpTransport):
-    """One HTTP client for one server."""
+    """Streamable HTTP transport."""
 
     def __init__(
         self, url: str, network: Network, clock: Clock, authorization: Authorization | None = None
     ) -> None:
         super().__init__(url, network, clock, authorization)
         self._session_id = ""
-        self._heard_session: str | None = None  # whose own stream is listened to
+        self._heard_session: str | None = None  # the session whose stream is open
 
     async def open(self, report: Report) -> None:
         self._report = report
         self._http = self._exchanges(report)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """A request is answered in the background; anything else has been accepted when this returns."""
+        """Send a message.
+
+        A request is answered in the background; anything else has been accepted when this returns.
+        """
         self._require_open()
         post = self._address(message, envelope)
         if message.kind is Kind.REQUEST and message.id is not None:
@@ -98,7 +104,7 @@ class StreamableHttpTransport(HttpTransport):
             await http.close()
 
     async def _say_goodbye(self, http: Exchanges) -> None:
-        """The server may be gone by now, or not allow it (405): nothing depends on it."""
+        """Delete the session. The server may be gone, or not allow it (405): nothing depends on it."""
         if not self._session_id or self._closed is not None:
             return
 
@@ -121,7 +127,7 @@ class StreamableHttpTransport(HttpTransport):
         return _Post(message, headers, is_stateless, has_session, envelope.tag)
 
     async def _post_request(self, post: _Post, id: RequestId) -> None:
-        """A request fails locally when HTTP fails: the person who waits for it must hear of it."""
+        """Post a request; report an HTTP failure as a failure of the request."""
         try:
             await self._get_answer(post, StreamPosition(id))
         except UserError as exc:
@@ -142,7 +148,10 @@ class StreamableHttpTransport(HttpTransport):
             await self._resume(post, stream)
 
     async def _post_and_leave(self, post: _Post) -> None:
-        """Send what has no answer. The status accepts it; should a stream follow, that is read on."""
+        """Send a message without a response.
+
+        The status accepts it; if a stream follows, it is read on in the background.
+        """
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         name = name_of(post.message)
         self._tasks.spawn(f"POST {name}", self._post_until_accepted(post, accepted))
@@ -167,7 +176,7 @@ class StreamableHttpTransport(HttpTransport):
             if not accepted.done():
                 accepted.set_exception(exc)
         finally:
-            accepted.cancel()  # no effect on one that is done
+            accepted.cancel()  # no effect if it is done
 
     async def _post(
         self, post: _Post, stream: StreamPosition, accepted: asyncio.Future[None] | None = None
@@ -200,7 +209,7 @@ class StreamableHttpTransport(HttpTransport):
             exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
         )
         if verdict.is_frame and body is not None:
-            # An error without an id belongs to the request only when it is its answer.
+            # An error without an id belongs to the request only if it is the response to it.
             request = stream.request if verdict.error is None else None
             self._report(FramesReceived([body], self._now(), exchange.number, request))
         elif body:
@@ -210,7 +219,7 @@ class StreamableHttpTransport(HttpTransport):
         stream.is_answered = True
 
     async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
-        """The body, or None when it was a stream of events: those were reported as they came."""
+        """Return the body; None for an event stream, whose events were reported as they arrived."""
 
         def take(events: list[ServerSentEvent], at: int) -> None:
             if frames := stream.take(events):
@@ -221,7 +230,10 @@ class StreamableHttpTransport(HttpTransport):
     # -------------------------------------------------------------- GET
 
     async def _resume(self, post: _Post, stream: StreamPosition) -> None:
-        """The stream ended before its answer. A clean end is only a pause: the server is polled."""
+        """Resume a stream that ended before its response.
+
+        A clean end is only a pause: the server is polled.
+        """
         failures = 0
         while not stream.is_answered:
             if not _can_resume(post, stream):
@@ -238,13 +250,13 @@ class StreamableHttpTransport(HttpTransport):
                     raise
 
     def _listen_once(self) -> None:
-        """A person may say twice that they are ready: one stream a session is enough."""
+        """Start listening, once per session: the user may send `initialized` twice."""
         if self._heard_session != self._session_id:
             self._heard_session = self._session_id
             self._tasks.spawn("GET stream", self._listen())
 
     async def _listen(self) -> None:
-        """What the server says by itself. One without such a stream answers 405: then there is none."""
+        """Listen to the server's own stream. A server without one responds with 405."""
         stream = StreamPosition()
         try:
             await self._keep_listening(stream)
@@ -257,10 +269,10 @@ class StreamableHttpTransport(HttpTransport):
                     f"The server's event stream could not be opened again: {exc.summary}", exc.next_step
                 )
         except UserError:
-            pass  # it sent what is beyond the bounds: the exchange says so, and POSTs go on
+            pass  # it exceeded the limits: the exchange says so, and POSTs continue
 
     async def _keep_listening(self, stream: StreamPosition) -> None:
-        """Open the stream again and again, less often when nothing comes. Raises what ended it for good."""
+        """Reopen the stream repeatedly, less often if it is idle. Raises what ended it for good."""
         failures = quiet = 0
         while True:
             seen = stream.events
@@ -278,7 +290,7 @@ class StreamableHttpTransport(HttpTransport):
             await asyncio.sleep(max(stream.retry, slower))
 
     async def _get(self, stream: StreamPosition) -> None:
-        """Open a stream, or take it up after its last event, and read it to its end."""
+        """Open a stream, or resume it after its last event, and read it to its end."""
 
         async def take(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != _EVENT_STREAM:
@@ -310,7 +322,10 @@ _NO_STREAM = "It offers no such stream; what came before is in the Traffic view.
 
 
 def _can_resume(post: _Post, stream: StreamPosition) -> bool:
-    """Events need ids for that. The stateless era has no way to take up a stream."""
+    """True if a stream can be resumed.
+
+    Events need ids for that, and the stateless era cannot resume.
+    """
     return stream.is_answered or (bool(stream.last_id) and not post.is_stateless)
 
 

@@ -23,7 +23,7 @@ class TaskScope:
         return task
 
     async def settle(self, limit: float) -> None:
-        """Let the tasks come to their own end, but not for longer than this."""
+        """Wait for the tasks to finish, at most this many seconds."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=limit)
 

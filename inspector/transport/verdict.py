@@ -14,7 +14,10 @@ from inspector.transport.eventframes import is_answer
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`is_frame`: the body is to be recorded as a frame. `error`: the message got no answer, and why."""
+    """What a response body is.
+
+    `is_frame`: it is to be recorded as a frame. `error`: why the message got no response.
+    """
 
     is_frame: bool = False
     error: UserError | None = None
@@ -23,7 +26,7 @@ class Verdict:
 def judge(
     status: int, content_type: str, posted: Message, body: bytes, *, has_session: bool = False
 ) -> Verdict:
-    """Judge a whole body. The body counts before the status, where the protocol says so."""
+    """Judge a whole body. It takes precedence over the status, where the protocol says so."""
     meaning = meaning_of(status, posted, has_session=has_session)
     message = read(body) if body.strip() else None
     is_frame = message is not None and _is_message(message, content_type, status)
@@ -38,7 +41,10 @@ def judge(
 
 
 def _is_message(message: Message, content_type: str, status: int) -> bool:
-    """Broken JSON is a frame too, where a message had to be: what is wrong with it must be seen."""
+    """True if a body is recorded as a frame.
+
+    So is broken JSON where a message was required: the error must be visible.
+    """
     if message.kind is Kind.INVALID:
         return content_type == "application/json" and status < 300
     return message.kind is not Kind.TEXT
@@ -66,7 +72,7 @@ def _not_the_answer(
 
 
 def no_stream(status: int, content_type: str, body: bytes, next_step: str) -> HttpRefused | NeedsLogin:
-    """The error for a GET that was to open an event stream, and did not."""
+    """Return the error for a GET that did not open an event stream."""
     if status == 401:
         return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
     what = f"HTTP {status}"

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from websockets.http11 import Request, Response
 
 _SUBPROTOCOL = "mcp"
-_EXCHANGE = 1  # there is only one: the handshake, and all frames ride on it
+_EXCHANGE = 1  # the only one: the handshake, which carries all frames
 _CLOSE_LIMIT = 2.0
 
 
 class WebSocketTransport:
-    """One connection; the library answers and sends pings."""
+    """WebSocket transport; the library answers and sends pings."""
 
     def __init__(self, url: str, network: Network, clock: Clock) -> None:
         self._url = url
@@ -67,9 +67,7 @@ class WebSocketTransport:
             self._connection = connection = await self._make_connection()
         except UserError:
             raise
-        except (
-            Exception
-        ) as exc:  # the library and asyncio raise many kinds, all for one reason: no connection
+        except Exception as exc:  # the library and asyncio raise many types, all meaning no connection
             raise self._refused(exc) from exc
         self._report_handshake(connection.request, connection.response)
         self._tasks.spawn("read frames", self._read(connection))
@@ -85,10 +83,10 @@ class WebSocketTransport:
             raise ConnectionLost(*_why_closed(exc)) from exc
 
     def agreed(self, revision: Revision) -> None:
-        """Frames carry no headers: nothing to do."""
+        """Do nothing: frames have no headers."""
 
     def forget(self, request: Message) -> None:
-        """Nothing is held for a request: nothing to do."""
+        """Do nothing: nothing is held for a request."""
 
     def pause(self) -> None:
         self._may_read.clear()
@@ -122,7 +120,7 @@ class WebSocketTransport:
         )
 
     def _refused(self, error: Exception) -> UserError:
-        """Why there is no connection; a handshake that was answered is reported as the exchange it was."""
+        """Return why there is no connection; report the handshake's exchange if it got a response."""
         from websockets.exceptions import InvalidProxy, InvalidStatus, InvalidURI
 
         if isinstance(error, InvalidURI):
@@ -194,7 +192,7 @@ class WebSocketTransport:
 
 
 def _connector() -> type[connect]:
-    """The library follows redirects, also to other origins: ours does not."""
+    """Return a `connect` that follows no redirects: the library would, also to other origins."""
     from websockets.asyncio.client import connect
 
     class Connect(connect):
@@ -234,7 +232,10 @@ def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
 
 
 def _is_text(raw: bytes) -> bool:
-    """A text frame must be UTF-8; other bytes, which only a person sends, go as a binary one."""
+    """True if the bytes can be a text frame, which must be UTF-8.
+
+    Other bytes, which only the user sends, are sent as a binary frame.
+    """
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -247,4 +248,4 @@ def _texts(items: Iterable[tuple[str, str]]) -> Headers:
 
 
 def _nobody(event: object) -> None:
-    """Before `open` there is nobody to report to."""
+    """Discard events reported before `open`."""

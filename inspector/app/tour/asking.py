@@ -19,7 +19,7 @@ HANDSHAKE, STATELESS = "everything", "everything (http)"
 
 
 async def sampling_card(guide: Guide) -> None:
-    """A server asks for a model's answer; the person is the model."""
+    """Answer a sampling request by hand."""
     guide.server(HANDSHAKE)
     outcome = await _begin(guide, "sampling")
     await guide.picture("toast")
@@ -39,7 +39,7 @@ async def sampling_card(guide: Guide) -> None:
 
 
 async def elicitation_form(guide: Guide) -> None:
-    """A server asks for a form, with every kind of field that there is."""
+    """Answer a form elicitation that has every kind of field."""
     guide.server(HANDSHAKE)
     outcome = await _begin(guide, "elicit_all_fields")
     await guide.press("Answer", guide.tools)
@@ -52,7 +52,7 @@ async def elicitation_form(guide: Guide) -> None:
 
 
 async def several_rounds(guide: Guide) -> None:
-    """2026-07-28: the call is answered with questions, and made again with the answers."""
+    """2026-07-28: a call returns input requests, and the client retries it with the answers."""
     guide.server(STATELESS)
     outcome = await _begin(guide, "book_trip")
     await guide.press("Answer", guide.tools)
@@ -68,7 +68,7 @@ async def several_rounds(guide: Guide) -> None:
 
 
 async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
-    """Call a tool that asks back, and wait until it has asked."""
+    """Call a tool that sends a server request, and wait until that request arrives."""
     guide.do("view.tools")
     await guide.tool(tool)
     await guide.until("Call to be possible", guide.window.actions_table["tool.call"].isEnabled)
@@ -79,7 +79,7 @@ async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
 
 
 async def _answer_form(guide: Guide, round: int, content: JSONObject) -> None:
-    """Fill in the form of this round, and accept."""
+    """Fill in this round's form and accept it."""
     await guide.until(f"round {round}", lambda: _round_in_front(guide) == round)
     form = _form(await _card(guide))
     form.editor.set_arguments(content)
@@ -110,7 +110,7 @@ def _panel(guide: Guide) -> InboxPanel:
 
 
 async def _card(guide: Guide) -> CardView:
-    """The card in front, when it waits for an answer."""
+    """Return the front card once it is waiting for a reply."""
     await guide.until("a card in front", lambda: _in_front(guide) is not None)
     view = _in_front(guide)
     assert view is not None

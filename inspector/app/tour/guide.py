@@ -18,11 +18,14 @@ PATIENCE = 30.0
 
 
 class StopFailed(Exception):
-    """A stop of the tour did not show what it should."""
+    """A tour stop did not show what it should."""
 
 
 class Guide:
-    """What a person can do with the window, and what they would look for. They work in the `project`."""
+    """Drives the window like a user: clicks, types, and waits for what should appear.
+
+    The user works in the `project` folder.
+    """
 
     def __init__(self, app: App, out: Path, project: Path) -> None:
         self.app = app
@@ -32,7 +35,7 @@ class Guide:
         self._number = 0
 
     async def until(self, what: str, condition: Callable[[], object]) -> None:
-        """Wait until something is so; a person would give up after half a minute."""
+        """Wait until a condition holds. Raises `StopFailed` after half a minute."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE
         while not condition():
@@ -41,7 +44,7 @@ class Guide:
             await asyncio.sleep(0.02)
 
     async def picture(self, name: str, widget: QWidget | None = None) -> None:
-        """Save what is on screen, when it has settled."""
+        """Save a screenshot once the screen has settled."""
         await asyncio.sleep(0.3)
         self._number += 1
         path = self._out / f"{self._number:02d}-{name}.png"
@@ -49,14 +52,14 @@ class Guide:
             raise StopFailed(f"could not write {path}")
 
     def do(self, command: str) -> None:
-        """Use a command of the menus."""
+        """Trigger a menu command."""
         action = self.window.actions_table[command]
         if not action.isEnabled():
             raise StopFailed(f"the command “{action.text()}” cannot be used")
         action.trigger()
 
     async def press(self, words: str, place: QWidget) -> None:
-        """Click the button that says this, when it is there."""
+        """Click the button with this text, once it is enabled."""
 
         def buttons() -> list[QAbstractButton]:
             every = place.findChildren(QAbstractButton)
@@ -86,7 +89,7 @@ class Guide:
         return workspace.tools
 
     async def tool(self, name: str) -> None:
-        """Find a tool by typing its name, and go to it."""
+        """Search for a tool by name and select it."""
         self.do("tool.search")
         self.tools.search.clear()
         self.tools.search.settle()
@@ -99,7 +102,7 @@ class Guide:
         await self.until(f"the form of {name}", self.tools.call_view.arguments.isVisible)
 
     async def call(self, expected: OutcomeKind) -> CallOutcome:
-        """Press Call and wait for the outcome."""
+        """Press Call and wait for the result."""
         await self.until("Call to be possible", self.window.actions_table["tool.call"].isEnabled)
         outcome = self.outcome()
         self.do("tool.call")
@@ -111,7 +114,7 @@ class Guide:
         return got
 
     def outcome(self) -> asyncio.Future[CallOutcome]:
-        """The next outcome that is shown; not one of before that is shown again with its tool."""
+        """Return a future for the next result shown, ignoring older ones that are shown again."""
         future: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
         result, since = self.tools.call_view.result, len(self.app.bridge.log)
 
@@ -125,7 +128,7 @@ class Guide:
         return future
 
     def type_argument(self, label: str, text: str) -> None:
-        """Type into the field of the form that has this name."""
+        """Type into the form field with this label."""
         fields = [box for box in self.tools.call_view.arguments.findChildren(QWidget) if box.isVisible()]
         box = next((box for box in fields if label in box.accessibleName() and _takes_text(box)), None)
         if box is None:

@@ -40,7 +40,7 @@ def _write(path: Path, word: str, other: str) -> None:
 
 
 async def examine_a_connection(guide: Guide) -> None:
-    """Nothing listens there: the doctor says at which step it ends, and why."""
+    """Connect to a port where nothing listens: the Doctor shows which step fails, and why."""
     await guide.app.bridge.add_server(HttpEntry(name="tickets", url="http://127.0.0.1:9/mcp"))
     await guide.until("the server", lambda: guide.status("tickets") is not None)
     guide.server("tickets")
@@ -94,7 +94,7 @@ async def edit_and_see(guide: Guide) -> None:
 
 
 async def what_changed(guide: Guide) -> None:
-    """A tool has another name since last time."""
+    """A tool was renamed since the last connection."""
     workspace = guide.window.workspace()
     assert workspace is not None
     await guide.until("the news", lambda: workspace.strips.text("drift"))

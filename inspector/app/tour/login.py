@@ -19,7 +19,7 @@ _REQUEST = re.compile(r'name="request" value="([^"]+)"')
 
 
 async def walk_through_a_login(guide: Guide) -> None:
-    """Step by step to the browser; when the person was there, all the rest."""
+    """Step through a login up to the browser; once that is done, run the remaining steps."""
     guide.server(_SERVER)
     guide.do("view.auth")
     workspace = guide.window.workspace()
@@ -63,13 +63,13 @@ async def _walk(guide: Guide, panel: AuthPanel, pages: list[str]) -> None:
 
 
 def _note(pages: list[str], url: QUrl) -> bool:
-    """No browser is needed for a tour: what it would show is asked for by ourselves."""
+    """Record the URL instead of opening a browser; the tour fetches the page itself."""
     pages.append(bytes(url.toEncoded().data()).decode())
     return True
 
 
 async def _log_in(url: str) -> None:
-    """What a person does in the browser: open the page, fill it in, allow, and be sent back to us."""
+    """Log in as a user would: open the page, fill it in, allow, follow the redirect."""
     import httpx2
 
     async with httpx2.AsyncClient(trust_env=False) as browser:
@@ -90,7 +90,7 @@ def _state(panel: AuthPanel, id: StepId) -> StepState | None:
 
 
 def _next(panel: AuthPanel) -> str:
-    """The step that is ready, by its title; "" while one runs."""
+    """Return the title of the step that is ready; "" while one is running."""
     login = panel.login
     step = login.current if login is not None and not login.is_running else None
     return step.id.value if step is not None and step.state is StepState.READY else ""

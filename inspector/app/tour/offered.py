@@ -18,7 +18,7 @@ _MORE = 420
 
 
 async def four_states(guide: Guide) -> None:
-    """Absent, null, empty and default are four things; what is sent is what is shown."""
+    """Absent, null, empty and default are four different states; what is shown is what is sent."""
     guide.server("everything")
     await guide.tool("args_optional")
     guide.type_argument("name", "Ada")
@@ -34,13 +34,13 @@ async def four_states(guide: Guide) -> None:
     if b'"language"' in sent:
         raise StopFailed("what is not set was sent")
     before = guide.window.size()
-    guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are in sight
+    guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are visible
     await guide.picture("four-states")
     guide.window.resize(before)
 
 
 async def read_a_resource(guide: Guide) -> None:
-    """Read it, hear that it changed, read it again: what is different?"""
+    """Read a resource, receive its update notification, read it again and compare."""
     panel = _workspace(guide).resources
     guide.do("view.resources")
     await guide.until("the resources", panel.lists.isVisible)
@@ -82,7 +82,7 @@ async def get_a_prompt(guide: Guide) -> None:
 
 
 async def reach_a_template(guide: Guide) -> None:
-    """A few letters lead to a template, and the keyboard stands where its first word goes."""
+    """A few letters in the palette find a template; focus goes to its first variable."""
     guide.do("app.palette")
     popup = guide.window.reaching.popup
     if popup is None:
@@ -126,7 +126,7 @@ def _fill(form: NamedValues, *words: str) -> None:
 
 
 def _choose_state(guide: Guide, name: str, words: str) -> None:
-    """From the menu beside a field."""
+    """Choose a state from the menu beside a field."""
     rows = guide.tools.call_view.arguments.form.findChildren(FieldRow)
     row = next((row for row in rows if row.member.name == name), None)
     if row is None:

@@ -57,7 +57,7 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
 
 
 async def _walk(guide: Guide) -> str:
-    """Every stop; gives what went wrong, or nothing."""
+    """Run every stop; return what went wrong, or ""."""
     for stop in STOPS:
         name = stop.__name__.replace("_", " ")
         try:
@@ -70,13 +70,13 @@ async def _walk(guide: Guide) -> str:
 
 
 def _print_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-    """The offscreen platform tells with every window what it cannot do; a tour does not care."""
+    """Print Qt's messages, except the offscreen platform's warnings of unsupported features."""
     if not text.startswith("This plugin does not support"):
         sys.stderr.write(f"{text}\n")
 
 
 def run_tour(out: Path) -> int:
-    """Walk the tour and save its pictures into a folder. 0 when every stop worked."""
+    """Run the tour and save its screenshots to a folder. Return 0 when every stop worked."""
     out.mkdir(parents=True, exist_ok=True)
     qInstallMessageHandler(_print_qt_message)
     with tempfile.TemporaryDirectory() as scratch:

@@ -35,7 +35,7 @@ _PASTED: JSONObject = {
 
 
 def furnish(home: Path) -> Path:
-    """A home folder as people have it, and a project in it, which is given back."""
+    """Fill a typical home folder with config files, and return the project in it."""
     program, *args = command("library")
     project = home / "weather"
     files: dict[str, JSONObject] = {
@@ -62,7 +62,7 @@ def furnish(home: Path) -> Path:
 
 
 async def welcome(guide: Guide) -> None:
-    """Nobody has added anything: what now?"""
+    """The welcome page of an empty server list."""
     await guide.app.bridge.ask_found(lambda found: found.look(guide.project))
     await guide.until("the offers", lambda: guide.window.welcome.isVisible())
     await guide.until("what was found", lambda: "servers in" in guide.window.welcome.found_words.text())
@@ -70,7 +70,7 @@ async def welcome(guide: Guide) -> None:
 
 
 async def found_servers(guide: Guide) -> None:
-    """Look at what a file would start, agree to one of them, and change one's mind."""
+    """Review what a config file would start, approve one server, then revoke the approval."""
     await guide.press("Review…", guide.window.welcome)
     panel = guide.window.found
     await guide.until("the files", lambda: panel.report.files)
@@ -89,7 +89,7 @@ async def found_servers(guide: Guide) -> None:
 
 
 async def add_by_pasting(guide: Guide) -> None:
-    """A configuration of another tool, pasted where the empty window asks for one."""
+    """Paste another tool's configuration into the welcome page."""
     guide.window.servers.go_back()
     box = guide.window.welcome.box
     await guide.until("the offers", box.isVisible)
@@ -111,7 +111,7 @@ async def edit_server(guide: Guide) -> None:
     dialog.name.setFocus()
     QTest.keyClicks(dialog.name, " of Babel")
     await guide.picture("edit-server", dialog)
-    for _ in range(2):  # what was typed is dropped only when one says so twice
+    for _ in range(2):  # unsaved text is discarded only after a second confirmation
         dialog.reject()
 
 

@@ -17,7 +17,7 @@ _FLOOD = 20_000
 
 
 async def flood(guide: Guide) -> None:
-    """Notifications as fast as the pipe takes them: all of them are there, and the window with them."""
+    """Notifications as fast as the pipe allows: all recorded, and the window stays responsive."""
     guide.server("everything")
     log = guide.app.bridge.log
     before = len(log)
@@ -58,7 +58,7 @@ async def statistics(guide: Guide) -> None:
 
 
 async def compare_two(guide: Guide) -> None:
-    """The same tool, called twice with other arguments: what differs?"""
+    """Compare two calls of the same tool with different arguments."""
     panel, log = guide.window.traffic, guide.app.bridge.log
     guide.server("everything")
     await guide.tool("forecast")
@@ -80,7 +80,7 @@ async def compare_two(guide: Guide) -> None:
 
 
 async def save_and_open(guide: Guide) -> None:
-    """A copy of the running capture, opened beside the live traffic."""
+    """Save a copy of the running capture and open it beside the live traffic."""
     captures = guide.window.captures
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "monday.mcpcap")
@@ -95,7 +95,7 @@ async def save_and_open(guide: Guide) -> None:
 
 
 async def _filter(guide: Guide, text: str) -> None:
-    """Type a filter, as a person would."""
+    """Type a filter, as a user would."""
     panel = guide.window.traffic
     guide.do("traffic.search")
     panel.search.clear()

@@ -47,7 +47,7 @@ def _desktop_entry(template: Path) -> bytes:
 
 
 def _quoted(word: str) -> str:
-    """As the Exec key of a desktop entry wants it: quoted, escaped as a string once more, and % doubled."""
+    """Quote a word for a desktop entry's Exec key: quoted, escaped as a string, and % doubled."""
     if _RESERVED & set(word):
         escaped = "".join(f"\\{letter}" if letter in '"`$\\' else letter for letter in word)
         word = f'"{escaped}"'.replace("\\", "\\\\")
@@ -70,7 +70,7 @@ def _remove(path: Path) -> None:
 
 
 def _tell_the_desktop(data: Path) -> None:
-    """Desktops look by themselves, sooner or later; with these tools, at once."""
+    """Update the desktop databases now if the tools exist; otherwise desktops notice later."""
     for tool, folder in (("update-mime-database", "mime"), ("update-desktop-database", "applications")):
         program = shutil.which(tool)
         if program is not None:

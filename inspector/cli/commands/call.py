@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:
-    """The tool of this name. Raises ConfigError, naming those that are spelt alike."""
+    """Return the tool of this name. Raises ConfigError, which suggests similar names."""
     for tool in tools:
         if tool.name == name:
             return tool
@@ -85,7 +85,7 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
 
 
 def _report(tool: str, outcome: CallOutcome, style: str) -> int:
-    """Print how the call ended. Raises LensError when there is no result to print."""
+    """Print the result of a call. Raises LensError if there is none."""
     if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CANCELLED):
         raise UserError(outcome.summary, outcome.next_step)
     result = result_in(outcome.answer)

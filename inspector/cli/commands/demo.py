@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What `python -m inspector.demo` would refuse, in our words and with our exit code."""
+    """Raise ConfigError for what `python -m inspector.demo` would reject, with our exit code."""
     if options.http and not SERVERS[options.name].speaks_http:
         raise ConfigError(f"The demo server {options.name!r} does not speak HTTP.", "Leave --http out.")
     if not options.http and not SERVERS[options.name].speaks_stdio:

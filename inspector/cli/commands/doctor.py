@@ -74,8 +74,11 @@ def _conclude(examination: Examination, options: argparse.Namespace) -> int:
 
 
 def _take_target(options: argparse.Namespace) -> Entry | None:
-    """Read the one word as what it is: it takes the place of an option, or is a server in a file of another
-    tool, which is given back: what the person did not agree to in the window is only looked at."""
+    """Interpret the positional argument: a URL, a configured server, or a command to start.
+
+    Sets the matching option. A server found in another tool's file is returned instead: it was not approved
+    in the window, so it is only examined, never started or contacted.
+    """
     target = options.target
     if target is None:
         return None
@@ -114,7 +117,7 @@ def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:
 
 
 class _Teller:
-    """Writes each step when it is done, so that who waits sees how far it is."""
+    """Prints each step as it completes, to show progress."""
 
     def __init__(self, *, with_details: bool) -> None:
         self._with_details = with_details
@@ -136,7 +139,7 @@ def _write_end(examination: Examination) -> None:
 
 
 def _shown(text: str) -> str:
-    """A server without a name is called by its URL."""
+    """Return the text, masked if it is a URL: an unnamed server is called by its URL."""
     return masked_url(text) if "://" in text else text
 
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Capture]:
-    """An export of another tool becomes a capture for as long as it is read."""
+    """Open a capture; another tool's export is converted to a temporary one first."""
     with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
         if looks_like_capture(path):
             capture = open_capture(path)

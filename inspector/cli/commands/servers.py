@@ -109,7 +109,10 @@ def _write_form(entries: Sequence[Entry], form: str) -> int:
 
 
 def _add(catalogue: Catalogue, text: str, names: Sequence[str]) -> int:
-    """What a person pastes into their own command line is theirs: it goes into the catalogue."""
+    """Add pasted servers to the catalog.
+
+    No approval is needed: the user pasted them into their own command line.
+    """
     servers = read_pasted(sys.stdin.read() if text == _STDIN else text)
     known = {entry.name for entry in catalogue.load().entries}
     chosen = [server for server in servers if not names or server.name in names]
@@ -167,7 +170,7 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
 
 
 def _found_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
-    """One line for what it is, and one below for each thing to know."""
+    """Return a row for the server, and one below it for each detail."""
     server = chain[at]
     mark = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
     what = server.entry.address if server.entry is not None else server.problem
@@ -176,7 +179,10 @@ def _found_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
 
 
 def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
-    """A tool overrides only its own servers; those of another have the same name and no more."""
+    """True if the same tool has an entry of this name with a higher precedence.
+
+    A tool overrides only its own servers; those of other tools just share the name.
+    """
     return any(each.source.tool == chain[at].source.tool for each in chain[:at])
 
 

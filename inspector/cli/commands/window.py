@@ -18,8 +18,8 @@ def open_window(demo: bool, config: Path | None, files: Sequence[Path] = ()) -> 
 
 
 def load_window() -> None:
-    """Import what the window needs to be shown. Raises UserError where Qt cannot be loaded."""
-    # Nothing that is made while the window is built goes away again: looking for garbage would only delay it.
+    """Import what is needed to show the window. Raises UserError if Qt cannot be loaded."""
+    # Everything created while the window is built stays alive: garbage collection would only delay it.
     gc.disable()
     with needs_qt():
         import inspector.app.main  # noqa: F401

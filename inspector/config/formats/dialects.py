@@ -20,16 +20,16 @@ from inspector.config.entries import Entry
 _STDIO_WORDS = ("stdio", "local")
 _URLS = ("url", "serverUrl", "httpUrl")  # serverUrl: Windsurf; httpUrl: Gemini CLI, for Streamable HTTP only
 _AS_THEY_ARE = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "colour")
-# Of no meaning to somebody who inspects: how the other tool shows it, or that it is its own.
+# Irrelevant here: presentation or provenance in the other tool.
 _SILENT = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
-_SECONDS = 1000  # milliseconds
+_SECONDS = 1000  # ms per second
 _BARE_VARIABLE = re.compile(r"\$(?=[A-Za-z_])([A-Za-z_][A-Za-z0-9_]*)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(slots=True)
 class _Translation:
-    """Goes through the members of one server; what nobody took is left out, and said."""
+    """Translates the members of one server; members left over are reported as ignored."""
 
     raw: JSONObject
     tool: str
@@ -38,7 +38,7 @@ class _Translation:
     taken: set[str] = field(default_factory=set)
 
     def take(self, *names: str) -> JSON:
-        """The first of these members that is there; all of them count as read."""
+        """Return the first of these members that is present, and mark all of them as read."""
         self.taken.update(names)
         return next((self.raw[name] for name in names if name in self.raw), None)
 
@@ -48,7 +48,7 @@ class _Translation:
 
 
 def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[str, ...]]:
-    """The server, or None with a problem; and what is worth knowing about it."""
+    """Return the server, or None with a problem, and remarks about it."""
     if not isinstance(raw, dict):
         return None, 'It must be an object with "command" or "url".', ()
     read = _Translation(raw, tool)
@@ -98,7 +98,7 @@ def _take_address(read: _Translation) -> None:
 
 
 def _take_command_object(read: _Translation) -> None:
-    """Zed once wrote `"command": {"path": …, "args": …, "env": …}`."""
+    """Accept a list, or Zed's old `"command": {"path": …, "args": …, "env": …}`."""
     command = read.ours.get("command")
     if isinstance(command, dict):
         read.ours["command"] = command.get("path", command.get("command"))
@@ -112,7 +112,7 @@ def _take_command_object(read: _Translation) -> None:
 
 
 def _take_given(read: _Translation) -> None:
-    """Variables and headers; the names that Codex reads from its surroundings become `${NAME}`."""
+    """Read environment variables and headers; names that Codex inherits become `${NAME}`."""
     env = _texts(read, "env", read.take("env"))
     for name in _names(read, "env_vars"):
         env.setdefault(name, f"${{{name}}}")
@@ -131,7 +131,7 @@ def _take_given(read: _Translation) -> None:
 
 
 def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
-    """Never an object: `{"ref": …}` would name a secret of ours."""
+    """Read a table of texts. Objects are rejected: `{"ref": …}` would name one of our secrets."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -144,18 +144,18 @@ def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
             texts[name] = write_number(content)
         elif isinstance(content, str):
             texts[name] = _with_braces(content) if read.tool == "Gemini CLI" else content
-        elif content is not None:  # VS Code: null takes a variable away
+        elif content is not None:  # VS Code: null unsets a variable
             raise ConfigError(f"{member}.{_shown(name)}: it must be a text.", "Correct it in the file.")
     return texts
 
 
 def _with_braces(text: str) -> str:
-    """Gemini CLI reads `$NAME` as `${NAME}`."""
+    """Convert Gemini CLI's `$NAME` to `${NAME}`."""
     return _BARE_VARIABLE.sub(r"${\1}", text)
 
 
 def _names(read: _Translation, member: str) -> list[str]:
-    """Names of variables that are handed on; newer files write objects with a name."""
+    """Return the names of inherited variables; newer files write objects with a name."""
     value = read.take(member)
     items = value if isinstance(value, list) else []
     names = [item if isinstance(item, str) else _member(item, "name") for item in items]
@@ -169,7 +169,7 @@ def _variable(member: str, name: str) -> str:
 
 
 def _take_timeouts(read: _Translation) -> None:
-    """Claude Code and Gemini CLI count milliseconds, Cline and Codex seconds."""
+    """Read timeouts: milliseconds in Claude Code and Gemini CLI, seconds in Cline and Codex."""
     ours = read.take("timeouts")
     timeouts: JSONObject = dict(ours) if isinstance(ours, dict) else {}
     scale = 1 if read.tool == "Cline" else _SECONDS
@@ -190,7 +190,7 @@ def _number(value: JSON) -> float:
 
 
 def _take_login(read: _Translation) -> None:
-    """What other tools know about an OAuth client; its secret belongs into the secret store."""
+    """Read other tools' OAuth client settings; the client secret belongs in the secret store."""
     login = read.take("oauth", "auth")
     if login is None or "url" not in read.ours:
         return
@@ -226,7 +226,7 @@ _LOGIN = {
 
 
 def _take_watch(read: _Translation) -> None:
-    """VS Code restarts a server whose files change: `"dev": {"watch": "src/**/*.ts"}`."""
+    """Read VS Code's restart-on-change globs: `"dev": {"watch": "src/**/*.ts"}`."""
     watch = read.take("watch")
     if watch is None:
         watch = _member(read.take("dev"), "watch")

@@ -17,7 +17,7 @@ from inspector.config.formats import jsonc
 
 Syntax: TypeAlias = Literal["json", "toml"]
 
-MOST_BYTES = 16 * 1024 * 1024  # Claude Code keeps the history of every project beside its servers
+MOST_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
 MOST_TOML = 1024 * 1024
 _DEEPEST = 100
 _LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
@@ -25,7 +25,7 @@ _LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`lines_of` gives the lines on which each member of a table begins, by its name."""
+    """A parsed file; `lines_of` maps a table's members to the line numbers where they begin."""
 
     value: JSONObject
     lines_of: Callable[[tuple[str, ...]], Mapping[str, list[int]]]
@@ -35,7 +35,7 @@ EMPTY = Document({}, lambda path: {})
 
 
 def read_document(text: str, syntax: Syntax) -> Document:
-    """Raises ConfigError, which names line and column."""
+    """Parse a file. Raises ConfigError with line and column."""
     return _read_toml(text) if syntax == "toml" else _read_json(text)
 
 
@@ -43,13 +43,13 @@ def _read_json(text: str) -> Document:
     try:
         value, plain = jsonc.read(text)
     except JSONProblem as exc:
-        words = str(exc).replace(" at at ", " at ")  # as Python's reader says it of a string without an end
+        words = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
         raise ConfigError(f"It is not valid JSON: {words}.", "Correct it there.") from exc
 
     def lines_of(path: tuple[str, ...]) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
         line, before = 1, 0
-        for name, at in member_places(plain, *path):  # in their order: no line is counted twice
+        for name, at in member_places(plain, *path):  # in order, so that no line is counted twice
             line, before = line + plain.count("\n", before, at), at
             found.setdefault(name, []).append(line)
         return found
@@ -60,7 +60,7 @@ def _read_json(text: str) -> Document:
 def _read_toml(text: str) -> Document:
     if len(text) > MOST_TOML:
         raise ConfigError(f"It is bigger than {size(MOST_TOML)}.", "Keep the servers in a file of their own.")
-    if _LONG_KEY.search(text):  # Python's reader takes the square of its length in time
+    if _LONG_KEY.search(text):  # Python's parser is quadratic in the key length
         raise _too_deep()
     try:
         value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
@@ -73,7 +73,7 @@ def _read_toml(text: str) -> Document:
 
 
 def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
-    """By the headers of tables; a server that is written otherwise has no line."""
+    """Find lines by table headers; a server written any other way has no line."""
     prefix = r"\s*\.\s*".join(re.escape(name) for name in path)
     header = re.compile(
         rf"[ \t]*\[\s*{prefix}\s*\.\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|([A-Za-z0-9_-]+))\s*[.\]]"
@@ -114,7 +114,7 @@ def _children(value: JSON) -> list[JSON]:
 
 
 def _as_json(value: object) -> JSON:
-    """TOML knows dates and times, which JSON does not: they become text."""
+    """Convert TOML to JSON: dates and times, which JSON lacks, become text."""
     if isinstance(value, dict):
         return {str(name): _as_json(child) for name, child in value.items()}
     if isinstance(value, list):

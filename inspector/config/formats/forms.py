@@ -16,11 +16,11 @@ TablePath: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to write servers down. `table` is where its tool looks.
+    """A file format; `table` is where the tool keeps its servers.
 
-    A dedicated file is for servers alone: there the words of other tools are understood too, and servers that
-    stand in it without a table. `holds` says what of it we read: servers, those that hold for one folder,
-    only which ones are switched off, or the card of a registry.
+    A dedicated file contains only servers: there the tables of other tools are accepted too, and servers
+    without any table. `holds` says what we read: servers, servers per folder, only which servers are
+    disabled, or a registry card.
     """
 
     table: TablePath
@@ -54,7 +54,7 @@ _ADDRESSES = ("command", "url", "serverUrl", "httpUrl")
 
 
 def tables_of(value: JSONObject, form: Form, folder: Path | None) -> list[TablePath]:
-    """Where the servers stand in this document; none when it has no such table."""
+    """Return the paths of the server tables in this document; empty if there are none."""
     if form.holds == "folders":
         return [("projects", key, "mcpServers") for key in _folder_keys(value, folder)]
     if table_at(value, form.table) is not None:
@@ -68,7 +68,7 @@ def tables_of(value: JSONObject, form: Form, folder: Path | None) -> list[TableP
 
 
 def table_at(value: JSONObject, path: TablePath) -> JSON:
-    """What stands at a path; None when there is nothing."""
+    """Return the value at a path, None if absent."""
     found: JSON = value
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
@@ -76,19 +76,19 @@ def table_at(value: JSONObject, path: TablePath) -> JSON:
 
 
 def is_flat(value: JSONObject) -> bool:
-    """Servers by their names, without a table around them."""
+    """True for servers by name without an enclosing table."""
     return any(isinstance(item, dict) and is_server(item) for item in value.values())
 
 
 def is_server(value: JSON) -> bool:
-    """Does it look like one server?"""
+    """True if the value looks like a server."""
     return isinstance(value, dict) and any(
         isinstance(value.get(name), str) or (name == "command" and name in value) for name in _ADDRESSES
     )
 
 
 def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
-    """Claude Code keeps servers by the folder they are for; it is spelt with slashes on Windows too."""
+    """Yield Claude Code's project keys for a folder; they use slashes on Windows too."""
     projects = value.get("projects")
     if folder is None or not isinstance(projects, dict):
         return
@@ -99,7 +99,7 @@ def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
 
 
 def switched_off(value: JSONObject, form: Form, folder: Path | None) -> Iterator[str]:
-    """The names of servers that Claude Code was told not to use."""
+    """Yield the names of disabled servers (Claude Code, Gemini CLI)."""
     if form.holds == "switches":
         yield from _texts(value.get("disabledMcpjsonServers"))
     if form.holds == "folders" and folder is not None:
@@ -111,7 +111,7 @@ def switched_off(value: JSONObject, form: Form, folder: Path | None) -> Iterator
 
 
 def inputs_of(value: JSONObject, table: TablePath) -> tuple[InputSpec, ...]:
-    """VS Code's `inputs`, which stand beside the table of servers."""
+    """Return VS Code's `inputs`, which are next to the server table."""
     items = table_at(value, (*table[:-1], "inputs"))
     specs = (_input(item) for item in items) if isinstance(items, list) else ()
     return tuple(spec for spec in specs if spec is not None)

@@ -11,9 +11,9 @@ import re
 from inspector.base.jsonvalue import JSON, JSONProblem
 from inspector.config.exactfile import read_exactly
 
-# Possessive: a text of half a megabyte without a closing quote must not be tried from every place again.
+# Possessive: half a megabyte without a closing quote must not cause backtracking.
 _TOKEN = re.compile(
-    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; one that does not end is left to the reader of JSON
+    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; an unterminated one is left to the JSON parser
     r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)"
     r"|(?P<mark>[\[\]{},:])"
     r"|\s++"
@@ -24,9 +24,9 @@ _NOT_A_BREAK = re.compile(r"[^\r\n]")
 
 
 def read(text: str) -> tuple[JSON, str]:
-    """The value, and the text as plain JSON with everything in its place. Raises JSONProblem.
+    """Return the value, and the text as plain JSON with offsets unchanged. Raises JSONProblem.
 
-    Of repeated keys the last counts; numbers keep their spelling.
+    For repeated keys the last one wins; numbers keep their spelling.
     """
     text = text.removeprefix("\ufeff")
     try:
@@ -37,9 +37,9 @@ def read(text: str) -> tuple[JSON, str]:
 
 
 def blanked(text: str) -> str:
-    """The text with spaces for comments and trailing commas; line breaks stay. Raises JSONProblem."""
+    """Replace comments and trailing commas with spaces, keeping newlines. Raises JSONProblem."""
     pieces: list[str] = []
-    comma = -1  # which piece is a comma that may turn out to be a trailing one
+    comma = -1  # index of a piece that may turn out to be a trailing comma
     last = ""
     for token in _TOKEN.finditer(text):
         piece = token.group()
@@ -51,7 +51,7 @@ def blanked(text: str) -> str:
         elif not piece.isspace():
             if mark in ("]", "}") and comma >= 0:
                 pieces[comma] = " "
-            # `[,]` has no value before its comma: that is a mistake and stays one.
+            # `[,]` has no value before its comma: still an error.
             comma = len(pieces) if mark == "," and last not in ("", "[", "{", ",", ":") else -1
             last = piece
         pieces.append(piece)
@@ -59,10 +59,10 @@ def blanked(text: str) -> str:
 
 
 def line_of(text: str, at: int) -> int:
-    """Counted from 1."""
+    """Return the line number, counted from 1."""
     return text.count("\n", 0, at) + 1
 
 
 def place_of(text: str, at: int) -> str:
-    """In the words of the reader of JSON."""
+    """Return line and column, worded like the JSON parser's errors."""
     return f"line {line_of(text, at)}, column {at - text.rfind(chr(10), 0, at)}"

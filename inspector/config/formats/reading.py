@@ -20,7 +20,7 @@ from inspector.config.places import Place
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file, and the servers that it switches off, wherever these stand."""
+    """A file, and the servers that it disables, in whichever file they are defined."""
 
     file: FoundFile
     off: frozenset[str] = frozenset()
@@ -28,7 +28,7 @@ class _Read:
 
 
 def read_places(places: Sequence[Place]) -> tuple[FoundFile, ...]:
-    """What every file that is there holds, in the order of the places."""
+    """Read all existing files, in the order of `places`."""
     documents = _Documents()
     read = [each for place in places if (each := _read_place(place, documents)) is not None]
     files = [_switched(each.file, read) for each in read if each.is_worth_showing]
@@ -36,13 +36,13 @@ def read_places(places: Sequence[Place]) -> tuple[FoundFile, ...]:
 
 
 class _Documents:
-    """Reads every file once: Claude Code keeps servers of folders and of the person in the same one."""
+    """Cache of parsed files: Claude Code keeps project and user servers in the same one."""
 
     def __init__(self) -> None:
         self._read: dict[Path, Document | ConfigError | None] = {}
 
     def at(self, path: Path, syntax: Syntax) -> Document | None:
-        """None when there is no file. Raises ConfigError."""
+        """Return the document, None if the file does not exist. Raises ConfigError."""
         if path not in self._read:
             self._read[path] = self._document(path, syntax)
         found = self._read[path]
@@ -61,7 +61,7 @@ class _Documents:
 
 
 def read_config_text(path: Path) -> str:
-    """A file that the person points to: a plain one, within bounds. Raises ConfigError."""
+    """Read a file that the user chose: a regular file within the size limit. Raises ConfigError."""
     text = _text_of(path)
     if text is None:
         raise ConfigError("There is no such file.", "It may have been moved.")
@@ -74,7 +74,7 @@ def _read_place(place: Place, documents: _Documents) -> _Read | None:
     try:
         document = documents.at(place.path, form.syntax)
     except ConfigError as exc:
-        is_ours = form.holds != "card"  # some other `server.json` is nobody's mistake
+        is_ours = form.holds != "card"  # an unrelated `server.json` is not an error
         return _Read(FoundFile(source, problem=str(exc)), is_worth_showing=is_ours)
     if document is None:
         return None
@@ -84,7 +84,7 @@ def _read_place(place: Place, documents: _Documents) -> _Read | None:
 
 
 def _text_of(path: Path) -> str | None:
-    """None when there is no file. Raises ConfigError."""
+    """Return the file's text, None if it does not exist. Raises ConfigError."""
     try:
         return read_text(path, MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError) as exc:
@@ -94,7 +94,7 @@ def _text_of(path: Path) -> str | None:
     except UnicodeDecodeError as exc:
         line = exc.object[: exc.start].count(b"\n") + 1
         raise ConfigError(f"It is not UTF-8 text, from line {line} on.", "Save it as UTF-8.") from exc
-    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+    except (OSError, ValueError) as exc:  # ValueError: NUL in the path
         cause = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise ConfigError(f"It cannot be read: {one_line(cause)}.", "Check the file and its rights.") from exc
 
@@ -129,7 +129,7 @@ def _read_servers(document: Document, place: Place, form: Form, source: Source) 
 
 
 def _first_of_each_name(found: Sequence[FoundServer], before: Sequence[FoundServer]) -> list[FoundServer]:
-    """Of the same file, the nearer folder comes first."""
+    """Drop duplicate names: within one file, the nearer folder comes first."""
     names = {server.name for server in before}
     return [server for server in found if server.name not in names]
 
@@ -144,7 +144,7 @@ def _other_words(path: tuple[str, ...], form: Form, place: Place) -> list[str]:
 
 
 def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
-    """The file with those servers off that another file of its tool switches off."""
+    """Return the file with those servers disabled that another file of its tool disables."""
     who = {
         name: each.file.source
         for each in reversed(read)
@@ -165,7 +165,7 @@ def _off(server: FoundServer, source: Source | None) -> FoundServer:
 
 
 def servers_of(value: JSONObject, document: Document, source: Source) -> tuple[FoundServer, ...]:
-    """The servers of a document of which nobody knows whose it is: in whatever table they stand."""
+    """Return the servers of a document of unknown origin, in whichever table they are."""
     if is_card(value):
         return servers_of_card(value, source)
     paths = tables_of(value, FORMS["mcp.json"], None)

@@ -23,7 +23,7 @@ _TEMPLATE = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
 
 
 def is_card(value: JSONObject) -> bool:
-    """Is it one, and not some other file of this name?"""
+    """True for a registry card, as opposed to another file of that name."""
     card = _card(value)
     schema = card.get("$schema")
     is_named = isinstance(card.get("name"), str)
@@ -32,7 +32,7 @@ def is_card(value: JSONObject) -> bool:
 
 
 def servers_of_card(value: JSONObject, source: Source) -> tuple[FoundServer, ...]:
-    """One each of its packages and remotes, packages first."""
+    """Return one server per package and per remote, packages first."""
     card = _card(value)
     ways = [
         *(("package", item) for item in _items(card.get("packages"))),
@@ -46,7 +46,7 @@ def servers_of_card(value: JSONObject, source: Source) -> tuple[FoundServer, ...
 
 
 def _card(value: JSONObject) -> JSONObject:
-    """The registry's own answer has the card inside."""
+    """Return the card itself; the registry API wraps it in `server`."""
     inner = value.get("server")
     return inner if isinstance(inner, dict) and "name" in inner else value
 
@@ -67,12 +67,12 @@ def _names(name: str, ways: list[tuple[str, JSONObject]]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Filling:
-    """Collects what a card leaves open."""
+    """Collects the inputs that a card requires."""
 
     inputs: dict[str, InputSpec] = field(default_factory=dict)
 
     def value_of(self, item: JSONObject, id: str) -> str | None:
-        """What an argument, a variable or a header is set to; None when it is optional and not given."""
+        """Return the value of an argument, variable or header; None if optional and not given."""
         given = _text(item, "value")
         if given:
             return self.filled(given, item.get("variables"))
@@ -83,7 +83,7 @@ class _Filling:
         return self._asked(id, item)
 
     def filled(self, text: str, variables: JSON) -> str:
-        """A template: `https://{tenant}.example/mcp`."""
+        """Fill in a template such as `https://{tenant}.example/mcp`."""
         known = variables if isinstance(variables, dict) else {}
 
         def put(match: re.Match[str]) -> str:
@@ -157,7 +157,7 @@ def _package(item: JSONObject, filling: _Filling) -> tuple[JSONObject, tuple[str
 
 
 def _runner_arguments(command: str, given: list[str], env: JSONObject) -> list[str]:
-    """What the runner needs so that it asks nothing, and hands on input and variables."""
+    """Add what the runner needs to run without prompting and to pass on stdin and variables."""
     if command == "docker":
         handed = [word for name in env for word in ("-e", name) if not _is_handed(name, given)]
         own = given if given[:1] == ["run"] else ["run", "-i", "--rm", *given]

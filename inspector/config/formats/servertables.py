@@ -14,22 +14,22 @@ from inspector.config.formats.document import Document
 from inspector.config.formats.forms import TablePath, inputs_of, table_at
 
 MOST_SERVERS = 1000
-_MOST_LINES = 8  # that are named
+_MOST_LINES = 8  # shown at most
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _NO_LINES: Mapping[str, list[int]] = {}
-_Placed: TypeAlias = tuple[int, InputSpec]  # which of them it is, in the order of the file
+_Placed: TypeAlias = tuple[int, InputSpec]  # position in the file, and the input
 
 
 def servers_at(
     document: Document, path: TablePath, source: Source
 ) -> tuple[tuple[FoundServer, ...], tuple[str, ...]]:
-    """The servers of a table, and what is to be said about it."""
+    """Return the servers of a table, and remarks about it."""
     table = table_at(document.value, path)
     if not isinstance(table, dict):
         return (), (f"“{'.'.join(path)}” must be an object.",)
     try:
         lines = document.lines_of(path)
-    except JSONProblem:  # the same text was read before: only an absurd one comes here
+    except JSONProblem:  # parsed before, so only pathological text gets here
         lines = _NO_LINES
     specs = inputs_of(document.value, path) if path else ()
     inputs = {spec.id: (place, spec) for place, spec in enumerate(specs)}
@@ -65,7 +65,7 @@ def _in_order(inputs: list[_Placed]) -> tuple[InputSpec, ...]:
 
 
 def inputs_named(value: JSON) -> set[str]:
-    """The ids of all `${input:…}` in the texts of a value."""
+    """Return the ids of all `${input:…}` in a value."""
     if isinstance(value, str):
         return set(_INPUT.findall(value))
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -73,5 +73,5 @@ def inputs_named(value: JSON) -> set[str]:
 
 
 def as_found(name: str, raw: JSONObject, source: Source) -> FoundServer:
-    """A server that stands alone."""
+    """Return a single server that is not part of a table."""
     return _server(name, raw, source, (), {})

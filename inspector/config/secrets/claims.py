@@ -9,14 +9,14 @@ from inspector.config.secrets.filelock import FileLock
 
 
 class Claims:
-    """Without a folder they hold in this process only."""
+    """Cross-process claims on secrets. Without a folder, they hold in this process only."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._held: set[str] = set()
 
     def try_claim(self, name: str) -> Claim | None:
-        """None while somebody else has it. Raises OSError."""
+        """Return a claim, or None while another holder has it. Raises OSError."""
         if name in self._held:
             return None
         lock = FileLock(self._folder / _file_name(name)) if self._folder is not None else None
@@ -27,7 +27,7 @@ class Claims:
 
 
 class Claim:
-    """Held until it is released, or we end."""
+    """A claim on a secret, held until released or until the process exits."""
 
     def __init__(self, held: set[str], name: str, lock: FileLock | None) -> None:
         self._held = held

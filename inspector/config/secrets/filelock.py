@@ -19,19 +19,19 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-# Between two tries: the systems have no wait with a limit in common.
+# Polling interval: there is no portable lock call with a timeout.
 _POLL_S = 0.02
 
 
 class FileLock:
-    """One holder at a time, threads of one process included. The file stays: deleting it would be a race."""
+    """An exclusive file lock, also between threads. Its file stays: deleting it would be a race."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
 
     def try_take(self) -> bool:
-        """Raises OSError when the file cannot be opened."""
+        """Try to take the lock. Raises OSError if the file cannot be opened."""
         flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         handle = os.open(self._path, flags, 0o600)
         try:
@@ -43,7 +43,7 @@ class FileLock:
         return True
 
     def take(self, limit: float) -> bool:
-        """Wait for it, but no longer than this. Raises OSError, likewise."""
+        """Wait for the lock for up to `limit` seconds. Raises OSError like `try_take`."""
         deadline = time.monotonic() + limit
         while not self.try_take():
             if time.monotonic() >= deadline:
@@ -53,5 +53,5 @@ class FileLock:
 
     def release(self) -> None:
         if self._handle is not None:
-            os.close(self._handle)  # which frees it
+            os.close(self._handle)  # releases the lock
             self._handle = None

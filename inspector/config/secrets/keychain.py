@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICE = "mcp-lens"
-_PATIENCE = 30.0  # seconds: long enough to type a password into the keychain's own window
-# A variable of the environment or a file can make keyring use any class, plain files included. Only these
-# are what the person takes for a keychain.
+_PATIENCE = 30.0  # seconds; long enough to type a password into the keychain's dialog
+# An environment variable or config file can make keyring use any class, even plain files. Only these are
+# what users consider a keychain.
 ALLOWED = (
     "keyring.backends.macOS.Keyring",
     "keyring.backends.Windows.WinVaultKeyring",
@@ -40,7 +40,10 @@ _WITHOUT = "Without one, secrets can be kept under a passphrase, or in memory."
 
 
 def find_backend() -> KeyringBackend:
-    """The keychain that keyring would use, if it is one. Raises SecretsUnavailable."""
+    """Return the keychain that keyring would use, if it is an allowed one.
+
+    Raises SecretsUnavailable.
+    """
     try:
         import keyring
         from keyring.backends import fail
@@ -66,7 +69,10 @@ def find_backend() -> KeyringBackend:
 
 
 class Keychain:
-    """Holds master keys, each under an account. All methods wait, and raise SecretsUnavailable."""
+    """Stores master keys in the system keychain, one per account.
+
+    All methods block, and raise SecretsUnavailable.
+    """
 
     def __init__(
         self, find: Callable[[], KeyringBackend] = find_backend, patience: float = _PATIENCE
@@ -78,7 +84,7 @@ class Keychain:
         self._is_closed = False
 
     def read(self, account: str) -> bytes | None:
-        """The key, or None if there is none. One that is no key of ours counts as none."""
+        """Return the key, None if there is none. A malformed key counts as none."""
         text = self._ask(("read", account), lambda backend: backend.get_password(SERVICE, account))
         try:
             key = from_text(text) if text else b""
@@ -87,7 +93,7 @@ class Keychain:
         return key if len(key) == KEY_BYTES else None
 
     def write(self, account: str, key: bytes) -> None:
-        """It is read again at once: some keychains take what they do not keep."""
+        """Store a key and read it back: some keychains accept what they do not save."""
         text = to_text(key)
 
         def work(backend: KeyringBackend) -> str | None:
@@ -95,7 +101,7 @@ class Keychain:
                 backend.set_password(SERVICE, account, text)
                 return backend.get_password(SERVICE, account)
             except Exception as exc:
-                # What keychains say is shown: it must not hold the key.
+                # The keychain's error text is shown: it must not contain the key.
                 exc.args = tuple(str(each).replace(text, MASK) for each in exc.args)
                 raise
 
@@ -105,7 +111,7 @@ class Keychain:
             )
 
     def delete(self, account: str) -> None:
-        """One that is not there is no error."""
+        """Delete a key, if present."""
 
         def work(backend: KeyringBackend) -> str | None:
             if backend.get_password(SERVICE, account) is not None:
@@ -115,7 +121,7 @@ class Keychain:
         self._ask(("delete", account), work)
 
     def close(self) -> None:
-        """Nobody waits any more. A thread that the keychain holds on to does not keep the program alive."""
+        """Release all waiting callers. A thread blocked in the keychain does not keep the app alive."""
         with self._guard:
             self._is_closed = True
             if self._pending is not None:
@@ -139,14 +145,14 @@ class Keychain:
             if self._is_closed or (pending is not None and not pending.is_done and pending.what != what):
                 raise _silent()
             if pending is not None and pending.what == what and (pending.answer or not pending.is_done):
-                return pending  # asked before: its answer is wanted still
+                return pending  # already asked; reuse its answer
             call = self._pending = _Call(what, time.monotonic() + self._patience)
         threading.Thread(target=call.run, args=(self._find, work), name="keychain", daemon=True).start()
         return call
 
 
 class _Call:
-    """One question, which a thread puts to the keychain."""
+    """A keychain call, run on its own thread."""
 
     def __init__(self, what: tuple[str, str], deadline: float) -> None:
         self.what = what
@@ -159,18 +165,18 @@ class _Call:
     def run(self, find: Callable[[], KeyringBackend], work: Callable[[KeyringBackend], str | None]) -> None:
         try:
             self.answer = work(find())
-        except Exception as exc:  # not only KeyringError: backends let everything of theirs through
+        except Exception as exc:  # not only KeyringError: backends let all their exceptions through
             self.error = exc
         self.is_done = True
         self.is_over.set()
 
 
 def _started_since() -> list[KeyringBackend]:
-    """keyring looks for keychains once in a process; one may have been started since."""
+    """Return keychains available now; keyring itself only looks once per process."""
     found: list[KeyringBackend] = []
     for name in ALLOWED:
         module, _, class_name = name.rpartition(".")
-        with contextlib.suppress(Exception):  # each says in a way of its own that it is not there
+        with contextlib.suppress(Exception):  # each reports its absence differently
             backend_class = getattr(importlib.import_module(module), class_name)
             if backend_class.priority > 0:
                 found.append(backend_class())
@@ -179,7 +185,7 @@ def _started_since() -> list[KeyringBackend]:
 
 def _prepared(backend: KeyringBackend) -> KeyringBackend:
     if _class_name(backend) == "keyring.backends.Windows.WinVaultKeyring":
-        # By default Windows carries it to other machines of the person's; the file does not go along.
+        # By default Windows roams credentials to the user's other machines; the vault file does not roam.
         backend.persist = "local machine"  # type: ignore[attr-defined]
     return backend
 

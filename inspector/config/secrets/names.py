@@ -16,23 +16,23 @@ _LONGEST = 2000
 
 
 def make_name(kind: str, *parts: str) -> str:
-    """The name of a secret: `make_name("header", "My server", "X-Key")`."""
-    # Half a surrogate pair can come out of JSON, and is somebody's name all the same.
+    """Return the name of a secret, e.g. `make_name("header", "My server", "X-Key")`."""
+    # JSON can contain a lone surrogate, even in a name.
     return "/".join([kind, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The kind and the parts again, for showing."""
+    """Return the kind and the parts of a name, for display."""
     return tuple(unquote(part, errors="replace") for part in name.split("/"))
 
 
 def shown_name(name: str) -> str:
-    """For a sentence or a cell: header › My server › X-Key."""
+    """Return the name for display: header › My server › X-Key."""
     return one_line(" › ".join(parts_of(name)))
 
 
 def is_below(name: str, prefix: str) -> bool:
-    """Is it this name, or one that goes on behind it?"""
+    """True for the prefix itself and for any name below it."""
     return name == prefix or name.startswith(f"{prefix}/")
 
 
@@ -41,7 +41,7 @@ def is_name(name: str) -> bool:
 
 
 def require_name(name: str) -> None:
-    """Raises ConfigError."""
+    """Raise ConfigError unless the name is valid."""
     if not is_name(name):
         raise ConfigError(
             f"{one_line(shorten(name, 60))!r} cannot be the name of a secret.",

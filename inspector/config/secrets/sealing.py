@@ -21,12 +21,12 @@ _MOST_MEMORY = 512 * 1024 * 1024
 
 
 class Tampered(Exception):
-    """It does not open: another key, or not what was sealed."""
+    """Decryption failed: wrong key, or the data was modified."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one try of a passphrase costs (scrypt): 128 MiB and some tenths of a second."""
+    """Cost of one passphrase attempt (scrypt): 128 MiB and a few tenths of a second."""
 
     n: int = 2**17
     r: int = 8
@@ -34,7 +34,10 @@ class Cost:
 
     @property
     def is_bearable(self) -> bool:
-        """It may come from a file that somebody else wrote: not too cheap, and no attack on our memory."""
+        """True if the parameters are acceptable: neither too cheap nor exhausting our memory.
+
+        They may come from a file that someone else wrote.
+        """
         is_power = self.n > 0 and self.n & (self.n - 1) == 0
         return (
             is_power and self.n >= 2**14 and self.r >= 8 and 1 <= self.p <= 4 and self._memory <= _MOST_MEMORY
@@ -54,7 +57,7 @@ def new_salt() -> bytes:
 
 
 def key_of_passphrase(passphrase: str, salt: bytes, cost: Cost) -> bytes:
-    """Slow on purpose. The same passphrase typed on another keyboard is the same (NFC)."""
+    """Derive the key, slowly on purpose. Normalized to NFC, so the keyboard does not matter."""
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     text = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
@@ -62,7 +65,7 @@ def key_of_passphrase(passphrase: str, salt: bytes, cost: Cost) -> bytes:
 
 
 def seal(key: bytes, vault: str, name: str, value: str) -> str:
-    """A value, to be opened with the same key, vault and name only."""
+    """Encrypt a value, bound to this key, vault and name."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = os.urandom(_NONCE_BYTES)
@@ -71,7 +74,7 @@ def seal(key: bytes, vault: str, name: str, value: str) -> str:
 
 
 def unseal(key: bytes, vault: str, name: str, text: str) -> str:
-    """The value again. Raises Tampered."""
+    """Decrypt a value. Raises Tampered."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -88,7 +91,7 @@ def to_text(data: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """Raises ValueError."""
+    """Decode base64. Raises ValueError."""
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as exc:

@@ -10,7 +10,7 @@ from inspector.base.errors import ConfigError
 
 
 class Rung(Enum):
-    """Where secrets are kept, the best place first. Only the person goes down to the last one."""
+    """Where secrets are stored, best first. Only the user can choose the last one."""
 
     KEYCHAIN = "keychain"
     PASSPHRASE = "passphrase"  # noqa: S105
@@ -19,20 +19,20 @@ class Rung(Enum):
 
 
 class Standing(Enum):
-    """Can they be read now, and why not?"""
+    """Whether secrets can be read now, and if not, why."""
 
-    UNTRIED = "untried"  # nobody has asked the keychain yet: most runs never need to
+    UNTRIED = "untried"  # keychain not asked yet: most runs never need it
     OPEN = "open"
-    LOCKED = "locked"  # the person can unlock it
+    LOCKED = "locked"  # the user can unlock it
     ABSENT = "absent"  # there is no keychain
-    SILENT = "silent"  # the keychain does not answer; it may be asking the person something
-    FAILED = "failed"  # the keychain answers with an error
-    KEY_LOST = "key lost"  # the keychain has no key for this file, or another one
+    SILENT = "silent"  # the keychain does not respond; it may be prompting the user
+    FAILED = "failed"  # the keychain returned an error
+    KEY_LOST = "key lost"  # the keychain has no key, or the wrong one, for this file
     UNREADABLE = "unreadable"  # the file cannot be used
 
 
 class SecretsUnavailable(ConfigError):
-    """Secrets cannot be read or written now; `standing` is why."""
+    """Secrets cannot be read or written now; `standing` says why."""
 
     def __init__(self, standing: Standing, summary: str, next_step: str = "") -> None:
         super().__init__(summary, next_step)
@@ -41,16 +41,16 @@ class SecretsUnavailable(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """One of those that are there; never its value. `changed` is in seconds since 1970, 0 if unknown."""
+    """A stored secret, without its value. `changed` is in seconds since 1970, 0 if unknown."""
 
     name: str
-    is_kept: bool  # False: it is in memory only, and gone when we end
+    is_kept: bool  # False: in memory only, lost at exit
     changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SecretsState:
-    """`words` and `next_step` say what is wrong; empty when nothing is."""
+    """State of the secret store. `words` and `next_step` describe a problem; empty if none."""
 
     rung: Rung
     standing: Standing
@@ -59,9 +59,9 @@ class SecretsState:
     kept: int = 0
     in_memory: int = 0
     path: Path | None = None
-    is_chosen: bool = False  # the file says so; else it is what we would use
+    is_chosen: bool = False  # chosen in the file; otherwise the default
 
     @property
     def can_read(self) -> bool:
-        """As far as is known: an untried keychain mostly opens."""
+        """True as far as is known: an untried keychain usually opens."""
         return self.standing in (Standing.OPEN, Standing.UNTRIED)

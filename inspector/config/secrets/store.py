@@ -30,11 +30,13 @@ _LOCK_PATIENCE = 30.0
 
 
 class SecretStore:
-    """`folder` is our own; without one, secrets are in memory only.
+    """The user's secrets on this machine.
+
+    Without a `folder`, secrets are in memory only.
 
     Signals:
-        changed: How they are kept stands differently; carries a SecretsState. On any thread.
-        problem_found: A secret cannot be used; carries a sentence. On any thread.
+        changed: The state of the store changed; carries a SecretsState. Emitted on any thread.
+        problem_found: A secret cannot be used; carries a sentence. Emitted on any thread.
     """
 
     def __init__(
@@ -53,13 +55,13 @@ class SecretStore:
 
     @property
     def state(self) -> SecretsState:
-        """As it was found last. Does not wait."""
+        """The last known state. Does not block."""
         return self._state
 
     # -------------------------------------------------------------- one secret
 
     def get(self, name: str) -> str | None:
-        """None if it is not there, or cannot be opened now: `state` and `problem_found` say which."""
+        """Return the secret; None if absent or not readable now (see `state` and `problem_found`)."""
         with self._guard:
             if name in self._memory:
                 return self._memory[name]
@@ -78,9 +80,9 @@ class SecretStore:
             return value
 
     def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
-        """Keep it, also in place of an older one; `for_this_run` keeps it in memory, wherever others are.
+        """Store a secret, replacing an older one; `for_this_run` stores it in memory only.
 
-        Raises ConfigError; SecretsUnavailable if it cannot be kept now, and nothing is changed then.
+        Raises ConfigError, or SecretsUnavailable if it cannot be stored now; nothing is changed then.
         """
         require_name(name)
         _require_value(value)
@@ -92,15 +94,18 @@ class SecretStore:
                     self._put(file, name, value)
 
     def delete(self, name: str) -> bool:
-        """Was it there? Raises ConfigError. Needs no key."""
+        """Delete a secret; return whether it existed. Needs no key. Raises ConfigError."""
         return self._delete(lambda each: each == name) > 0
 
     def delete_below(self, prefix: str) -> int:
-        """All whose names begin with these parts: "forget this server". Says how many. Raises ConfigError."""
+        """Delete all secrets below a prefix, e.g. those of a server; return the count.
+
+        Raises ConfigError.
+        """
         return self._delete(lambda each: is_below(each, prefix))
 
     def stored(self) -> tuple[StoredSecret, ...]:
-        """Those that are there, by name; never their values. Needs no key."""
+        """Return the stored secrets by name, without their values. Needs no key."""
         with self._guard:
             vault = self._vault_or_none()
             records = vault.records if vault is not None else {}
@@ -109,9 +114,9 @@ class SecretStore:
             return tuple(sorted(found.values(), key=lambda secret: secret.name))
 
     def try_claim(self, name: str) -> Claim | None:
-        """To be the only one, in all processes, that renews a secret; None while somebody else is.
+        """Claim the exclusive right, across processes, to refresh a secret; None if taken.
 
-        Read the secret again once it is yours: the other may have renewed it. Raises ConfigError.
+        Reread the secret after claiming it: the previous holder may have refreshed it. Raises ConfigError.
         """
         try:
             if self._file is not None:
@@ -123,7 +128,7 @@ class SecretStore:
     # -------------------------------------------------------------- all of them
 
     def look(self) -> SecretsState:
-        """Read what the file says, without asking the keychain."""
+        """Read the file's state without asking the keychain."""
         with self._guard:
             try:
                 vault = self._read()
@@ -134,7 +139,7 @@ class SecretStore:
             return self._state
 
     def open(self) -> SecretsState:
-        """Ask the keychain, if they are kept there or would be. What is wrong is in the state."""
+        """Ask the keychain, if it is or would be used. Problems are reported in the state."""
         with self._guard:
             vault: Vault | None = None
             try:
@@ -150,7 +155,7 @@ class SecretStore:
             return self._state
 
     def unlock(self, passphrase: str) -> None:
-        """Until we end, or `lock`. Raises ConfigError for a wrong passphrase."""
+        """Unlock until exit or `lock`. Raises ConfigError for a wrong passphrase."""
         with self._guard:
             vault = self._read()
             if vault is None or vault.rung is not Rung.PASSPHRASE:
@@ -160,16 +165,16 @@ class SecretStore:
             self._stand(vault)
 
     def lock(self) -> None:
-        """Forget the key: a passphrase is asked for again."""
+        """Drop the key: the passphrase is required again."""
         with self._guard:
             self._keys.drop()
             self.look()
 
     def keep_in(self, rung: Rung, passphrase: str = "", *, unprotected: bool = False) -> None:
-        """Keep all of them there from now on, those in memory too; each is sealed anew.
+        """Move all secrets there, including those in memory, and re-encrypt each.
 
-        `unprotected` says that the person knows what a plain file means. Raises ConfigError, and all is as
-        it was.
+        `unprotected` confirms that the user knows what a plain file means. Raises ConfigError, leaving
+        everything unchanged.
         """
         if rung is Rung.PLAIN and not unprotected:
             raise ConfigError("A plain file protects nothing.", "Say that you want that.")
@@ -188,7 +193,7 @@ class SecretStore:
             self._stand(vault)
 
     def reset(self) -> None:
-        """Delete every secret, and the key: what copies of the file hold cannot be opened by anybody then.
+        """Delete every secret and the key, so that copies of the file cannot be decrypted either.
 
         Raises ConfigError.
         """
@@ -204,7 +209,7 @@ class SecretStore:
             self._stand(None)
 
     def close(self) -> None:
-        """Whoever waits for the keychain does no longer. From any thread."""
+        """Release all callers waiting for the keychain. Thread-safe."""
         self._keychain.close()
 
     # -------------------------------------------------------------- inside
@@ -231,7 +236,10 @@ class SecretStore:
         self.look()
 
     def _first_vault(self) -> Vault | None:
-        """In the keychain; where there is none, in memory. A keychain that fails is not "none"."""
+        """Create a vault in the keychain, or None (in memory) if there is none.
+
+        A keychain that fails does not count as none.
+        """
         try:
             return self._keys.make_vault(Rung.KEYCHAIN)
         except SecretsUnavailable as exc:
@@ -241,7 +249,7 @@ class SecretStore:
             return None
 
     def _write(self, file: VaultFile, vault: Vault, useless_else: Vault | None) -> None:
-        """`useless_else` is a new vault, whose key is of no use if it cannot be written."""
+        """Write the vault; on failure, discard the key of the new vault `useless_else`."""
         try:
             file.write(vault)
         except ConfigError:
@@ -253,7 +261,7 @@ class SecretStore:
             names = {secret.name for secret in self.stored() if is_meant(secret.name)}
             if names and self._file is not None:
                 with self._writing() as file:
-                    vault = self._vault_or_none()  # those in memory go, whatever became of the file
+                    vault = self._vault_or_none()  # delete those in memory in any case
                     if vault is not None and names & vault.records.keys():
                         file.write(vault.without(names))
             for name in names:
@@ -273,7 +281,7 @@ class SecretStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[VaultFile]:
-        """Alone with the file, in all processes. Raises ConfigError."""
+        """Hold the file lock, across processes. Raises ConfigError."""
         if self._file is None:
             raise ConfigError("Secrets are in memory only in this run.")
         lock = FileLock(self._file.path.with_name("vault.lock"))
@@ -292,7 +300,7 @@ class SecretStore:
     # -------------------------------------------------------------- how it stands
 
     def _trouble_with(self, vault: Vault | None) -> SecretsUnavailable | None:
-        """What was wrong before, and has not been seen to be better."""
+        """Return the last problem, unless there is evidence that it is gone."""
         state = self._state
         is_other = vault is not None and (vault.rung is not state.rung or self._keys.holds(vault))
         if state.can_read or state.standing is Standing.UNREADABLE or is_other:

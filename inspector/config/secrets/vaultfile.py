@@ -33,7 +33,7 @@ _OURS = ("version", "kept", "id", "check", "scrypt", "records")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One secret as it stands in the file: sealed, or as it is where nothing is."""
+    """A secret in the file, encrypted or plain."""
 
     text: str = field(repr=False)
     is_sealed: bool
@@ -42,11 +42,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """What the file says. `unknown` members are written again as they were."""
+    """Content of the vault file. `unknown` members are preserved."""
 
     rung: Rung
     id: str
-    check: str = ""  # sealed under no name: shows whether a key is the right one
+    check: str = ""  # encrypted with an empty name: verifies the key
     salt: bytes = b""
     cost: Cost = field(default_factory=Cost)
     records: dict[str, Record] = field(default_factory=dict)
@@ -66,13 +66,16 @@ def new_id() -> str:
 
 
 class VaultFile:
-    """Read and replaced whole. Nobody else may own it or read it, and it is no link to another file."""
+    """The vault file, replaced atomically.
+
+    It must belong to the user, be readable by nobody else, and not be a symlink.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> Vault | None:
-        """None if there is no file. Raises SecretsUnavailable."""
+        """Read the vault, None if there is no file. Raises SecretsUnavailable."""
         try:
             data = self._data()
         except FileNotFoundError:
@@ -86,7 +89,7 @@ class VaultFile:
         return self._vault(document)
 
     def write(self, vault: Vault) -> None:
-        """Raises ConfigError; the file is then as it was."""
+        """Replace the file. Raises ConfigError, leaving the file unchanged."""
         data = (pretty(_document(vault)) + "\n").encode()
         if len(data) > MOST_BYTES:
             raise ConfigError(f"Secrets may take {size(MOST_BYTES)} at most.", "Delete some of them.")
@@ -100,14 +103,14 @@ class VaultFile:
             ) from exc
 
     def delete(self) -> None:
-        """Raises ConfigError."""
+        """Delete the file. Raises ConfigError."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
             raise ConfigError(f"{self._shown} cannot be deleted: {exc.strerror or exc}.") from exc
 
     def prepare_folder(self) -> None:
-        """There, and ours alone. Raises OSError."""
+        """Create the folder, accessible to the user only. Raises OSError."""
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.name == "posix":
@@ -122,7 +125,7 @@ class VaultFile:
     def _data(self) -> bytes:
         if not _NO_FOLLOW and self.path.is_symlink():
             raise OSError(0, "it is a link to another file")
-        # Not waiting: opening a pipe would, until somebody writes into it.
+        # Non-blocking: opening a FIFO would wait for a writer.
         flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(self.path, flags)
@@ -184,7 +187,7 @@ def _require_ours(handle: int) -> None:
 
 
 def _scrypt(value: JSON) -> tuple[bytes, Cost]:
-    """Raises ValueError."""
+    """Parse salt and cost. Raises ValueError."""
     if not isinstance(value, dict):
         raise ValueError("no parameters")
     salt, numbers = value.get("salt"), [value.get(name) for name in ("n", "r", "p")]
@@ -198,7 +201,7 @@ def _scrypt(value: JSON) -> tuple[bytes, Cost]:
 
 
 def _records(members: JSONObject) -> dict[str, Record]:
-    """What is no record stays one that does not open: it is told when it is asked for, and can be deleted."""
+    """Parse the records. Malformed ones are kept as undecryptable, so that they can be deleted."""
     return {name: _record(value) for name, value in members.items() if is_name(name)}
 
 
@@ -233,7 +236,7 @@ def _replace(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # or a power cut could leave an empty file in the old one's place
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

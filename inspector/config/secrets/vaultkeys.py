@@ -25,7 +25,7 @@ _KEYLESS = (Rung.PLAIN, Rung.MEMORY)
 
 
 class VaultKeys:
-    """Holds keys in memory, by the ids of their vaults."""
+    """Keys of vaults, held in memory by vault id."""
 
     def __init__(self, keychain: Keychain, cost: Cost) -> None:
         self._keychain = keychain
@@ -33,15 +33,15 @@ class VaultKeys:
         self._held: dict[str, bytes] = {}
 
     def holds(self, vault: Vault) -> bool:
-        """Can it be opened without asking anybody?"""
+        """True if the vault can be opened without keychain or passphrase."""
         return vault.rung in _KEYLESS or vault.id in self._held
 
     def probe(self) -> None:
-        """Would the keychain hold a key? Raises SecretsUnavailable."""
+        """Check that the keychain is usable. Raises SecretsUnavailable."""
         self._keychain.read("probe")
 
     def fetch(self, vault: Vault) -> None:
-        """Get its key from the keychain, unless it is held. Raises SecretsUnavailable."""
+        """Get the vault's key from the keychain unless held. Raises SecretsUnavailable."""
         if self.holds(vault):
             return
         if vault.rung is Rung.PASSPHRASE:
@@ -56,7 +56,7 @@ class VaultKeys:
         self._held[vault.id] = key
 
     def unlock(self, vault: Vault, passphrase: str) -> bool:
-        """Is it the passphrase?"""
+        """Unlock the vault; return False if the passphrase is wrong."""
         key = key_of_passphrase(passphrase, vault.salt, vault.cost)
         if not _fits(key, vault):
             return False
@@ -64,11 +64,11 @@ class VaultKeys:
         return True
 
     def drop(self) -> None:
-        """What was unlocked is locked again."""
+        """Forget all keys, locking the vaults."""
         self._held.clear()
 
     def make_vault(self, rung: Rung, passphrase: str = "") -> Vault:
-        """A new one, without records; its key is held. Raises SecretsUnavailable."""
+        """Create an empty vault and hold its key. Raises SecretsUnavailable."""
         if rung in _KEYLESS:
             return Vault(rung, new_id())
         id, salt, key = new_id(), b"", new_key()
@@ -82,7 +82,7 @@ class VaultKeys:
         return vault
 
     def forget(self, vault: Vault | None) -> None:
-        """It is there no more. A key that stays in the keychain opens nothing then: no reason to fail."""
+        """Forget a deleted vault. Never fails: a key left in the keychain decrypts nothing."""
         if vault is None:
             return
         self._held.pop(vault.id, None)
@@ -93,20 +93,20 @@ class VaultKeys:
     # --------------------------------------------------------------
 
     def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
-        """Raises SecretsUnavailable."""
+        """Return the vault with a secret added. Raises SecretsUnavailable."""
         return vault.with_record(
             name, value if vault.rung is Rung.PLAIN else self._sealed(vault, name, value)
         )
 
     def open(self, vault: Vault, name: str) -> str:
-        """Raises SecretsUnavailable, Tampered."""
+        """Decrypt a secret. Raises SecretsUnavailable, Tampered."""
         record = vault.records[name]
         if record.is_sealed == (vault.rung in _KEYLESS):
-            raise Tampered  # something plain among sealed ones was put there by somebody else
+            raise Tampered  # a plain record among encrypted ones was put there by someone else
         return unseal(self._key(vault), vault.id, name, record.text) if record.is_sealed else record.text
 
     def open_all(self, vault: Vault | None) -> dict[str, str]:
-        """Every secret, to be moved. Raises ConfigError rather than leave one behind."""
+        """Decrypt all secrets, to move them. Raises ConfigError rather than lose one."""
         values: dict[str, str] = {}
         damaged: list[str] = []
         if vault is not None:

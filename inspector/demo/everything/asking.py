@@ -55,7 +55,10 @@ def _said(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
 
 
 async def _sampling_tools(call: Call) -> Outcome:
-    """The model may call `weather`: then it is run here, and the model is asked again with what it gave."""
+    """Sample with tools.
+
+    If the model calls `weather`, it is run here and the model is sampled again with its result.
+    """
     sampling = declared(call).sampling
     if sampling is None or sampling.tools is None:
         return undeclared("sampling (tools)")
@@ -74,7 +77,7 @@ async def _turns_by_requests(call: Call) -> Outcome:
 
 
 async def _turn_by_rounds(call: Call) -> Outcome:
-    """The conversation so far travels in the requestState."""
+    """Sample in rounds; the conversation so far is carried in the requestState."""
     messages = [_question(call)]
     answer = (call.params.input_responses or {}).get(_KEY)
     if isinstance(answer, _SampledAnswer):
@@ -125,7 +128,7 @@ def _tool_uses(answer: _SampledAnswer) -> list[types.ToolUseContent]:
 
 
 def _replies(answer: _SampledAnswer, wishes: list[types.ToolUseContent]) -> list[types.SamplingMessage]:
-    """What the model said, and a message with what its tools gave and nothing else, as the rules want."""
+    """Return the model's message, and one with only tool results, as the specification requires."""
     return [
         types.SamplingMessage(role="assistant", content=_blocks(answer)),
         types.SamplingMessage(role="user", content=[_run(wish) for wish in wishes]),

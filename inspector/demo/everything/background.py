@@ -13,14 +13,14 @@ Args = TypeVarTuple("Args")
 
 
 class Background:
-    """One for the whole process: it outlives connections, and ends with the server."""
+    """Background tasks of the process: they outlive connections and end with the server."""
 
     def __init__(self) -> None:
         self._group: anyio.abc.TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self, server: object) -> AsyncIterator[None]:
-        """The server's lifespan; the SDK enters it once, also when many connections come over HTTP."""
+        """The server's lifespan; the SDK enters it once, even with many HTTP connections."""
         async with anyio.create_task_group() as self._group:
             yield
             self._group.cancel_scope.cancel()

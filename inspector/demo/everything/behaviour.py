@@ -26,7 +26,10 @@ async def _protocol_error(call: Call) -> Outcome:
 
 
 async def _slow(call: Call) -> Outcome:
-    """Takes its time. A `notifications/cancelled` ends it at the next sleep, by the SDK's cancel scope."""
+    """Sleep in steps.
+
+    `notifications/cancelled` ends it at the next sleep, through the SDK's cancel scope.
+    """
     seconds, steps = call.arguments["seconds"], call.arguments["steps"]
     for step in range(1, steps + 1):
         await anyio.sleep(seconds / steps)
@@ -61,7 +64,7 @@ def _words(default: str, description: str) -> Schema:
 
 
 def tools() -> list[DemoTool]:
-    """The tools that need nothing but their arguments."""
+    """Return the tools that need nothing but their arguments."""
     return [
         tool(
             "fail",
@@ -122,7 +125,7 @@ def tools() -> list[DemoTool]:
 
 
 def changing_tools(state: State, toolbox: Toolbox) -> list[DemoTool]:
-    """The tools that change the server itself, so that clients have something to be notified of."""
+    """Return the tools that change the server itself and so trigger notifications."""
 
     async def bump(call: Call) -> Outcome:
         state.counter += call.arguments["by"]

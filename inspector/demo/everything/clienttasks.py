@@ -51,7 +51,7 @@ def _question() -> dict[str, Any]:
 
 
 async def _follow(call: Call, task: dict[str, Any]) -> list[str]:
-    """Poll as often as the client wishes until it has an outcome; gives the statuses that it went through."""
+    """Poll at the interval the client requests until the task ends; return the statuses seen."""
     statuses = [str(task.get("status"))]
     while statuses[-1] not in ("completed", "failed", "cancelled"):
         await anyio.sleep(max(_LEAST_POLL, (task.get("pollInterval") or 1000) / 1000))

@@ -29,7 +29,7 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
 def _candidates(
     ref: types.PromptReference | types.ResourceTemplateReference, argument: str, known: dict[str, str]
 ) -> Iterable[str]:
-    """Every value the argument can take, given the arguments that are already chosen."""
+    """Return every value the argument can take, given the arguments already chosen."""
     target = ref.name if isinstance(ref, types.PromptReference) else ref.uri
     match target, argument:
         case "greet", "style":

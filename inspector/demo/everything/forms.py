@@ -29,8 +29,8 @@ PROFILE: Schema = {
     "required": ["name"],
 }
 
-# What each revision may ask. 2025-06-18 began with these; its only titles for choices are `enumNames`, which
-# later revisions keep as deprecated.
+# Field types by protocol version. 2025-06-18 started with these; its only titles for choices are
+# `enumNames`, which later versions keep as deprecated.
 _SINCE_2025_06_18: dict[str, Schema] = {
     "text": {"type": "string", "title": "Text"},
     "text_length": {
@@ -110,7 +110,7 @@ async def _elicit_all_fields(call: Call) -> Outcome:
 
 
 async def _elicit_password(call: Call) -> Outcome:
-    """Only shows that it got something: what was typed is not repeated."""
+    """Ask for a password. Reports only that something was received, never the value."""
     if not takes_forms(call):
         return undeclared("elicitation (form)")
     asked = form("Please sign in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)

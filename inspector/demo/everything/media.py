@@ -18,16 +18,16 @@ _PITCH = 660.0
 
 @cache
 def png() -> bytes:
-    """A 64 x 64 PNG: a lens, which is to say a ring with a colour gradient in it."""
+    """Return a 64 x 64 PNG of a lens: a ring with a color gradient inside."""
     rows = b"".join(b"\x00" + b"".join(_pixel(x, y) for x in range(_SIDE)) for y in range(_SIDE))
-    header = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 6, 0, 0, 0)  # 8 bits a channel, RGBA
+    header = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 6, 0, 0, 0)  # 8 bits per channel, RGBA
     chunks = _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(rows, 9)) + _chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
 @cache
 def wav() -> bytes:
-    """Half a second of a fading tone: mono, 16 bits, 8 kHz."""
+    """Return half a second of a fading tone: mono, 16 bits, 8 kHz."""
     count = int(_RATE * _SECONDS)
     samples = (
         int(20000 * (1 - i / count) * math.sin(2 * math.pi * _PITCH * i / _RATE)) for i in range(count)

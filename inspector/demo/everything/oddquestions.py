@@ -28,7 +28,10 @@ _CONFIRM: Schema = {"type": "object", "properties": {"sure": {"type": "boolean",
 
 
 async def _ask_and_withdraw(call: Call) -> Outcome:
-    """In the stateless era nothing can be taken back, only be too late."""
+    """Send a request and cancel it.
+
+    In the stateless era nothing can be cancelled; a reply can only come too late.
+    """
     if not takes_forms(call):
         return undeclared("elicitation (form)")
     seconds = call.arguments["seconds"]

@@ -56,7 +56,7 @@ async def _elicit_url(call: Call) -> Outcome:
 
 @dataclass(frozen=True)
 class _Page:
-    """A page that somebody was sent to; `session` is where to say that it is done with."""
+    """A page that a user was sent to; `session` is notified when it is completed."""
 
     id: str
     session: ServerSession
@@ -65,7 +65,7 @@ class _Page:
 
 
 class Pages:
-    """The pages that are open, of all calls."""
+    """The open pages of all calls."""
 
     def __init__(self, background: Background) -> None:
         self._background = background
@@ -81,7 +81,7 @@ class Pages:
         return ids
 
     async def finish_all(self) -> int:
-        """Mark every open page as done with, and say so; gives how many there were."""
+        """Complete every open page and send the notifications; return how many there were."""
         pages = [page for page in self._pages.values() if not page.done.is_set()]
         for page in pages:
             await self._finish(page)
@@ -92,7 +92,7 @@ class Pages:
             await page.done.wait()
 
     def are_done(self, ids: Iterable[str]) -> bool:
-        """A page that nobody knows any more was done with."""
+        """True if all pages are completed; an unknown page counts as completed."""
         return all(page.done.is_set() for page in self._known(ids))
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -144,7 +144,7 @@ def tools(background: Background) -> list[DemoTool]:
             _elicit_url,
             schema(url=url, seconds={**seconds, "default": 0}),
         ),
-        # Not an asking_tool: the error that it is answered with is meant for the client.
+        # Not an `asking_tool`: its error response is meant for the client.
         tool(
             "url_required",
             "URL required",

@@ -35,13 +35,19 @@ def declared(call: Call) -> types.ClientCapabilities:
 
 
 def takes_forms(call: Call) -> bool:
-    """An empty object declares form mode: it was the only one before 2025-11-25."""
+    """True if the client supports form elicitation.
+
+    An empty object declares form mode: it was the only mode before 2025-11-25.
+    """
     elicitation = declared(call).elicitation
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def takes_pages(call: Call) -> bool:
-    """URL mode came with 2025-11-25, whatever a client of an older revision declares."""
+    """True if the client supports URL elicitation.
+
+    URL mode was added in 2025-11-25; older clients never have it, whatever they declare.
+    """
     elicitation = declared(call).elicitation
     is_known = call.context.protocol_version >= "2025-11-25"
     return is_known and elicitation is not None and elicitation.url is not None
@@ -62,7 +68,7 @@ def form(message: str, requested: Schema) -> types.ElicitRequest:
 async def ask(
     call: Call, request: types.InputRequest, answer_type: type[Answer]
 ) -> Answer | types.InputRequiredResult:
-    """The answer to one question; in the stateless era first the result that asks it."""
+    """Return the reply to one request; in the stateless era, first the result that asks for it."""
     if not is_stateless(call):
         return await send(call, request, answer_type)
     answer = answer_in(call, _KEY, answer_type)
@@ -70,13 +76,13 @@ async def ask(
 
 
 async def send(call: Call, request: types.InputRequest, answer_type: type[Answer]) -> Answer:
-    """Ask by a request, as the handshake era does."""
+    """Send a server request, as in the handshake era."""
     related = ServerMessageMetadata(related_request_id=call.context.request_id)
     return await call.session.send_request(request, answer_type, metadata=related)
 
 
 def answer_in(call: Call, key: str, answer_type: type[Answer]) -> Answer | None:
-    """What this round of the call brought for that question, as the stateless era does."""
+    """Return the reply that this round of the call carries for a key (stateless era)."""
     answer = (call.params.input_responses or {}).get(key)
     return answer if isinstance(answer, answer_type) else None
 
@@ -87,13 +93,13 @@ def answer_in(call: Call, key: str, answer_type: type[Answer]) -> Answer | None:
 def asking_tool(
     name: str, title: str, description: str, run: Run, input_schema: Schema | None = None
 ) -> DemoTool:
-    """A row of a table of tools that ask the client back."""
+    """Build a tool that sends server requests."""
     arguments = schema() if input_schema is None else input_schema
     return tool(name, title, description, _refusals_as_text(run), arguments, annotations=OPEN_WORLD)
 
 
 def _refusals_as_text(run: Run) -> Run:
-    """A client may answer the question with an error: news for the caller, not a protocol failure."""
+    """Turn an error response of the client into a tool result: it is not a protocol failure."""
 
     async def guarded(call: Call) -> Outcome:
         try:

@@ -15,7 +15,7 @@ from inspector.demo.toolbox import Context
 
 
 class RawResult(Exception):
-    """Raised by a tool to answer its call with this result as it is: the one way past the SDK's check."""
+    """Raised by a tool to return a raw result: the only way around the SDK's validation."""
 
     def __init__(self, result: Mapping[str, Any]) -> None:
         super().__init__("a result that the SDK does not check")
@@ -23,7 +23,7 @@ class RawResult(Exception):
 
 
 async def let_raw_results_out(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware: what it returns itself is not checked any more."""
+    """Middleware that returns raw results; the SDK does not validate what middleware returns."""
     try:
         return await call_next(ctx)
     except RawResult as raw:
@@ -31,7 +31,11 @@ async def let_raw_results_out(ctx: Context, call_next: CallNext) -> HandlerResul
 
 
 class _Request(BaseModel):
-    """Goes out under its real name, while the SDK, which looks up `method`, finds no shape for the answer."""
+    """A request of any method.
+
+    It is sent under its real name, while the SDK looks up `method` and finds no result type to validate
+    against.
+    """
 
     method: ClassVar[str] = ""
     name: str = Field(serialization_alias="method")
@@ -49,7 +53,7 @@ class _Notification(types.Notification[dict[str, Any], str]):
 async def request_raw(
     session: ServerSession, method: str, params: dict[str, Any] | None, related: types.RequestId | None = None
 ) -> dict[str, Any]:
-    """Send a request of any shape, and give its result; raises MCPError when it is refused."""
+    """Send a request of any shape and return its result. Raises MCPError if it is rejected."""
     request = cast(types.ServerRequest, _Request(name=method, params=params))
     metadata = ServerMessageMetadata(related_request_id=related)
     answer = await session.send_request(request, _Answer, metadata=metadata)

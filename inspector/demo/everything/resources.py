@@ -79,7 +79,7 @@ TEMPLATES = [
 
 
 class Resources:
-    """Answers the `resources/…` requests."""
+    """Handles the `resources/…` requests."""
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -28,7 +28,7 @@ _MOST_QUESTIONS = 1000
 
 
 def _object(**properties: Schema) -> Schema:
-    """Only what the revisions know: no `additionalProperties`."""
+    """Build an object schema as elicitation defines it: without `additionalProperties`."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -36,7 +36,7 @@ def _object(**properties: Schema) -> Schema:
 
 
 async def _ask_twice(call: Call) -> Outcome:
-    """Both questions are open at the same time; they may be answered in either order."""
+    """Send two requests at the same time; they may be answered in either order."""
     second = call.arguments["second"]
     if not takes_forms(call):
         return undeclared("elicitation (form)")
@@ -76,7 +76,7 @@ _ANSWER_TYPES: Mapping[str, type[types.Result]] = {
 async def _collect(call: Call, key: str, request: types.InputRequest, answers: dict[str, str]) -> None:
     try:
         answers[key] = _shown(await send(call, request, _ANSWER_TYPES[request.method]))
-    except MCPError as refusal:  # the other question is still open
+    except MCPError as refusal:  # the other request is still pending
         answers[key] = f"error {refusal.code}: {refusal.message}"
 
 
@@ -112,7 +112,10 @@ async def _book_by_requests(call: Call) -> Outcome:
 
 
 def _book_by_rounds(call: Call) -> Outcome:
-    """What was answered so far travels in the requestState: this server remembers nothing."""
+    """Book in rounds.
+
+    The answers so far are carried in the requestState: the server is stateless.
+    """
     booking: dict[str, Any] = {}
     if call.params.input_responses is not None or call.params.request_state is not None:
         try:

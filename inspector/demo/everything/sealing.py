@@ -13,18 +13,21 @@ from typing import Any
 
 _KEY = secrets.token_bytes(32)
 
-# A client that trims, folds or re-encodes what it must send back exactly is found out by these.
+# Detects clients that trim, fold or re-encode what they must return unchanged.
 _TAIL = ' "ü→\\u00fc" '
 
 
 def seal(value: Any) -> str:
-    """This JSON value as a string that only this process can have made."""
+    """Serialize a JSON value and sign it with a key of this process."""
     words = json.dumps(value, ensure_ascii=False)
     return f"{words}\n{_seal_of(words)}{_TAIL}"
 
 
 def unseal(state: str | None) -> Any:
-    """The value again. Raises ValueError with a sentence when it did not come back exactly."""
+    """Verify and parse a sealed value.
+
+    Raises ValueError, with a sentence, if it did not come back unchanged.
+    """
     if state is None:
         raise ValueError("The requestState did not come back.")
     words, _, rest = state.partition("\n")

@@ -42,7 +42,7 @@ INSTRUCTIONS = (
 
 
 class _Server(Server[Any]):
-    """Declares that the list of tools can change; over HTTP the SDK leaves no other place to say so."""
+    """Declares that the tool list can change; over HTTP the SDK offers no other place for that."""
 
     def create_initialization_options(
         self,
@@ -55,7 +55,10 @@ class _Server(Server[Any]):
 
 
 def build(wire: Wire | None) -> Server[Any]:
-    """The server, ready to run. `wire` is the raw stdout, for the tool that has to outrun the SDK."""
+    """Build the server.
+
+    `wire` is the raw stdout, for the tool that has to be faster than the SDK.
+    """
     state = State()
     resources = Resources(state)
     background = Background()
@@ -92,7 +95,7 @@ def build(wire: Wire | None) -> Server[Any]:
 
 
 async def _declare_tasks(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """The SDK offers no place to declare the tasks of 2025-11-25."""
+    """Middleware that declares the tasks of 2025-11-25; the SDK has no place for that."""
     result = await call_next(ctx)
     if ctx.method == "initialize" and isinstance(result, dict):
         declare(result["capabilities"], result["protocolVersion"])

@@ -19,7 +19,7 @@ _LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 
 class State:
-    """One for the whole process; over HTTP several connections share it."""
+    """Process-wide state; over HTTP, several connections share it."""
 
     def __init__(self) -> None:
         self.counter = 0
@@ -42,9 +42,10 @@ class State:
         return types.EmptyResult()
 
     def wants(self, context: Context, level: types.LoggingLevel) -> bool:
-        """Whether this client asked for messages of this level.
+        """True if this client wants log messages of this level.
 
-        In the handshake era one that never said so gets all; in the stateless era each request has to ask.
+        In the handshake era, a client that never set a level gets all of them; in the stateless era, each
+        request has to ask.
         """
         least: object = (context.meta or {}).get(_LOG_LEVEL_KEY)
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
@@ -52,18 +53,18 @@ class State:
         return least in LEVELS[: LEVELS.index(level) + 1]
 
     async def announce_update(self, uri: str) -> None:
-        """Tell the subscribers that a resource changed, each in the way of its own era."""
+        """Notify subscribers that a resource changed, each in the way of its era."""
         for (_, subscribed), session in list(self._subscribers.items()):
             if subscribed == uri:
                 await session.send_resource_updated(uri)
         await self.bus.publish(ResourceUpdated(uri))
 
     async def announce_tools(self, context: Context) -> None:
-        """Tell the caller, and whoever listens in the stateless era, that the list of tools changed."""
+        """Notify the caller, and listeners in the stateless era, that the tool list changed."""
         await context.session.send_tool_list_changed()
         await self.bus.publish(ToolsListChanged())
 
 
 def connection_of(context: Context) -> str:
-    """What tells one connection from another: the HTTP session id; stdio has only one connection."""
+    """Return a connection's identity: the HTTP session id, or "" for the one on stdio."""
     return "" if context.request is None else context.request.headers.get("mcp-session-id", "")

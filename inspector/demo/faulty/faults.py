@@ -17,7 +17,7 @@ from inspector.demo.faulty.output import Output, text_result
 
 @dataclass(frozen=True)
 class Call:
-    """A `tools/call` that is to be answered wrongly."""
+    """A `tools/call` that is to be answered incorrectly."""
 
     id: object
     arguments: Mapping[str, Any]
@@ -26,7 +26,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Fault:
-    """One way to break the rules. `answer` is None for a fault of the start, which `loop.py` acts out."""
+    """A way to violate the protocol.
+
+    `answer` is None for a startup fault, which `loop.py` carries out.
+    """
 
     name: str
     description: str
@@ -38,7 +41,7 @@ class Fault:
         return self.answer is not None
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of this fault, all numbers: what was given, else the default."""
+        """Return the arguments of this fault (all numbers), with defaults for missing ones."""
         defaults = {name: schema["default"] for name, schema in self.properties.items()}
         given = {name: arguments[name] for name in defaults if isinstance(arguments.get(name), int | float)}
         return {**defaults, **{name: type(defaults[name])(value) for name, value in given.items()}}

@@ -23,7 +23,7 @@ _PARSE_ERROR, _METHOD_NOT_FOUND, _INVALID_PARAMS = -32700, -32601, -32602
 
 
 def serve(fault_name: str | None) -> int:
-    """Serve until stdin ends; returns the exit code. With a fault, show it without being asked."""
+    """Serve until stdin ends; return the exit code. With a fault, show it without being asked."""
     if fault_name == "exit_at_start":
         print("Error: DEMO_TOKEN is not set.\nSet it and start again.", file=sys.stderr)
         return 3
@@ -35,7 +35,7 @@ def serve(fault_name: str | None) -> int:
         for line in sys.stdin.buffer:
             server.receive(line)
     except (BrokenPipeError, KeyboardInterrupt):
-        pass  # The client has gone, or the person at the terminal has had enough.
+        pass  # The client has gone, or the user pressed Ctrl+C.
     return 0
 
 
@@ -52,7 +52,7 @@ class _Server:
         except (ValueError, RecursionError):
             self._fail(None, _PARSE_ERROR, "Parse error")
             return
-        # Responses and notifications need no answer, and this server asks for none.
+        # Responses and notifications need no response, and this server sends no requests.
         if isinstance(message, dict) and "method" in message and "id" in message:
             self._answer(message["id"], message["method"], message.get("params") or {})
 

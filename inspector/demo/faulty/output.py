@@ -11,13 +11,13 @@ STDOUT = 1
 
 
 class Output:
-    """The wire to the client. After `close` the server lives on and what it says goes nowhere."""
+    """Raw stdout. After `close` the server keeps running, and its output is discarded."""
 
     def __init__(self) -> None:
         self._open = True
 
     def write(self, data: bytes) -> None:
-        """Write these bytes now. Unbuffered, so that a half line really leaves as a half line."""
+        """Write bytes immediately. Unbuffered, so that a partial line is really sent as one."""
         view = memoryview(data)
         while self._open and view:
             view = view[os.write(STDOUT, view) :]

@@ -30,7 +30,7 @@ MCP_PATH = "/mcp"
 
 
 def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
-    """The whole demo, to be served at this origin with these switches on."""
+    """Build the whole demo for this origin, with these switches on."""
     robot, workloads = Key(), Workloads(f"{origin}/workload", Key())
     own = Realm(
         origin,
@@ -52,7 +52,7 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
     verifier = notes.Verifier(own)
     app = notes.build().streamable_http_app(
         streamable_http_path=MCP_PATH,
-        # The SDK is not told the resource: it would serve metadata of its own, which no switch could spoil.
+        # The SDK is not given the resource: it would serve its own metadata, which switches cannot alter.
         auth=AuthSettings(issuer_url=AnyHttpUrl(own.issuer), resource_server_url=None),
         token_verifier=verifier,
         custom_starlette_routes=_routes(own, company, robot, workloads),
@@ -98,7 +98,7 @@ def _realm_routes(realm: Realm, grants: Grants) -> list[Route]:
 
 
 class _WellKnown:
-    """The metadata of whichever realm's issuer the address belongs to."""
+    """Serves the metadata of the realm whose issuer the path belongs to."""
 
     def __init__(self, own: Realm, company: Realm) -> None:
         self._own = ServerDocument(own)
@@ -110,7 +110,7 @@ class _WellKnown:
 
 
 class OwnHost:
-    """Keeps web pages out that reach for the demo: by another host's name, or with a form of theirs."""
+    """Middleware that keeps web pages out: checks the Host (DNS rebinding) and form origins."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         port = urlsplit(origin).port

@@ -19,11 +19,11 @@ _ATTACKER = "https://attacker.example"
 
 
 class Unanswerable(Exception):
-    """A request that must not be answered by a redirect: it may not come from the client at all."""
+    """A request that must not be answered with a redirect: it may not come from the client."""
 
 
 class Refused(Exception):
-    """A request that is answered with an error, by a redirect."""
+    """A request that is rejected with an error, by a redirect."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(error, description)
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class Authorize:
-    """GET shows the page, POST is the person's decision."""
+    """The authorization endpoint: GET shows the page, POST submits the user's decision."""
 
     def __init__(self, realm: Realm) -> None:
         self._realm = realm
@@ -58,7 +58,7 @@ class Authorize:
     # ------------------------------------------------------------------ the request
 
     async def _origin_of(self, parameters: Mapping[str, str]) -> tuple[Client, str]:
-        """Who asks and where the answer goes; what is wrong here stays on this page."""
+        """Return the client and its redirect URI; errors here are shown on this page."""
         bench, client_id = self._realm.bench, parameters.get("client_id", "")
         if bench.on("documents_refused") and "://" in client_id:
             raise Unanswerable("invalid_client: a client ID must not be an address.")
@@ -143,7 +143,7 @@ class Authorize:
 <button name="decision" value="deny">Deny</button></div>
 <p class="soft small">You will be sent back to <code>{escape(_place(asked.redirect))}</code>.</p>
 </form>"""
-        # Browsers apply form-action to the redirect that answers the form, too.
+        # Browsers also apply form-action to the redirect that follows the form submission.
         goes_to = f"'self' {_place(asked.redirect)}"
         return page("Sign in", body, status=403 if problem else 200, goes_to=goes_to)
 
@@ -184,7 +184,7 @@ class Authorize:
 
 
 def is_resource(resource: str, realm: Realm) -> bool:
-    """Whether tokens for this resource are issued here: the server, or the whole host."""
+    """True if tokens for this resource are issued here: for the server, or the whole host."""
     return resource.removesuffix("/") in (realm.resource, realm.origin)
 
 
@@ -197,7 +197,7 @@ def _single(query: str) -> dict[str, str]:
 
 
 def _place(redirect: str) -> str:
-    """The origin of an address, or the scheme of one that has none; safe inside a policy."""
+    """Return a URL's origin, or its scheme if it has none; safe in a content security policy."""
     parts = urlsplit(redirect)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
 

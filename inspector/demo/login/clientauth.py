@@ -20,7 +20,7 @@ _BASIC = {"WWW-Authenticate": 'Basic realm="demo"'}
 
 
 async def authenticate(realm: Realm, request: Request, form: Mapping[str, str]) -> Client:
-    """The client that sent this request. Raises Refusal: invalid_client."""
+    """Return the client that sent a request. Raises Refusal: invalid_client."""
     method, client_id, secret = _claimed(request, form)
     try:
         client = await realm.resolve(client_id)
@@ -40,7 +40,7 @@ async def authenticate(realm: Realm, request: Request, form: Mapping[str, str]) 
 
 
 def _claimed(request: Request, form: Mapping[str, str]) -> tuple[str, str, str]:
-    """How the client means to prove itself, as whom, and the proof. Exactly one way at a time."""
+    """Return the client's authentication method, id and proof. Exactly one method is allowed."""
     header = request.headers.get("authorization", "")
     found: list[tuple[str, str, str]] = []
     if header:
@@ -78,7 +78,7 @@ def _asserted(form: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _check_assertion(realm: Realm, client: Client, assertion: str) -> None:
-    # RFC 7523bis wants the issuer as audience; many clients still name the token endpoint.
+    # RFC 7523bis requires the issuer as audience; many clients still use the token endpoint.
     claims = check(assertion, client.keys, audience=[realm.issuer, f"{realm.base}/token"], issuer=client.id)
     if claims is None or claims.get("sub") != client.id:
         raise _unknown("The client assertion does not hold.", "private_key_jwt")

@@ -28,12 +28,12 @@ _REDIRECT = re.compile(r"(https?://[\w.\-\[\]:]+|[a-z][a-z0-9+.\-]*:)[/?][^\s#<>
 
 
 class BadDocument(Exception):
-    """A client ID metadata document that cannot be used; the message is for the person at the page."""
+    """A client ID metadata document is unusable; the message is for the user at the page."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """What is known about one client."""
+    """A registered client."""
 
     id: str
     name: str
@@ -48,12 +48,12 @@ class Client:
         return self.methods == ("none",)
 
     def allows(self, redirect: str) -> bool:
-        """Exactly a registered address; on loopback the port may vary (RFC 8252, section 7.3)."""
+        """True for a registered redirect URI; on loopback the port may vary (RFC 8252, section 7.3)."""
         return _portless(redirect) in map(_portless, self.redirects)
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the address is http(s) on this machine, by number or as localhost."""
+    """True for an http(s) URL on this machine, by IP address or as localhost."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -70,7 +70,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_redirect(uri: object) -> bool:
-    """Whether this can be a redirect address at all: absolute, printable, without a fragment."""
+    """True if this is a possible redirect URI: absolute, printable, without a fragment."""
     if not isinstance(uri, str) or not _REDIRECT.fullmatch(uri):
         return False
     try:
@@ -88,7 +88,7 @@ def _portless(url: str) -> str:
 
 
 class Clients:
-    """The clients by issuer and id: another issuer does not know them."""
+    """Clients by issuer and id: they are unknown to another issuer."""
 
     def __init__(self, known: tuple[Client, ...]) -> None:
         self._known = {client.id: client for client in known}
@@ -101,7 +101,7 @@ class Clients:
         self._registered[issuer, client.id] = client
 
     def find(self, issuer: str, id: str, *, moved: bool = False) -> Client | None:
-        """One that was registered here, or set up beforehand with the issuer as it was at the start."""
+        """Return a client registered with this issuer, or a predefined one unless the issuer moved."""
         return self._registered.get((issuer, id)) or (None if moved else self._known.get(id))
 
     def forget(self) -> None:
@@ -109,7 +109,7 @@ class Clients:
 
 
 async def read_document(url: str) -> Client:
-    """The client that a client ID metadata document describes. Raises BadDocument.
+    """Fetch the client ID metadata document of a client. Raises BadDocument.
 
     The demo never leaves this machine, so it reads documents on loopback only, and over http too.
     """
@@ -148,7 +148,7 @@ def _client_of(url: str, document: object) -> Client:
 
 
 def jwks_of(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The keys in `jwks`, if any."""
+    """Return the keys in `jwks`, if any."""
     jwks = metadata.get("jwks")
     keys = jwks.get("keys") if isinstance(jwks, dict) else None
     return tuple(key for key in keys if isinstance(key, dict)) if isinstance(keys, list) else ()
@@ -159,7 +159,7 @@ _SECRET = ("client_secret_basic", "client_secret_post")
 
 
 def server_clients(robot: Key) -> tuple[Client, ...]:
-    """Set up beforehand at the authorization server; all of this is on the page `/`."""
+    """Return the predefined clients of the authorization server; the page `/` lists them."""
     return (
         Client("demo-app", "Demo app", _ANYWHERE_HERE),
         Client("demo-web", "Demo web app", _ANYWHERE_HERE, _SECRET, "demo-web-secret"),
@@ -172,7 +172,7 @@ def server_clients(robot: Key) -> tuple[Client, ...]:
 
 
 def company_clients() -> tuple[Client, ...]:
-    """Set up beforehand at the company's identity provider."""
+    """Return the predefined clients of the company's identity provider."""
     return (Client("demo-sso", "Demo desk", _ANYWHERE_HERE, grants=(CODE, REFRESH, EXCHANGE)),)
 
 

@@ -16,15 +16,15 @@ _TOLERANCE = 300
 
 
 class BadProof(Exception):
-    """Why a proof does not hold."""
+    """A DPoP proof is invalid; the message says why."""
 
 
 class WantsNonce(Exception):
-    """The proof would hold, had it the nonce."""
+    """The proof is valid except for the missing nonce."""
 
 
 def thumbprint(jwk: Mapping[str, Any]) -> str:
-    """RFC 7638."""
+    """Return the JWK thumbprint (RFC 7638)."""
     names = _REQUIRED.get(str(jwk.get("kty")), ())
     text = json.dumps({name: jwk.get(name) for name in names}, separators=(",", ":"), sort_keys=True)
     return _b64(hashlib.sha256(text.encode()).digest())
@@ -33,7 +33,10 @@ def thumbprint(jwk: Mapping[str, Any]) -> str:
 def verify(
     proofs: list[str], method: str, url: str, *, seen: Seen, nonce: str = "", access_token: str = ""
 ) -> str:
-    """The thumbprint of the key that a request's one proof was made with. Raises BadProof, WantsNonce."""
+    """Verify a request's one DPoP proof; return its key's thumbprint.
+
+    Raises BadProof, WantsNonce.
+    """
     if len(proofs) != 1:
         raise BadProof("There must be exactly one DPoP header.")
     head = header(proofs[0])
@@ -43,7 +46,7 @@ def verify(
     if jwk.get("kty") not in _REQUIRED:
         raise BadProof("The proof's key is of an unknown kind.")
     claims = _claims(proofs[0], jwk)
-    aimed_at = str(claims.get("htu")).replace("//localhost:", "//127.0.0.1:")  # a switch sends people there
+    aimed_at = str(claims.get("htu")).replace("//localhost:", "//127.0.0.1:")  # a switch sends clients there
     if claims.get("htm") != method or aimed_at != url:
         raise BadProof("The proof is for another request.")
     if access_token and claims.get("ath") != _b64(hashlib.sha256(access_token.encode()).digest()):

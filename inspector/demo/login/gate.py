@@ -27,7 +27,7 @@ _LARGEST_BODY = 1024 * 1024
 
 
 class Gate:
-    """ASGI middleware around the whole app; only the MCP endpoint is its business."""
+    """ASGI middleware around the whole app; only acts on the MCP endpoint."""
 
     def __init__(self, app: ASGIApp, realm: Realm, verifier: Verifier) -> None:
         self._app = app
@@ -50,7 +50,7 @@ class Gate:
             await self._app(scope, _replay(body, receive), self._rewriting(scope, send))
 
     def _answer(self, scope: Scope, message: dict[str, Any]) -> Response | None:
-        """What the gate itself answers; None lets the request through, with a bearer token if it has one."""
+        """Return the gate's own response; None lets the request through, with its token if any."""
         scheme, token = self._credentials(scope)
         if not token:
             return self._without_token(scope, message)
@@ -100,7 +100,7 @@ class Gate:
         realm = self._realm
         grant = self._verifier.grant(token)
         if grant is None or realm.bench.on("bearer_for_proof"):
-            return None  # The SDK refuses the first, and there is nothing to prove for the second.
+            return None  # The SDK rejects the first; the second has nothing to prove.
         if not grant.jkt or scheme != "dpop":
             return self._refuse_proof("invalid_token", "The token must come with a proof.")
         headers, nonce = Headers(scope=scope), realm.nonce if realm.bench.on("dpop_nonce") else ""
@@ -128,7 +128,7 @@ class Gate:
     # ------------------------------------------------------------------ scopes
 
     def _missing(self, message: dict[str, Any], grant: Grant) -> str:
-        """The scope that this call lacks."""
+        """Return the scope that this call lacks, or ""."""
         if message.get("method") != "tools/call":
             return ""
         params = message.get("params")
@@ -215,13 +215,13 @@ class Gate:
 
 
 def _become(scope: Scope, token: str) -> None:
-    """Let the request go on with this bearer token."""
+    """Replace the request's credentials with this bearer token."""
     others = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
     scope["headers"] = [*others, (b"authorization", f"Bearer {token}".encode("latin-1"))]
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None when it is too large."""
+    """Return the whole body, or None if it is too large."""
     body = b""
     while True:
         message = await receive()
@@ -234,7 +234,7 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Gives the body once more, and then what comes after it."""
+    """Return a `receive` that replays the body, then continues with the original."""
     left = [body]
 
     async def again() -> Message:

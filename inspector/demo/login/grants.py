@@ -38,7 +38,7 @@ Reply = dict[str, Any]
 
 @dataclass(frozen=True)
 class Workloads:
-    """A platform that gives its workloads a JWT each, as Kubernetes does."""
+    """A platform that issues a JWT to each of its workloads, as Kubernetes does."""
 
     issuer: str
     key: Key
@@ -50,7 +50,7 @@ class Workloads:
 
 
 class Grants:
-    """What can be exchanged for a token at one realm."""
+    """The grant types that one realm's token endpoint supports."""
 
     def __init__(self, realm: Realm, company: Realm, workloads: Workloads) -> None:
         self._realm = realm
@@ -58,7 +58,10 @@ class Grants:
         self._workloads = workloads
 
     async def exchange(self, form: Form, client: Client | None, jkt: str) -> Reply:
-        """The token reply. `client` is None for a workload, which proves itself by its assertion."""
+        """Return the token response.
+
+        `client` is None for a workload, which authenticates with its assertion.
+        """
         grant_type = form.get("grant_type", "")
         if client is None:
             return self._workload(form)
@@ -130,7 +133,10 @@ class Grants:
         return reply
 
     def _identity(self, client_id: str, person: str, nonce: str = "") -> Reply:
-        """Says who signed in. A renewed ID token has no nonce (OpenID Connect Core, section 12.2)."""
+        """Return the ID token.
+
+        A refreshed ID token has no nonce (OpenID Connect Core, section 12.2).
+        """
         realm, now = self._realm, int(time.time())
         life = SHORT_LIFE if realm.bench.on("idp_short_tokens") else ID_TOKEN_LIFE
         claims = {
@@ -152,7 +158,7 @@ class Grants:
 
     def _workload(self, form: Form) -> Reply:
         workloads, realm = self._workloads, self._realm
-        # The draft wants the token endpoint as audience, others the issuer.
+        # The draft requires the token endpoint as audience, others the issuer.
         claims = workloads.key.check(
             form.get("assertion", ""), audience=[realm.issuer, f"{realm.base}/token"], issuer=workloads.issuer
         )
@@ -164,7 +170,7 @@ class Grants:
     # ------------------------------------------------------------------ a company's person
 
     def _to_assertion(self, form: Form, client: Client) -> Reply:
-        """At the company: an ID token becomes an assertion for somebody else's authorization server."""
+        """At the company: exchange an ID token for an assertion for another authorization server."""
         for name, wanted in (("requested_token_type", ID_JAG), ("subject_token_type", ID_TOKEN)):
             if form.get(name) != wanted:
                 raise Refusal("invalid_request", f"{name} must be {wanted}.")
@@ -195,7 +201,7 @@ class Grants:
         }
 
     def _from_company(self, form: Form, client: Client) -> Reply:
-        """At the notes: the company's assertion becomes an access token."""
+        """At the notes server: exchange the company's assertion for an access token."""
         realm, company, assertion = self._realm, self._company, form.get("assertion", "")
         claims = company.key.check(assertion, audience=realm.issuer, issuer=company.issuer)
         if claims is None or header(assertion).get("typ") != ID_JAG_TYPE:

@@ -71,7 +71,10 @@ _PAGE = (
 def page(
     title: str, body: str, *, status: int = 200, wide: bool = False, goes_to: str = "'self'"
 ) -> HTMLResponse:
-    """A page. `body` is HTML whose parts from outside were escaped; `goes_to` is where its form may lead."""
+    """Return a page.
+
+    `body` is HTML whose external parts are already escaped; `goes_to` is where its form may lead.
+    """
     policy = (
         f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action {goes_to}; "
         "frame-ancestors 'none'; base-uri 'none'"
@@ -82,7 +85,7 @@ def page(
         headers={
             "Content-Security-Policy": policy,
             "Cache-Control": "no-store",
-            "Referrer-Policy": "same-origin",  # with none, our own forms would come from "null"
+            "Referrer-Policy": "same-origin",  # with "no-referrer", form posts have the origin "null"
             "X-Content-Type-Options": "nosniff",
         },
     )

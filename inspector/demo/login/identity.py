@@ -27,7 +27,7 @@ _SPOILT: dict[str, Callable[[Claims], Claims]] = {
 
 
 def id_token_reply(claims: Claims, realm: Realm) -> dict[str, Any]:
-    """The member of a token reply that says who signed in."""
+    """Return the member of a token response that says who logged in."""
     bench = realm.bench
     if bench.on("idp_no_id_token"):
         return {}

@@ -16,7 +16,7 @@ ALGORITHMS = ("ES256", "RS256")
 
 
 class Key:
-    """A key pair and its name."""
+    """A signing key pair with its key id."""
 
     def __init__(self) -> None:
         self._private = ec.generate_private_key(ec.SECP256R1())
@@ -26,16 +26,16 @@ class Key:
         return jwt.encode(dict(claims), self._private, "ES256", headers={"typ": typ, "kid": self.kid})
 
     def public(self) -> dict[str, Any]:
-        """The public half as a JWK."""
+        """Return the public key as a JWK."""
         jwk: dict[str, Any] = jwt.algorithms.ECAlgorithm.to_jwk(self._private.public_key(), as_dict=True)
         return {**jwk, "kid": self.kid, "use": "sig", "alg": "ES256"}
 
     def pem(self) -> str:
-        """The private half, for the page that hands a demo client its key."""
+        """Return the private key, for the page that shows it to a demo client."""
         return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
     def check(self, token: str, *, audience: str | Sequence[str] | None, issuer: str | None) -> Claims | None:
-        """The claims of a token that this key signed, when they hold."""
+        """Return the claims of a token signed with this key, or None if it is invalid."""
         return check(token, [self.public()], audience=audience, issuer=issuer)
 
 
@@ -47,9 +47,9 @@ def check(
     issuer: str | None,
     dated: bool = True,
 ) -> Claims | None:
-    """The claims of a token signed by one of these JWKs, when it is for `audience` and has not run out.
+    """Return the claims of a JWT that one of these JWKs signed, if `audience` and expiry match.
 
-    `dated=False` is for proofs, which have no end and whose date is looked at elsewhere.
+    `dated=False` is for DPoP proofs, which have no expiry and whose date is checked elsewhere.
     """
     for key in keys:
         try:
@@ -65,13 +65,13 @@ def check(
                     "require": ["exp", "iat"] if dated else [],
                 },
             )
-        except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):  # Keys are anything.
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):  # Keys may be anything.
             continue
     return None
 
 
 def header(token: str) -> Mapping[str, Any]:
-    """The header of a JWT, unchecked; empty for other text."""
+    """Return a JWT's header, unverified; empty for other text."""
     try:
         return jwt.get_unverified_header(token)
     except jwt.PyJWTError:
@@ -79,7 +79,7 @@ def header(token: str) -> Mapping[str, Any]:
 
 
 def unchecked(token: str) -> Claims:
-    """The claims of a JWT, unchecked; empty for other text."""
+    """Return a JWT's claims, unverified; empty for other text."""
     try:
         return jwt.decode(token, options={"verify_signature": False})
     except jwt.PyJWTError:
@@ -87,7 +87,7 @@ def unchecked(token: str) -> Claims:
 
 
 class Seen:
-    """Remembers the `jti` of what may be used once, until it has run out anyway."""
+    """Replay cache: remembers each one-time `jti` until it expires."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}

@@ -26,7 +26,7 @@ Spoil = Callable[[Document, Realm], None]
 
 
 def on_localhost(url: str) -> str:
-    """The same place under another name: a different origin that still answers."""
+    """Return the same URL under another host name: a different origin that still responds."""
     return url.replace("//127.0.0.1", "//localhost", 1)
 
 
@@ -34,7 +34,7 @@ def on_localhost(url: str) -> str:
 
 
 class ResourceDocument:
-    """At the path of the server and at the root."""
+    """Protected resource metadata, at the server's path and at the root."""
 
     def __init__(self, realm: Realm) -> None:
         self._realm = realm
@@ -66,7 +66,7 @@ class ResourceDocument:
             resource_name="Demo notes",
         )
         document = model.model_dump(mode="json", exclude_none=True)
-        document["authorization_servers"] = [realm.issuer]  # A URL type may add a slash to it.
+        document["authorization_servers"] = [realm.issuer]  # A URL type may append a slash.
         if realm.wants_proof:
             document |= {
                 "dpop_bound_access_tokens_required": True,
@@ -112,7 +112,7 @@ _RESOURCE_FAULTS: dict[str, Spoil] = {
 
 
 class ServerDocument:
-    """All well-known addresses of one realm's issuer, and no others."""
+    """Authorization server metadata, at all well-known URLs of one realm's issuer and no others."""
 
     def __init__(self, realm: Realm) -> None:
         self._realm = realm
@@ -138,7 +138,10 @@ class ServerDocument:
         return JSONResponse(document, headers=_cors(realm))
 
     def _kind(self, path: str) -> str:
-        """Which document is at this path: RFC 8414 inserts, OpenID appends, and MCP clients try both."""
+        """Return which document is at this path.
+
+        RFC 8414 inserts the well-known part, OpenID appends it, and MCP clients try both.
+        """
         own = self._realm.path + self._realm.issuer_path
         if self._realm.bench.on("asm_appended"):
             return OAUTH if path == f"{own}/.well-known/{OAUTH}" else ""
@@ -151,7 +154,7 @@ class ServerDocument:
 
 
 def server_document(realm: Realm) -> Document:
-    """What a realm says about itself when nothing is wrong."""
+    """Return a realm's authorization server metadata when no fault is switched on."""
     is_company = not realm.resource
     grants = [CODE, REFRESH, EXCHANGE] if is_company else [CODE, REFRESH, MACHINE, JWT_BEARER]
     document: Document = {
@@ -240,7 +243,7 @@ def _cors(realm: Realm) -> dict[str, str]:
 
 
 class Keys:
-    """The public keys of one realm."""
+    """One realm's JWKS endpoint."""
 
     def __init__(self, realm: Realm) -> None:
         self._realm = realm

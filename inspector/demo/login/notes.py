@@ -22,13 +22,13 @@ _MOST_NOTES = 100
 
 
 class Verifier(TokenVerifier):
-    """Tells the SDK whom a token belongs to."""
+    """Token verifier for the SDK."""
 
     def __init__(self, realm: Realm) -> None:
         self._realm = realm
 
     def grant(self, token: str) -> Grant | None:
-        """What the token stands for, faults included."""
+        """Return the grant behind a token, with faults applied."""
         realm = self._realm
         if realm.bench.on("token_refused"):
             return None
@@ -55,7 +55,7 @@ class Verifier(TokenVerifier):
 
 
 def build() -> Server[Any]:
-    """The notes server. Its notes are shared by all who log in, and end with the process."""
+    """Build the notes server. All users share the notes, which last as long as the process."""
     notes = ["Buy apples", "The engine weaves algebraic patterns"]
 
     async def read_notes(call: Call) -> Outcome:

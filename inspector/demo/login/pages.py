@@ -56,7 +56,7 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
         return page("Demo login", body, wide=True)
 
     def _ways(self) -> list[tuple[str, str]]:
-        """What a person enters for each kind of login that is not done in the browser alone."""
+        """Return what to enter for each grant type that does not run in the browser alone."""
         issuer, provider = self._notes.issuer, self._company.issuer
         return [
             ("Client credentials", f"issuer {issuer}, client ID demo-machine, its secret"),
@@ -70,7 +70,7 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
         ]
 
     async def document(self, request: Request) -> Response:
-        """A client ID metadata document, for the person who has none."""
+        """Serve a client ID metadata document, for users who have none."""
         url = f"{self._notes.origin}/client.json"
         return JSONResponse(
             {
@@ -126,7 +126,11 @@ the inspector shows. <a href="/">What this demo is</a></p>
         )
 
     async def faults_json(self, request: Request) -> Response:
-        """GET tells all; POST `{"on": [...], "off": [...]}`, `{"only": [...]}` or `{"forget": true}`."""
+        """Get or change the faults.
+
+        GET returns them all; POST takes `{"on": [...], "off": [...]}`, `{"only": [...]}` or `{"forget":
+        true}`.
+        """
         if request.method == "POST":
             try:
                 self._change(await request.json())

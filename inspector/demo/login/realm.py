@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Asked:
-    """An authorization request that was found to be good and waits for the person."""
+    """A valid authorization request that is waiting for the user."""
 
     client: Client
     redirect: str
@@ -55,14 +55,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Agreed:
-    """What a code stands for."""
+    """What an authorization code was issued for."""
 
     asked: Asked
     subject: str
 
 
 class Kept(Generic[T]):
-    """Values behind unguessable names, each for a while."""
+    """Values under unguessable keys, each with a limited lifetime."""
 
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
@@ -87,7 +87,7 @@ class Kept(Generic[T]):
 
 @dataclass
 class Realm:
-    """One authorization server and all that it remembers."""
+    """An authorization server and its state."""
 
     origin: str
     path: str
@@ -104,11 +104,11 @@ class Realm:
         self.tokens = Tokens(lambda: self.issuer, self.key, self.bench)
         self.seen = Seen()
         self.nonce = secrets.token_urlsafe(12)
-        self.guest = secrets.token_urlsafe(24)  # stands for nobody where a switch opens a door
+        self.guest = secrets.token_urlsafe(24)  # token of requests that a fault lets in without a login
 
     @property
     def base(self) -> str:
-        """Where the endpoints are, whatever the issuer is called at the moment."""
+        """The base URL of the endpoints, whatever the issuer currently is."""
         return self.origin + self.path
 
     @property
@@ -126,11 +126,11 @@ class Realm:
         return bool(self.bench.first("dpop", "dpop_nonce", "bearer_for_proof"))
 
     def find(self, client_id: str) -> Client | None:
-        """A client that is known; for one that a document describes see `resolve`."""
+        """Return a known client; for one described by a document, see `resolve`."""
         return self.clients.find(self.issuer, client_id, moved=self.bench.on("moved"))
 
     async def resolve(self, client_id: str) -> Client | None:
-        """The client, reading its document if the id is an address. Raises BadDocument."""
+        """Return the client, fetching its document if the id is a URL. Raises BadDocument."""
         client = self.find(client_id)
         if client is None and self.takes_documents and client_id.startswith(("https://", "http://")):
             return await read_document(client_id)
@@ -141,7 +141,7 @@ class Realm:
         return bool(self.resource) and not self.bench.first("registration_only", "no_registration")
 
     def forget(self) -> None:
-        """Forget everybody who registered or logged in."""
+        """Forget all registered clients and logins."""
         self.clients.forget()
         self.tokens.forget()
         self.asked.clear()

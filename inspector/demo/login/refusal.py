@@ -12,7 +12,7 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 class Refusal(Exception):
-    """An OAuth error (RFC 6749, section 5.2), to be raised wherever it is found."""
+    """An OAuth error response (RFC 6749, section 5.2)."""
 
     def __init__(
         self, error: str, description: str, status: int = 400, headers: Mapping[str, str] | None = None
@@ -27,7 +27,7 @@ class Refusal(Exception):
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The form of a POST. Raises Refusal for another kind of body, and for repeated parameters."""
+    """Read the form of a POST. Raises Refusal for other content types and repeated parameters."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Refusal("invalid_request", "The body must be application/x-www-form-urlencoded.")

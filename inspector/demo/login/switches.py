@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Switch:
-    """One mistake, or (in the first group) one lawful way to be different."""
+    """A fault, or (in the first group) a legitimate variation."""
 
     name: str
     group: str
@@ -21,7 +21,7 @@ class Switch:
 
 
 class Bench:
-    """Which switches are on."""
+    """The set of switches that are on."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._on: set[str] = set()
@@ -32,15 +32,18 @@ class Bench:
         return name in self._on
 
     def first(self, *names: str) -> str:
-        """The first of these that is on, else ""."""
+        """Return the first of these switches that is on, or ""."""
         return next((name for name in names if self.on(name)), "")
 
     def names(self) -> list[str]:
-        """Those that are on, in the order of the table."""
+        """Return the switches that are on, in table order."""
         return [name for name in SWITCHES if name in self._on]
 
     def change(self, *, on: Iterable[str] = (), off: Iterable[str] = ()) -> None:
-        """Flip some. Raises ValueError for a name that does not exist, and flips nothing then."""
+        """Turn switches on and off.
+
+        Raises ValueError for an unknown name, without changing anything.
+        """
         on, off = set(on), set(off)
         unknown = sorted((on | off) - set(SWITCHES))
         if unknown:
@@ -48,20 +51,23 @@ class Bench:
         self._on = (self._on | on) - off
 
     def only(self, names: Iterable[str]) -> None:
-        """Exactly these, and no others. Raises ValueError as `change` does."""
+        """Turn on exactly these switches. Raises ValueError as `change` does."""
         chosen = Bench(names)
         self._on = chosen._on
 
 
 class ProviderBench(Bench):
-    """The switches of the company: those of the whole bench whose names begin with `idp_`."""
+    """The company's switches: those whose names begin with `idp_`."""
 
     def __init__(self, whole: Bench) -> None:
         super().__init__()
         self._whole = whole
 
     def on(self, name: str) -> bool:
-        """`wrong_issuer` here is `idp_wrong_issuer` there; what only others can get wrong is never on."""
+        """Look up a fault under its `idp_` name.
+
+        `wrong_issuer` is looked up as `idp_wrong_issuer`; faults that the company cannot have are never on.
+        """
         name = name if name.startswith(_COMPANY) else f"{_COMPANY}{name}"
         return name in SWITCHES and self._whole.on(name)
 

@@ -50,14 +50,14 @@ class TokenEndpoint:
         return Response(headers=NO_STORE)
 
     async def _client(self, request: Request, form: Form) -> Client | None:
-        """None for a workload: its assertion says who it is, and there is no client to prove."""
+        """Authenticate the client; None for a workload, which its assertion identifies."""
         is_anonymous = "client_id" not in form and "authorization" not in request.headers
         if form.get("grant_type") == JWT_BEARER and is_anonymous and "client_assertion" not in form:
             return None
         return await authenticate(self._realm, request, form)
 
     def _key_of(self, request: Request) -> str:
-        """The thumbprint of the key that the token is to be bound to; "" for a bearer token."""
+        """Return the thumbprint of the key to bind the token to; "" for a bearer token."""
         realm = self._realm
         if not realm.wants_proof or realm.bench.on("bearer_for_proof"):
             return ""
@@ -106,7 +106,7 @@ async def _slowly(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def endless() -> AsyncIterator[bytes]:
-    """JSON that begins and never ends, as fast as it is read."""
+    """Yield JSON that begins and never ends, as fast as it is read."""
     yield b'{"note": "'
     while True:
         yield b"x" * 65536

@@ -19,7 +19,7 @@ ELSEWHERE = "https://elsewhere.example"
 
 @dataclass(frozen=True)
 class Grant:
-    """What somebody was given: who, through which client, for what, for how long."""
+    """What a token was issued for: the subject, client, scopes, resource and expiry."""
 
     client_id: str
     subject: str
@@ -42,7 +42,7 @@ class _Refresh:
 
 
 class Tokens:
-    """What one authorization server has issued."""
+    """The tokens issued by one authorization server."""
 
     def __init__(self, issuer: Callable[[], str], key: Key, bench: Bench) -> None:
         self._issuer = issuer
@@ -58,7 +58,7 @@ class Tokens:
     # ------------------------------------------------------------------ issuing
 
     def issue(self, grant: Grant, *, refreshable: bool, family: str = "", token: str = "") -> dict[str, Any]:
-        """A token reply. `token` is the refresh token to give back instead of a new one."""
+        """Build a token response. `token` is the refresh token to return instead of a new one."""
         family = family or secrets.token_hex(8)
         lifetime = self._lifetime()
         access = self._access_token(grant, lifetime, family)
@@ -112,7 +112,7 @@ class Tokens:
     # ------------------------------------------------------------------ using
 
     def check(self, token: str, audiences: Sequence[str]) -> Grant | None:
-        """The grant behind an access token that holds now and is for one of these resources."""
+        """Return the grant of a valid access token for one of these resources, or None."""
         held, _ = self._access.get(token, (None, ""))
         if held is None or held.resource not in audiences or held.expires_at < time.time():
             return None
@@ -122,9 +122,9 @@ class Tokens:
         return held
 
     def refresh(self, token: str, client_id: str) -> tuple[Grant, str] | None:
-        """The grant and the family of a refresh token that can be used now; `spend` it when all is well.
+        """Return the grant and family of a usable refresh token; call `spend` once it was exchanged.
 
-        A token that comes a second time was stolen from one of the two who used it: the whole family ends.
+        A reused token was stolen from one of its two users, so its whole family is revoked.
         """
         held = self._refresh.get(token)
         if held is None or held.grant.client_id != client_id:
@@ -140,7 +140,7 @@ class Tokens:
         self._refresh[token].used = not self._bench.on("not_rotated")
 
     def revoke(self, token: str, client_id: str) -> None:
-        """End what this token belongs to; silent about tokens that do not exist (RFC 7009, section 2.2)."""
+        """Revoke a token and what belongs to it; unknown tokens are ignored (RFC 7009, section 2.2)."""
         if token in self._refresh and self._refresh[token].grant.client_id == client_id:
             self._end(self._refresh[token].family)
         elif token in self._access and self._access[token][0].client_id == client_id:

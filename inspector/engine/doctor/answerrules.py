@@ -19,7 +19,7 @@ MESSAGE_TYPES = ("application/json", "text/event-stream")
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A place of the same host where the conversation works; `type` as in an entry."""
+    """Another URL on the same host that works; `type` as in an entry."""
 
     url: str
     type: Literal["http", "sse"]
@@ -48,7 +48,7 @@ _GATEWAY = {
 
 
 def diagnose_answer(heard: Heard, url: str, elsewhere: Elsewhere | None, type: str = "auto") -> Diagnosis:
-    """An HTTP answer came, and it is no message. 401 is not for here: see `diagnose_login`."""
+    """Diagnose an HTTP response that is no message; for 401 see `diagnose_login`."""
     seen = heard.deciding
     assert seen is not None
     found = _somewhere_else(seen, url, elsewhere, type) or _by_status(seen, url) or _by_body(heard, seen)
@@ -96,7 +96,7 @@ def _somewhere_else(seen: HttpSeen, url: str, elsewhere: Elsewhere | None, type:
 
 
 def diagnose_host(seen: HttpSeen, url: str, message: str = "") -> Diagnosis | None:
-    """The server does not want to be called by this name. `message` is what it says, if in a message."""
+    """Diagnose a rejected Host header. `message` is the error text, if it came in a message."""
     if seen.status != 421 and not (seen.status in (400, 403) and _HOST.search(message or said_in(seen))):
         return None
     return Diagnosis(
@@ -221,7 +221,7 @@ def _redirected(seen: HttpSeen, url: str) -> Diagnosis:
 
 
 def is_other_json(heard: Heard) -> bool:
-    """Was the first request answered with JSON that has nothing of JSON-RPC?"""
+    """True if the first response was JSON but not JSON-RPC."""
     seen = heard.deciding
     if seen is None or heard.messages or seen.content_type != "application/json":
         return False
@@ -283,7 +283,7 @@ def _by_body(heard: Heard, seen: HttpSeen) -> Diagnosis | None:
 
 
 def diagnose_content_type(heard: Heard) -> Diagnosis | None:
-    """It works, but is labelled as something else."""
+    """Warn about a working server that sends the wrong Content-Type."""
     seen = heard.deciding
     if seen is None or seen.content_type in MESSAGE_TYPES:
         return None

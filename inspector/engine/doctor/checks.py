@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class CheckState(Enum):
-    """How a step ended, in the words that are shown."""
+    """How a step ended; the values are display text."""
 
     RUNNING = "running"
     OK = "fine"
@@ -18,7 +18,7 @@ class CheckState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One step. `found` is a sentence or a value; `details` are lines for who wants to know more."""
+    """One step. `found` is a sentence or a value; `details` are additional lines."""
 
     id: str
     state: CheckState
@@ -63,7 +63,7 @@ WEBSOCKET_STEPS = ("settings", "url", "dns", "tcp", "tls", "http", "era", "auth"
 
 
 class ActionKind(Enum):
-    """What MCP Lens can do itself about a diagnosis."""
+    """What MCP Lens can do about a diagnosis."""
 
     TRUST_CERTIFICATE = "trust this certificate for this server"
     USE_URL = "use this URL"
@@ -76,7 +76,10 @@ class ActionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`label` is that of its button; `value` is what it needs: a URL, or a certificate in PEM."""
+    """A fix that can be applied.
+
+    `label` is its button text; `value` is a URL or a PEM certificate.
+    """
 
     kind: ActionKind
     label: str
@@ -85,9 +88,9 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Which step failed, the most likely cause, and the fix; `evidence` is what speaks for it.
+    """The failed step, the most likely cause and the fix, with supporting `evidence`.
 
-    `id` is stable. With `is_warning` the server can be used all the same.
+    `id` is stable. With `is_warning` the server is usable nonetheless.
     """
 
     id: str
@@ -101,8 +104,10 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Everything about one server so far. The first diagnosis is the one to act on; without one, and not
-    running, all is well (or the examination was stopped, and then steps are missing)."""
+    """State of a server's diagnosis. The first diagnosis is the one to act on.
+
+    If there is none and it is not running, all is well, or it was stopped and steps are missing.
+    """
 
     server: str
     address: str
@@ -116,7 +121,7 @@ class Examination:
         return next((each for each in self.diagnoses if not each.is_warning), None)
 
     def with_result(self, result: CheckResult) -> tuple[CheckResult, ...]:
-        """The results with this one in place of what was known of its step."""
+        """Return the results with this one replacing the earlier result of its step."""
         if any(each.id == result.id for each in self.results):
             return tuple(result if each.id == result.id else each for each in self.results)
         return (*self.results, result)

@@ -16,7 +16,7 @@ from inspector.engine.doctor.checks import Action, CheckResult, CheckState, Diag
 from inspector.transport.orphanguard import OrphanGuard
 from inspector.transport.tasks import TaskScope
 
-# Loaded with the first examination: most runs have none.
+# Imported with the first check: most runs have none.
 if TYPE_CHECKING:
     from inspector.config.entries import Entry
     from inspector.engine.doctor.exam import Tools
@@ -28,13 +28,13 @@ _STOPPED = "The examination was stopped."
 
 
 class Doctor:
-    """On the engine's loop.
+    """Connection checks, at most one per server. Runs on the engine's loop.
 
-    An examination has a connection of its own, beside the one that there is: a command is started a second
-    time. What goes over the wire is in the server's traffic.
+    A check uses a separate connection: a command is started a second time. Its messages appear in the
+    server's traffic.
 
     Signals:
-        changed: An examination stands differently; carries it.
+        changed: An examination changed; carries it.
     """
 
     def __init__(self, engine: Engine, guard: OrphanGuard) -> None:
@@ -47,15 +47,15 @@ class Doctor:
         engine.server_removed.connect(self._forget)
 
     def view(self, server: str) -> Examination | None:
-        """The latest examination of a server, finished or not."""
+        """Return the latest examination of a server, finished or not."""
         return self._views.get(server)
 
     async def latest(self, server: str) -> Examination | None:
-        """`view`, for another thread."""
+        """Like `view`, for other threads."""
         return self.view(server)
 
     async def start(self, server: str) -> Examination:
-        """Begin an examination, in place of one that is under way. Raises ConfigError."""
+        """Start an examination, replacing a running one. Raises ConfigError."""
         its = self._engine.servers.get(server)
         await self.stop(server)
         view = Examination(server, its.entry.address, is_running=True)
@@ -64,18 +64,18 @@ class Doctor:
         return view
 
     async def look_into_failure(self, server: str) -> None:
-        """It could not be connected: `start`, unless the person wants to be the one who asks for that."""
+        """After a failed connection, call `start` unless the user disabled that."""
         if self._engine.settings.examine_failures:
             await self.start(server)
 
     async def examine(self, server: str) -> Examination:
-        """`start`, and wait for the end. Raises ConfigError."""
+        """Like `start`, and wait for the end. Raises ConfigError."""
         await self.start(server)
         await asyncio.wait([self._running[server]])
         return self._views[server]
 
     async def stop(self, server: str) -> None:
-        """End an examination; what it has found so far stays."""
+        """Stop an examination; its findings so far are kept."""
         task = self._running.pop(server, None)
         if task is None or task.done():
             return
@@ -92,9 +92,9 @@ class Doctor:
             self._show(replace(view, results=left, is_running=False, is_stopped=True))
 
     async def apply(self, server: str, action: Action) -> None:
-        """Do what a diagnosis of this server offers. Raises UserError; then nothing was changed.
+        """Apply the action of a diagnosis. Raises UserError, leaving everything unchanged.
 
-        It must be one that was offered: nothing else is taken for granted, least of all a certificate.
+        Only an action that was offered is accepted, above all for certificates.
         """
         view = self._views.get(server)
         if view is None or all(diagnosis.action != action for diagnosis in view.diagnoses):
@@ -106,7 +106,7 @@ class Doctor:
         await self._engine.servers.update(server, entry)
 
     async def text(self, server: str) -> str:
-        """The latest examination for the clipboard, without secrets. Raises ConfigError."""
+        """Return the latest examination as text, without secrets. Raises ConfigError."""
         from inspector.engine.doctor.wording import as_text
 
         view = self._views.get(server)
@@ -115,13 +115,13 @@ class Doctor:
         return as_text(view)
 
     def look_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
-        """Examine a server that is not trusted: nothing is started, and nobody is asked."""
+        """Check a server that is not trusted: starts nothing and contacts nothing."""
         from inspector.engine.doctor.examine import examine
 
         return examine(entry, replace(self._tools(), may_contact=False))
 
     async def look_over(self, found: str) -> Examination:
-        """`look_at` for a server of another tool's file, by its id there. Raises ConfigError."""
+        """Like `look_at`, for a server in another tool's file, by its id. Raises ConfigError."""
         entry = await self._engine.found.entry_of(found)
         view = Examination(entry.name, entry.address)
         async with aclosing(self.look_at(entry)) as items:
@@ -140,7 +140,7 @@ class Doctor:
     async def _run(self, server: str, its: Server) -> None:
         try:
             await self._walk(server, its)
-        except Exception as exc:  # or the examination would look as if it went on for ever
+        except Exception as exc:  # otherwise the examination would seem to run forever
             _log.exception("examining %s failed", server)
             view = self._views[server]
             step = view.results[-1].id if view.results else "settings"

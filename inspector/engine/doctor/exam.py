@@ -22,7 +22,7 @@ from inspector.transport.base import Authorization, AuthorizedRequest, Headers
 from inspector.transport.orphanguard import OrphanGuard
 
 _LIST_LIMIT = 15.0
-_PROBE_LIMIT = 1.0  # for what else is spoken on a port
+_PROBE_LIMIT = 1.0  # for detecting another protocol on a port
 NAMES_LEFT = "Names such as ${VAR} are put in when you trust it."
 
 
@@ -32,8 +32,11 @@ async def _as_it_is(entry: Entry) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`fill` puts secrets and variables in; it raises ConfigError. Without `may_contact` nothing is started,
-    and nobody is asked: the server is not trusted."""
+    """Dependencies of an examination.
+
+    `fill` resolves secrets and variables; it raises ConfigError. Without `may_contact` nothing is started
+    or contacted, as the server is not trusted.
+    """
 
     log: TrafficLog
     guard: OrphanGuard
@@ -47,8 +50,7 @@ class Tools:
 
 
 class TokensOnly:
-    """An authorization (`transport.base.Authorization`) that sends what there is, and never begins a "
-    "login."""
+    """A `transport.base.Authorization` that sends existing tokens and never starts a login."""
 
     def __init__(self, inner: Authorization) -> None:
         self._inner = inner
@@ -76,7 +78,7 @@ class _TokenOnly:
 
 
 class Exam:
-    """One examination: `walk` gives results until it ends, or until `failure` says why it goes no further."""
+    """An examination; `walk` yields results until the end, or until `failure` is set."""
 
     steps: tuple[str, ...] = ()
 
@@ -93,7 +95,7 @@ class Exam:
         raise NotImplementedError
 
     def has_names_left(self, entry: Entry) -> bool:
-        """Of a server that is not trusted: then what they stand for is nobody's business yet."""
+        """True if an untrusted server has placeholders, which are then not resolved."""
         return not self.tools.may_contact and needs_expansion(entry)
 
     def is_over(self) -> bool:
@@ -115,7 +117,7 @@ class Exam:
         diagnosis: Diagnosis | None = None,
         details: tuple[str, ...] = (),
     ) -> CheckResult:
-        """A step that was taken, with what it means. A failure is told at the step that it names."""
+        """Return the result of a step. A failure is attributed to this step."""
         if diagnosis is None:
             return CheckResult(id, CheckState.OK, found, elapsed_ns, details)
         if diagnosis.is_warning:
@@ -130,13 +132,13 @@ class Exam:
     # -------------------------------------------------------------- talking
 
     def new_talk(self, entry: Entry, is_hopeless: Callable[[Heard], bool] | None = None) -> Talk:
-        """Raises ConfigError."""
+        """Open a separate connection. Raises ConfigError."""
         tools = self.tools
         routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
         return Talk(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
 
     async def after_agreement(self, talk: Talk, heard: Heard) -> AsyncGenerator[CheckResult, None]:
-        """Version, capabilities and the first list."""
+        """Check version, capabilities and the first list."""
         agreement = heard.agreement
         assert agreement is not None
         shown = f"{agreement.server.name} {agreement.server.version}".strip()

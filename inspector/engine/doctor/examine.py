@@ -25,8 +25,10 @@ _NOT_TRUSTED = Diagnosis(
 
 
 async def examine(entry: Entry, tools: Tools) -> AsyncGenerator[CheckResult | Diagnosis, None]:
-    """Each step as it is taken (first as running, then with its result); those that are left out; then the
-    diagnoses, the one to act on first. No secret is in any of them."""
+    """Yield each step (first as running, then its result), skipped steps, then diagnoses.
+
+    The first diagnosis is the one to act on. All secrets are masked.
+    """
     exam: Exam = ProcessExam(entry, tools) if isinstance(entry, StdioEntry) else UrlExam(entry, tools)
     mask = masker(tools.log.credentials)
     seen: set[str] = set()
@@ -56,7 +58,7 @@ def _why_left_out(exam: Exam) -> str:
 
 
 def masker(credentials: Credentials) -> Callable[[str], str]:
-    """Masks credentials that are in use, and what looks like one."""
+    """Return a function that masks known credentials and anything that looks like one."""
 
     def mask(text: str) -> str:
         for value in credentials.names():

@@ -13,18 +13,20 @@ _BEGINS = "Traceback (most recent call last):"
 _RAISED = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Invalid|Refused|Timeout)\b")
 _FRAME = re.compile(r'\s+File "(?P<file>[^"<]+)", line (?P<line>\d+)')
 _OF_OTHERS = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]*|Lib)[/\\]")
-_IN_GROUP = re.compile(r"^\s*\| ?")  # how the parts of an exception group are set off
+_IN_GROUP = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
 
 
 def telling_line(lines: Sequence[str]) -> str:
-    """The last line that speaks of an error, or else the last one; empty when there is none."""
+    """Return the last line that mentions an error, else the last line; "" if there is none."""
     said = [line.strip() for line in lines if line.strip() and not _SAYS_NOTHING.search(line)]
     return next((line for line in reversed(said) if _TELLS.search(line)), said[-1] if said else "")
 
 
 def exception_in(lines: Sequence[str]) -> tuple[str, str]:
-    """The last exception of a Python traceback and where it was raised, in the server's own code if that has
-    a part in it. Empty when there is no traceback."""
+    """Return the last exception of a Python traceback and where it was raised.
+
+    The location is in the server's own code if possible. Empty strings without a traceback.
+    """
     plain = [_IN_GROUP.sub("", line) for line in lines]
     begins = next((index for index in range(len(plain) - 1, -1, -1) if _BEGINS in plain[index]), None)
     if begins is None:

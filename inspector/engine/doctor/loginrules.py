@@ -9,7 +9,7 @@ from inspector.engine.doctor.wellknown import WellKnownSeen
 
 
 def diagnose_login(seen: HttpSeen, known: WellKnownSeen, *, has_header: bool, has_token: bool) -> Diagnosis:
-    """HTTP 401. `has_header`: the person configured what says who asks; `has_token`: a login gave it."""
+    """Diagnose HTTP 401. `has_header`: credentials are configured; `has_token`: from a login."""
     evidence = (*evidence_of(seen), *(f"{url}: {came}" for url, came in known.places))
     if known.challenge:
         evidence = (f"WWW-Authenticate: {known.challenge}", *evidence)

@@ -24,12 +24,15 @@ def causes_of(error: BaseException | None) -> Iterator[BaseException]:
 def diagnose_no_answer(
     heard: Heard, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
 ) -> Diagnosis:
-    """`speaks_tls`: it was tried, and TLS works on this port although the URL is without it. `greeting` is
-    what is said on this port, unasked or to another question."""
+    """Diagnose a request that got no response.
+
+    `speaks_tls`: TLS works on this port although the URL does not use it. `greeting` is what the port
+    sends, by itself or in response to a probe.
+    """
     host, error, said = urlsplit(url).netloc.rpartition("@")[2], heard.error, greeting
     summary = error.summary if error is not None else "No answer came."
     for failure in (error, *heard.failures):
-        if isinstance(failure, ConfigError):  # of what is looked up only when it is needed: a token
+        if isinstance(failure, ConfigError):  # from values resolved only when needed, e.g. a token
             fix = failure.next_step or "Edit the server."
             return Diagnosis("settings-unusable", "settings", failure.summary, fix)
     for cause in causes_of(error):

@@ -12,7 +12,7 @@ from inspector.engine.doctor.lastwords import exception_in, telling_line
 from inspector.engine.doctor.outputwords import OF_INSTALLERS, WORDS, Said
 from inspector.engine.doctor.talk import Heard
 
-# A server may write anything to keep us busy: this is as much as is searched.
+# Limits of the search: a server may write anything to keep us busy.
 _MOST_LINES = 80
 _LONGEST_LINE = 300
 
@@ -22,12 +22,12 @@ def _lines(heard: Heard) -> list[str]:
 
 
 def diagnose_exit(heard: Heard) -> Diagnosis:
-    """The process ended before it had answered. Its last words say why; else the way in which it ended."""
+    """Diagnose a process that ended before it answered, by its output, else by its exit status."""
     return _by_words(heard) or _by_exception(heard) or _by_status(heard)
 
 
 def says_why(heard: Heard) -> bool:
-    """Do its last words leave no doubt why it ended? Then it would end again."""
+    """True if the output clearly says why it ended, so that a retry would fail again."""
     return _by_words(heard) is not None
 
 
@@ -35,7 +35,7 @@ def _by_words(heard: Heard, words: tuple[Said, ...] = WORDS) -> Diagnosis | None
     lines = _lines(heard)
     for rule in words:
         found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
-        if found:  # a line that names what it is about says more than one that does not
+        if found:  # a line that names its subject says more
             match, line = next((each for each in found if _named(each[0])), found[0])
             return _worded(rule, _named(match), line)
     return None
@@ -136,8 +136,10 @@ _OF_INSTALLER = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", 
 
 
 def diagnose_silence(heard: Heard, limit: float, *, is_installer: bool = False) -> Diagnosis:
-    """The process runs, but nothing that came is an answer. `is_installer`: it may first have to fetch the
-    server, as npx and uvx do."""
+    """Diagnose a process that runs but sends no response.
+
+    `is_installer`: it may first have to download the server, as npx and uvx do.
+    """
     found = _other_language(heard) or _by_words(heard, OF_INSTALLERS)
     if found is not None:
         return found
@@ -249,7 +251,7 @@ def _only_text(heard: Heard, said: tuple[str, ...]) -> Diagnosis:
 
 
 def diagnose_stray(heard: Heard) -> Diagnosis | None:
-    """It works, but writes to stdout what does not belong there."""
+    """Warn about a working server that writes non-protocol text to stdout."""
     if not heard.stray:
         return None
     count = len(heard.stray)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`needle` is searched in each line; what its groups `what…` found stands for {what} in the cause."""
+    """An error message and its meaning.
+
+    `needle` is searched in each line; the text of its `what…` groups replaces {what} in the cause.
+    """
 
     id: str
     needle: re.Pattern[str]
@@ -21,7 +24,7 @@ def _line(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-# The first that matches counts: what is special stands before what is general.
+# The first match wins: specific rules before general ones.
 WORDS = (
     Said(
         "docker-down",
@@ -197,7 +200,7 @@ WORDS = (
     ),
 )
 
-# What an installer may say while it goes on running.
+# Messages that an installer may print while it continues to run.
 OF_INSTALLERS = tuple(
     rule
     for rule in WORDS

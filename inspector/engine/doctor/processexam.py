@@ -25,12 +25,12 @@ from inspector.engine.doctor.talkrules import diagnose_messages, diagnose_settin
 from inspector.transport.program import Command
 from inspector.transport.tasks import TaskScope
 
-# What an old runtime may be the cause of.
+# Failures that an old runtime may have caused.
 _BY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
 
 
 class ProcessExam(Exam):
-    """A command: found, started, heard, talked to."""
+    """Checks a command: find it, start it, read its output, talk to it."""
 
     steps = PROCESS_STEPS
 
@@ -83,7 +83,7 @@ class ProcessExam(Exam):
         return self.told("settings", words, details=(f"Configured variables: {names}",))
 
     def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
-        """Too old is a remark, until the server fails for it."""
+        """Return the runtime's result. Too old is a warning, unless the server fails because of it."""
         result = self.told("runtime", found, elapsed)
         if too_old is None:
             return result
@@ -119,7 +119,7 @@ class ProcessExam(Exam):
     async def _judged(self, talk: Talk, too_old: Diagnosis | None) -> AsyncGenerator[CheckResult, None]:
         heard = talk.ear.heard
         if heard.agreement is None:
-            diagnosis = await asyncio.to_thread(self._why, heard)  # it searches what a server wrote
+            diagnosis = await asyncio.to_thread(self._why, heard)  # scans the server's output
             if too_old is not None and diagnosis.id in _BY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]
                 diagnosis = too_old
@@ -156,7 +156,7 @@ class ProcessExam(Exam):
         return diagnose_messages(heard, self.entry) or diagnose_silence(heard, limit, is_installer=installs)
 
     def _failed(self, heard: Heard, diagnosis: Diagnosis) -> list[CheckResult]:
-        """The steps up to the one that failed, as far as they were taken."""
+        """Return the steps up to the failed one, as far as they were run."""
         results: list[CheckResult] = []
         elapsed = heard.ended - heard.began
         began = self.steps.index("started")
@@ -190,7 +190,7 @@ class ProcessExam(Exam):
 
 
 async def _either(task: asyncio.Task[None], event: asyncio.Event) -> bool:
-    """Wait for the event, or for the end of the task; tells whether the event happened."""
+    """Wait for the event or the end of the task; return whether the event was set."""
     scope = TaskScope()
     waiting = scope.spawn("wait for the process", event.wait())
     try:

@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from inspector.base.errors import ConnectFailed
 from inspector.transport.program import Command, child_environment, find_program
 
-_HEAD = 256  # bytes of a file that are looked at
+_HEAD = 256  # bytes of the file to read
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSeen:
-    """`found` is the file that would be started; empty when there is none, and then `problem` says why.
+    """The file that a command would start; if `found` is empty, `problem` says why.
 
-    `elsewhere` are files of that name outside the PATH. `head` is how the file begins; `interpreter` what its
-    first line says is to run it.
+    `elsewhere` are files of that name outside the PATH. `head` are the first bytes of the file;
+    `interpreter` is from its `#!` line.
     """
 
     name: str
     found: str = ""
     problem: str = ""
     is_path: bool = False
-    path: str = ""  # that was looked at, where the command is one
+    path: str = ""  # the path checked, if the command is a path
     exists: bool = False
     is_folder: bool = False
     elsewhere: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class ProgramSeen:
 
 
 def look_at(command: Command) -> ProgramSeen:
-    """Blocking, and quick: a few questions to the file system."""
+    """Look up the program. Blocking but quick: a few file system calls."""
     name = os.path.expanduser(command.argv[0]) if command.argv else ""
     is_path = os.sep in name or bool(os.altsep and os.altsep in name)
     path = os.path.abspath(os.path.join(command.cwd, name)) if is_path else ""
@@ -70,7 +70,7 @@ def look_at(command: Command) -> ProgramSeen:
     )
 
 
-# Where installers put programs that a window, other than a terminal, does not find on its PATH.
+# Install locations that are usually on a terminal's PATH but not on that of a GUI app.
 _PLACES = (
     *("~/.local/bin", "~/bin", "~/.cargo/bin", "~/.bun/bin", "~/.deno/bin", "~/.volta/bin", "~/.asdf/shims"),
     *("~/.nvm/versions/node/*/bin", "~/.fnm/node-versions/*/installation/bin", "~/.local/share/mise/shims"),
@@ -86,7 +86,7 @@ def _elsewhere(name: str, env: Mapping[str, str]) -> list[str]:
     found: dict[str, None] = {}
     for place in _PLACES:
         pattern = glob.escape(home) + place[1:] if place.startswith("~") else place
-        for folder in sorted(glob.glob(pattern), reverse=True):  # the newest version first
+        for folder in sorted(glob.glob(pattern), reverse=True):  # newest version first
             if (file := shutil.which(name, path=folder)) is not None:
                 found[file] = None
     if (file := shutil.which(name)) is not None:  # on our own PATH, but not on the configured one
@@ -96,7 +96,7 @@ def _elsewhere(name: str, env: Mapping[str, str]) -> list[str]:
 
 def _head(path: str) -> bytes:
     with contextlib.suppress(OSError, ValueError):
-        if os.path.isfile(path):  # reading a pipe or a device would wait for ever
+        if os.path.isfile(path):  # reading a FIFO or a device could block forever
             with open(path, "rb") as file:
                 return file.read(_HEAD)
     return b""

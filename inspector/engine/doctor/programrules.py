@@ -14,7 +14,7 @@ _STEP = "command"
 
 
 def diagnose_program(seen: ProgramSeen) -> Diagnosis | None:
-    """None when it can be started, as far as its file can say."""
+    """Return None if the command can be started, as far as its file shows."""
     if not seen.name:
         return Diagnosis(
             "no-command", _STEP, "There is no command to start.", "Edit the server and give one."
@@ -96,7 +96,7 @@ def _path(seen: ProgramSeen) -> Diagnosis:
 
 
 def _file(seen: ProgramSeen) -> Diagnosis | None:
-    """The file is there; can the system start it?"""
+    """Check whether the system can run the file."""
     if seen.interpreter:
         return _script(seen)
     if seen.head.startswith(b"\x7fELF") and not _fits_here(seen.head):
@@ -145,14 +145,14 @@ def _script(seen: ProgramSeen) -> Diagnosis | None:
     return None
 
 
-# e_machine of ELF for what `platform.machine` calls a processor.
+# ELF e_machine by `platform.machine`.
 _MACHINES = {"x86_64": (62, 3), "amd64": (62, 3), "aarch64": (183, 40), "arm64": (183, 40)}
 
 
 def _fits_here(head: bytes) -> bool:
     fitting = _MACHINES.get(platform.machine().lower())
     if fitting is None or len(head) < 20:
-        return True  # we cannot tell
+        return True  # unknown
     return int.from_bytes(head[18:20], "big" if head[5:6] == b"\x02" else "little") in fitting
 
 
@@ -161,7 +161,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def diagnose_version(program: str, seen: VersionSeen) -> Diagnosis | None:
-    """A runtime that is known to be too old."""
+    """Warn about a runtime that is known to be too old."""
     runtime = runtime_of(program)
     if runtime is None or not runtime.oldest or not seen.version:
         return None

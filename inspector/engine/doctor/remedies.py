@@ -16,7 +16,7 @@ from inspector.engine.doctor.checks import Action, ActionKind
 
 
 def remedied(entry: Entry, action: Action, certificates: Path | None) -> Entry:
-    """The server as it is to be. May write a certificate into that folder. Raises ConfigError."""
+    """Return the fixed entry. May write a certificate to that folder. Raises ConfigError."""
     if action.kind is ActionKind.USE_AUTO_ERA:
         return replace(entry, era="auto")
     if isinstance(entry, StdioEntry):
@@ -35,7 +35,7 @@ def remedied(entry: Entry, action: Action, certificates: Path | None) -> Entry:
 
 
 def _at(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:
-    """A WebSocket may turn out to be HTTP, and the other way round."""
+    """Return the entry with another URL; it may switch between WebSocket and HTTP."""
     check_url(url)
     if is_websocket(url) == isinstance(entry, WebSocketEntry):
         return replace(entry, url=url)
@@ -53,7 +53,7 @@ def _as(entry: HttpEntry | WebSocketEntry, url: str, type: Literal["http", "sse"
 
 
 def _keep_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path | None) -> Path:
-    """A file with this certificate, and with what the server's CA file has trusted so far."""
+    """Write a file with this certificate plus those of the server's existing CA file."""
     if folder is None:
         raise ConfigError("There is no folder to keep a certificate in.", "Save the server first.")
     try:

@@ -19,8 +19,10 @@ _MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """`oldest` is the oldest major version that today's servers and SDKs run on; 0 where that is no "
-    "matter."""
+    """A known runtime.
+
+    `oldest` is the oldest major version that current servers and SDKs support, 0 if irrelevant.
+    """
 
     what: str
     install: str
@@ -52,7 +54,7 @@ _FLAGS = {"go": "version"}
 
 
 def runtime_of(program: str) -> Runtime | None:
-    """What a command is, by its name; None for a program of its own."""
+    """Return the known runtime of a command by name, None for any other program."""
     return RUNTIMES.get(_stem(program))
 
 
@@ -63,12 +65,12 @@ def _stem(program: str) -> str:
 
 
 def is_installer(program: str) -> bool:
-    """May it have to fetch the server before it can start it?"""
+    """True if it may have to download the server before starting it."""
     return _stem(program) in ("npx", "npm", "bunx", "uv", "uvx", "pipx", "docker", "podman")
 
 
 def major_of(version: str) -> int:
-    """20 of "v20.11.1"; 0 for what has no number."""
+    """Return 20 for "v20.11.1", 0 if there is no number."""
     match = re.search(r"\d+", version)
     return int(match[0]) if match else 0
 
@@ -80,7 +82,7 @@ class VersionSeen:
 
 
 async def version_of(program: str, command: Command, guard: OrphanGuard) -> VersionSeen:
-    """What a known runtime says when it is asked. Nothing else is ever started by this."""
+    """Ask a known runtime for its version. Nothing else is ever started here."""
     listener = _Listener()
     flag = _FLAGS.get(_stem(program), "--version")
     asked = Command((program, flag), command.env, command.cwd)
@@ -103,7 +105,7 @@ async def version_of(program: str, command: Command, guard: OrphanGuard) -> Vers
 
 
 class _Listener:
-    """Keeps the beginning of what a process writes."""
+    """Collects the beginning of a process's output."""
 
     def __init__(self) -> None:
         self.exited = asyncio.Event()

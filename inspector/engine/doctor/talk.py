@@ -49,7 +49,7 @@ _MOST_FRAMES = 50
 
 @dataclass(slots=True)
 class HttpSeen:
-    """One HTTP exchange. `status` is 0 while, or when, no answer came."""
+    """An HTTP exchange. `status` is 0 if there is no response (yet)."""
 
     method: str
     url: str
@@ -70,7 +70,7 @@ class HttpSeen:
 
 @dataclass(slots=True)
 class Heard:
-    """All that came over the wire. Of a process that was started again, it is about the last one."""
+    """Everything observed on the wire. After a restart, process fields are about the last one."""
 
     began: int = 0
     ended: int = 0
@@ -78,26 +78,28 @@ class Heard:
     started_at: int = 0
     first_output_at: int = 0
     exit_status: str = ""
-    stray: list[str] = field(default_factory=list)  # lines on stdout that are no messages
-    broken: list[str] = field(default_factory=list)  # lines that look like JSON, but are no messages
+    stray: list[str] = field(default_factory=list)  # non-protocol lines on stdout
+    broken: list[str] = field(default_factory=list)  # lines that look like JSON but are no messages
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     messages: list[Message] = field(default_factory=list)
     exchanges: list[HttpSeen] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)  # of event streams: their names
-    failures: list[UserError] = field(default_factory=list)  # of single requests, on our side of the wire
+    events: list[str] = field(default_factory=list)  # SSE event names
+    failures: list[UserError] = field(default_factory=list)  # local failures of single requests
     closed: str = ""
     agreement: Agreement | None = None
     error: UserError | None = None
 
     @property
     def said(self) -> str:
-        """Everything that was written for people."""
+        """All human-readable output."""
         return "\n".join((*self.stray, *self.broken, *self.stderr))
 
     @property
     def deciding(self) -> HttpSeen | None:
-        """The exchange that decided: the last one that was answered, POSTs before all others. What was only
-        accepted, as notifications are, decides nothing where anything else does."""
+        """The decisive exchange: the last one with a response, preferring POSTs.
+
+        A 202, as for notifications, counts only if there is nothing else.
+        """
         answered = [each for each in self.exchanges if each.status]
         posts = [each for each in answered if each.method == "POST"]
         requests = [each for each in posts if each.status != 202]
@@ -108,7 +110,7 @@ class Heard:
 
 
 class Ear:
-    """Hears what a transport reports. `started` and `heard_something` are set as it happens."""
+    """Collects a transport's events. `started` and `heard_something` are set when it happens."""
 
     def __init__(self, clock: Clock) -> None:
         self.heard = Heard(began=clock.monotonic_ns())
@@ -122,7 +124,7 @@ class Ear:
         self._is_leaving = False
 
     def leave(self, at: int) -> None:
-        """We end the wire ourselves: that the process ends then is no evidence."""
+        """Note that we close the connection, so that the process's exit is not taken as evidence."""
         self._is_leaving = True
         self.heard.ended = at
 
@@ -194,7 +196,7 @@ def _line(raw: bytes) -> str:
 
 
 class _Tapped:
-    """A transport (`transport.base.Transport`) whose reports are heard by two."""
+    """A `transport.base.Transport` whose events go to two listeners."""
 
     def __init__(
         self, inner: Transport, ear: Ear, clock: Clock, is_hopeless: Callable[[Heard], bool] | None
@@ -239,7 +241,7 @@ class _Tapped:
 
 @dataclass(frozen=True, slots=True)
 class ListSeen:
-    """What came of asking for the first list. `method` is empty when nothing is offered."""
+    """Outcome of fetching the first list. `method` is empty if the server offers none."""
 
     method: str = ""
     count: int = 0
@@ -250,9 +252,9 @@ class ListSeen:
 
 
 class Talk:
-    """One conversation. `close` ends it, and the process behind it, however far it came.
+    """A separate connection for diagnosis. `close` ends it and its process in any state.
 
-    A process that ended is started a second time, for an older era; not if its end is `is_hopeless`.
+    A process that exited is started again to try an older era, unless `is_hopeless` says otherwise.
     """
 
     def __init__(
@@ -276,7 +278,7 @@ class Talk:
         return lambda: _Tapped(make(), self.ear, self._clock, self._is_hopeless)
 
     async def connect(self) -> None:
-        """Never raises UserError: what came of it is in what was heard."""
+        """Connect. Never raises UserError: the outcome is in `Heard`."""
         heard = self.ear.heard
         self._recorder.note(RecordKind.LOCAL, "The doctor connects, beside any connection that there is.")
         heard.began = self._clock.monotonic_ns()
@@ -289,7 +291,7 @@ class Talk:
             heard.ended = heard.ended or self._clock.monotonic_ns()
 
     async def list_first(self, limit: float) -> ListSeen:
-        """Ask for the first page of what the server says it has."""
+        """Request the first page of the first list that the server declares."""
         agreement = self._session.state.agreement
         offered = agreement.capabilities if agreement is not None else {}
         kind = next((kind for kind in ("tools", "resources", "prompts") if kind in offered), "")

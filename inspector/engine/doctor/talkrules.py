@@ -14,7 +14,7 @@ from inspector.protocol.revisions import REVISIONS, find_revision
 
 
 def diagnose_settings(entry: Entry, error: ConfigError, *, is_secret: bool) -> Diagnosis:
-    """The server was not even tried: what is configured cannot be used."""
+    """Diagnose a configuration that cannot be used; the server was not contacted."""
     if is_secret:
         action = Action(ActionKind.OPEN_SECRETS, "Secrets of this server…")
         return Diagnosis("secret-missing", "settings", error.summary, error.next_step, action=action)
@@ -22,7 +22,7 @@ def diagnose_settings(entry: Entry, error: ConfigError, *, is_secret: bool) -> D
 
 
 def diagnose_messages(heard: Heard, entry: Entry) -> Diagnosis | None:
-    """Messages came, and yet the two sides did not agree. None when nothing that came says why."""
+    """Diagnose a failed negotiation from the messages; None if they do not explain it."""
     error = _last_error(heard)
     version = _version_of(heard)
     if version is not None and find_revision(version) is None:
@@ -91,7 +91,7 @@ def _pinned(entry: Entry, said: str) -> Diagnosis:
 
 
 def _last_error(heard: Heard) -> ErrorObject | None:
-    """Errors before the last answer were about another era, or another version."""
+    """Return the last response's error; earlier ones were about another era or version."""
     last = next((each for each in reversed(heard.messages) if each.kind.is_answer), None)
     try:
         return error_of(last) if last is not None and last.kind is Kind.ERROR else None
@@ -122,7 +122,7 @@ def _said(error: ErrorObject) -> str:
 
 
 def _has_foreign_ids(heard: Heard) -> bool:
-    """Ours are numbers. An error may be without one: then the server could not, or did not, look for it."""
+    """True if no response has a numeric id like ours. Errors may have none and are ignored."""
     answers = [
         each
         for each in heard.messages
@@ -143,7 +143,7 @@ def _line(message: Message) -> str:
 
 
 def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
-    """What is odd about an agreement."""
+    """Return warnings about the negotiation."""
     found: list[Diagnosis] = []
     if agreement.problems:
         found.append(

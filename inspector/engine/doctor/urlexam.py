@@ -43,11 +43,11 @@ from inspector.session.connect import network_of
 from inspector.transport.network import Network, proxy_for
 
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "socks5": 1080, "socks5h": 1080}
-_PLACE_LIMIT = 5.0  # for a place where the server might be instead
+_PLACE_LIMIT = 5.0  # per alternative URL
 
 
 class UrlExam(Exam):
-    """A URL: its name, the connection, TLS, HTTP, the login, the conversation."""
+    """Checks a URL: DNS, connection, TLS, HTTP, login, protocol."""
 
     def __init__(self, entry: Entry, tools: Tools) -> None:
         super().__init__(entry, tools)
@@ -198,7 +198,7 @@ class UrlExam(Exam):
         if isinstance(entry, WebSocketEntry):
             found = diagnose_websocket(heard, entry.url)
         else:
-            # Messages of an earlier guess at the era are no verdict on what came last.
+            # Messages from an earlier guess at the era say nothing about the last response.
             found = diagnose_messages(heard, entry) if 200 <= seen.status < 300 or heard.messages else None
         if found is not None and (found.id != "initialize-refused" or not isinstance(entry, HttpEntry)):
             return found
@@ -233,7 +233,7 @@ class UrlExam(Exam):
     async def _why_no_answer(
         self, heard: Heard, entry: HttpEntry | WebSocketEntry, network: Network
     ) -> Diagnosis:
-        """HTTP was not answered: what else is spoken there?"""
+        """Diagnose missing HTTP responses by finding out what else the port speaks."""
         known = diagnose_no_answer(heard, entry.url)
         if known.step != "http":
             return known
@@ -254,7 +254,7 @@ class UrlExam(Exam):
         return diagnose_no_answer(heard, entry.url, speaks_tls=bool(tls.version), greeting=said)
 
     async def _elsewhere(self, entry: HttpEntry, status: int, is_other: bool) -> Elsewhere | None:
-        """The usual places of the same host, tried at the same time; the first of them that works."""
+        """Try the usual paths on the same host concurrently; return the first that works."""
         is_answer_of_other = status < 300 and is_other
         if not is_answer_of_other and status not in (400, 404, 405, 406) and entry.type != "sse":
             return None
@@ -319,7 +319,7 @@ class UrlExam(Exam):
         )
 
     def _failed(self, heard: Heard, diagnosis: Diagnosis) -> list[CheckResult]:
-        """The steps up to the one that failed."""
+        """Return the steps up to the failed one."""
         if diagnosis.step not in self.steps or self.steps.index(diagnosis.step) <= self.steps.index("http"):
             step = diagnosis.step if diagnosis.step in self.steps else "http"
             if step == "http":

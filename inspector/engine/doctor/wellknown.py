@@ -25,23 +25,29 @@ _LIMIT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WellKnownSeen:
-    """`resource` and `issuer_document` are the addresses of documents that were found; `problem` is what is
-    wrong with one. `places` are the addresses that were asked, with what came."""
+    """Well-known documents that were found.
 
-    challenge: str = ""  # of the refusal, as it came
+    `resource` and `issuer_document` are their URLs; `problem` is what is wrong with one. `places` are the
+    URLs requested, with the outcome of each.
+    """
+
+    challenge: str = ""  # WWW-Authenticate of the 401, verbatim
     resource: str = ""
     issuer: str = ""
     issuer_document: str = ""
     problem: str = ""
     places: tuple[tuple[str, str], ...] = ()
-    problem_at: str = ""  # the address, where it is not the usual one
-    schemes: tuple[str, ...] = ()  # of the refusal's challenges, in small letters
+    problem_at: str = ""  # URL of the problem, if not the usual one
+    schemes: tuple[str, ...] = ()  # challenge schemes, lower case
 
 
 async def look_for_documents(
     url: str, refused: HttpSeen | None, network: Network, log: TrafficLog, server: str, clock: Clock
 ) -> WellKnownSeen:
-    """The issuer is asked only when a login was wanted: before, its address is nobody's business."""
+    """Fetch the well-known documents.
+
+    The issuer is contacted only if the server requires a login: before that, there is no reason to.
+    """
     allowance = allowance_for(url)
     http = LoginHttp(network, allowance, clock, LoginRecorder(log, server, clock), _LIMIT)
     values = _challenges(refused)
@@ -79,7 +85,7 @@ def _challenges(refused: HttpSeen | None) -> list[str]:
 async def _first(
     http: LoginHttp, candidates: tuple[Candidate, ...], places: list[tuple[str, str]]
 ) -> tuple[str, dict[str, object], str]:
-    """The first document that there is, its content, and what was wrong with those before."""
+    """Return the first document found, its content, and problems of those before it."""
     problem = ""
     for candidate in candidates:
         try:

@@ -37,7 +37,7 @@ def diagnose_url(url: str) -> Diagnosis | None:
 
 
 def with_parts(url: str, *, scheme: str = "", host: str = "", path: str = "") -> str:
-    """The URL with another scheme, host or path; the port stays."""
+    """Return the URL with another scheme, host or path; the port is kept."""
     parts = urlsplit(url)
     netloc = parts.netloc
     if host:
@@ -134,7 +134,7 @@ _SOON = timedelta(days=14)
 
 
 def diagnose_tls(seen: TlsSeen, url: str, said: str = "") -> Diagnosis | None:
-    """`said` is what the port says without TLS, where it does not speak TLS."""
+    """Diagnose TLS. `said` is what a port without TLS sends in plain text."""
     now = datetime.now(UTC)
     if seen.code:
         return _certificate(seen, now)
@@ -144,7 +144,7 @@ def diagnose_tls(seen: TlsSeen, url: str, said: str = "") -> Diagnosis | None:
 
 
 def is_without_tls(seen: TlsSeen) -> bool:
-    """Does something else than TLS seem to be spoken there?"""
+    """True if the port seems to speak something other than TLS."""
     return seen.reason in _PLAIN or seen.is_timeout
 
 
@@ -176,7 +176,10 @@ def _lines(seen: TlsSeen) -> tuple[str, ...]:
 
 
 def _certificate(seen: TlsSeen, now: datetime) -> Diagnosis:
-    """OpenSSL stops at the first fault. One that trust does not heal counts before one that it does."""
+    """Diagnose a certificate error.
+
+    OpenSSL stops at the first fault. Faults that trusting the certificate would not fix take precedence.
+    """
     own = seen.chain[0] if seen.chain else None
     is_trusted = seen.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
     signed = "" if is_trusted or own is None else " It is self-signed, too." * own.is_self_signed
@@ -211,7 +214,7 @@ def _certificate(seen: TlsSeen, now: datetime) -> Diagnosis:
 
 
 def is_made_out_to(certificate: CertificateSeen, host: str) -> bool:
-    """As OpenSSL judges: a star stands for one label, the first."""
+    """Match like OpenSSL: a wildcard stands for the first label only."""
     host = host.lower().rstrip(".")
     with suppress(ValueError):
         host = str(ipaddress.ip_address(host))
@@ -306,14 +309,14 @@ _ALERTS = {
 
 
 def diagnose_alert(reason: str, host: str) -> Diagnosis | None:
-    """A word of OpenSSL that says what the other side did not like."""
+    """Diagnose a TLS alert from OpenSSL's reason string."""
     for ending, (id, what, fix) in _ALERTS.items():
         if reason.endswith(ending):
             return Diagnosis(id, "tls", f"{host} {what}.", fix, (reason.replace("_", " ").lower(),))
     return None
 
 
-# How services greet, or refuse a question in HTTP.
+# Greetings of other services, and their replies to an HTTP request.
 _SERVICES = (
     (r"SSH-", "an SSH server"),
     (r"220[ -].*ftp", "an FTP server"),
@@ -327,7 +330,7 @@ _SERVICES = (
 
 
 def not_http(host: str, said: str, step: str) -> Diagnosis:
-    """Something listens at the host (and port), and says this."""
+    """Diagnose a port that sends something other than HTTP."""
     service = next((name for words, name in _SERVICES if re.match(words, said, re.IGNORECASE)), "")
     named = f": it sounds like {service}" if service else ""
     return Diagnosis(

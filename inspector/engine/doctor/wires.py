@@ -39,18 +39,18 @@ async def resolve(host: str, port: int, limit: float = LIMIT) -> NameSeen:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSeen:
-    """`tried` are addresses with what came of them, "" for the one that accepted."""
+    """A connection attempt. `tried` are addresses with the error, "" for the one that accepted."""
 
     port: int
     tried: tuple[tuple[str, str], ...] = ()
     accepted: str = ""
     is_refused: bool = False
     is_timeout: bool = False
-    other_loopback: str = ""  # an address of this machine that does accept, where the given one does not
+    other_loopback: str = ""  # another loopback address that accepts, if the given one does not
 
 
 async def connect(name: NameSeen, port: int, limit: float = LIMIT) -> ConnectionSeen:
-    """The first of the addresses that accepts."""
+    """Connect to the first address that accepts."""
     tried: list[tuple[str, str]] = []
     errors: list[OSError | TimeoutError] = []
     for address in name.addresses:
@@ -69,7 +69,7 @@ async def connect(name: NameSeen, port: int, limit: float = LIMIT) -> Connection
 
 
 async def _other_loopback(name: NameSeen, port: int) -> str:
-    """A server that listens on 127.0.0.1 is not at ::1, and the other way round."""
+    """Try the other loopback address: a server on 127.0.0.1 is not on ::1, and vice versa."""
     loopbacks = {"127.0.0.1", "::1"}
     if not loopbacks.intersection(name.addresses):
         return ""
@@ -106,7 +106,10 @@ async def _leave(writer: asyncio.StreamWriter) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TlsSeen:
-    """`code` is OpenSSL's number of why a certificate is refused; `reason` its word for anything else."""
+    """A TLS handshake.
+
+    `code` is OpenSSL's certificate verification error; `reason` its reason string for any other error.
+    """
 
     host: str
     version: str = ""
@@ -117,11 +120,11 @@ class TlsSeen:
     reason: str = ""
     error: str = ""
     is_timeout: bool = False
-    elapsed_ns: int = 0  # of the handshake alone: making ready to check certificates takes us longer
+    elapsed_ns: int = 0  # handshake only: loading certificates takes longer
 
 
 async def speak_tls(host: str, address: str, port: int, network: Network, limit: float = LIMIT) -> TlsSeen:
-    """Raises ConfigError when the person's TLS settings cannot be used."""
+    """Perform a TLS handshake. Raises ConfigError if the TLS settings cannot be used."""
     context = await asyncio.to_thread(make_tls_context, network)
     began = time.perf_counter_ns()
     try:
@@ -135,7 +138,7 @@ async def speak_tls(host: str, address: str, port: int, network: Network, limit:
         return TlsSeen(host, error=f"No answer within {limit:g} s.", is_timeout=True)
     except OSError as exc:
         return TlsSeen(host, error=one_line(exc.strerror or str(exc)) or "The connection was closed.")
-    # Once more without checking, to see what there is; nothing is sent on it.
+    # Again without verification, to see the certificates; nothing is sent.
     shown = TlsSeen(host)
     with contextlib.suppress(OSError, TimeoutError):
         unchecked = await asyncio.to_thread(make_tls_context, replace(network, verify=False))
@@ -160,9 +163,9 @@ async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext
 
 
 async def late_alert(host: str, address: str, port: int, network: Network, limit: float = 2.0) -> str:
-    """Why TLS was ended after its handshake, in a word of OpenSSL's; empty when nothing says so.
+    """Return OpenSSL's reason why TLS ended after the handshake, "" if unknown.
 
-    With TLS 1.3 a server judges our client certificate when we think that all is done.
+    With TLS 1.3 a server checks the client certificate after the handshake is complete for us.
     """
     context = await asyncio.to_thread(make_tls_context, network)
     try:
@@ -180,8 +183,10 @@ async def late_alert(host: str, address: str, port: int, network: Network, limit
 
 
 async def first_words(host: str, address: str, port: int, limit: float = 1.0) -> str:
-    """What is said there before anybody has asked, as SSH and databases do and no web server does; or else
-    to a question in plain HTTP. Either may take as long as the limit."""
+    """Return what a port sends unprompted (SSH, databases), else in response to plain HTTP.
+
+    Each of the two may take up to `limit` seconds.
+    """
     said = b""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(limit):

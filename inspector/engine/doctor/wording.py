@@ -18,7 +18,7 @@ _MARKS = {
 
 
 def as_text(examination: Examination, *, with_details: bool = True) -> str:
-    """What matters most comes first: who reads a report may not read all of it."""
+    """Return the examination as text, most important first: not everyone reads to the end."""
     lines = [f"{examination.server}: {examination.address}", verdict_of(examination)]
     for diagnosis in examination.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis)]
@@ -44,7 +44,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def verdict_of(examination: Examination) -> str:
-    """One sentence about the whole."""
+    """Return a one-sentence summary."""
     if examination.is_running:
         return "The examination is under way."
     if examination.is_stopped:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from inspector.protocol.auth import pkce
 from inspector.protocol.members import some
 
-# What the login itself decides: neither a person's extras nor the endpoint's own query may say it again.
+# Set by the login itself: neither the user's extras nor the endpoint's query may repeat them.
 RESERVED = frozenset(
     {"client_id", "code_challenge", "code_challenge_method", "redirect_uri"}
     | {"resource", "response_type", "scope", "state"}
@@ -20,7 +20,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeRequest:
-    """What a login asks for. None and "" are left out."""
+    """Parameters of an authorization request. None and "" are left out."""
 
     client_id: str
     redirect_uri: str
@@ -29,14 +29,14 @@ class AuthorizeRequest:
     resource: str | None = None
     scope: str | None = None
     wants_consent: bool = False
-    extras: Pairs = ()  # the person's own, such as `login_hint`
+    extras: Pairs = ()  # added by the user, e.g. `login_hint`
     key_thumbprint: str = ""  # `dpop_jkt` (RFC 9449, section 10)
-    nonce: str = field(default="", repr=False)  # of OpenID Connect: it comes back inside of the ID token
+    nonce: str = field(default="", repr=False)  # OpenID Connect; returned in the ID token
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeUrl:
-    """The address, its parameters as a table, and what was left out of it, in sentences."""
+    """The URL, its parameters as a table, and sentences about what was left out."""
 
     url: str = field(repr=False)
     parameters: Pairs = field(repr=False)
@@ -44,7 +44,10 @@ class AuthorizeUrl:
 
 
 def authorize_url(endpoint: str, request: AuthorizeRequest) -> AuthorizeUrl:
-    """Build the address. The endpoint's own query stays (RFC 6749, section 3.1), and no name comes twice."""
+    """Build the authorization URL.
+
+    The endpoint's own query is kept (RFC 6749, section 3.1), and no parameter appears twice.
+    """
     parts = urlsplit(endpoint)
     ours = _ours(request)
     refused = [name for name, _ in request.extras if _is_decided(name, request)]
@@ -58,7 +61,7 @@ def authorize_url(endpoint: str, request: AuthorizeRequest) -> AuthorizeUrl:
 
 
 def extra_problem(name: str) -> str:
-    """Why a parameter cannot be added by hand, as a sentence; "" when it can."""
+    """Return why a parameter cannot be added by hand, as a sentence; "" if it can."""
     if not name.strip():
         return "A parameter needs a name."
     if name.strip().lower() in RESERVED:
@@ -67,7 +70,7 @@ def extra_problem(name: str) -> str:
 
 
 def _is_decided(name: str, request: AuthorizeRequest) -> bool:
-    """A nonce is the login's own only where it looks for it again."""
+    """True for parameters set by the login; `nonce` only if the login uses one."""
     return bool(extra_problem(name)) or (bool(request.nonce) and name.strip().lower() == "nonce")
 
 
@@ -89,7 +92,7 @@ def _ours(request: AuthorizeRequest) -> Pairs:
 
 
 def _overlaid(ours: Pairs, extras: Pairs) -> Pairs:
-    """Extras win over what is not reserved (`prompt`); of two with one name the last counts."""
+    """Merge: extras override what is not reserved (`prompt`); of duplicates the last wins."""
     theirs = dict(extras)
     return (*((name, value) for name, value in ours if name not in theirs), *theirs.items())
 

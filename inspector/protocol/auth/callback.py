@@ -26,21 +26,21 @@ _UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_meta
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """An answer, taken apart. `place` is the address without query and fragment; "" when only these came."""
+    """A parsed callback. `place` is the URL without query and fragment, "" if only those came."""
 
     parameters: dict[str, str] = field(repr=False)
     repeated: tuple[str, ...] = ()
     is_in_fragment: bool = False
     place: str = ""
-    problem: str = ""  # why it cannot be read, as a sentence
+    problem: str = ""  # why it cannot be parsed, as a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the login wrote down before the browser was opened."""
+    """What the login recorded before the browser was opened."""
 
     state: str = field(repr=False)
-    issuer: str | None  # None: no metadata named one (2025-03-26), so `iss` can only be shown
+    issuer: str | None  # None: not named by metadata (2025-03-26), so `iss` is only shown
     iss_promised: bool
     redirect_uri: str
     client_id: str
@@ -56,7 +56,7 @@ class Result(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of the answer. Its words never hold a value of `state` or `code`."""
+    """One check of the callback. Its text never contains the value of `state` or `code`."""
 
     name: str
     result: Result
@@ -65,7 +65,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the answer is worth: a code, or an error that can be believed, or a problem in words."""
+    """Result of the checks: a code, a credible error, or a problem in words."""
 
     checks: tuple[Check, ...]
     code: str = field(default="", repr=False)
@@ -75,7 +75,7 @@ class Verdict:
 
     @property
     def is_ours(self) -> bool:
-        """Did the state match? An answer that is not ours must not end the waiting."""
+        """True if the state matched. Any other callback must not end the wait."""
         return any(check.name == "state" and check.result is Result.PASSED for check in self.checks)
 
 
@@ -83,7 +83,7 @@ class Verdict:
 
 
 def read_callback(text: str) -> Callback:
-    """Read an answer: a whole address, a request target, or a query. Never raises."""
+    """Parse a callback: a full URL, a request target, or a query. Never raises."""
     text = text.strip()
     if len(text) > _LONGEST:
         return Callback({}, problem="The answer is too long to be one.")
@@ -112,7 +112,7 @@ def _is_answer(pairs: list[tuple[str, str]]) -> bool:
 
 
 def check_callback(callback: Callback, expected: Expectation) -> Verdict:
-    """Check an answer: state, iss, error, code. What comes after a failed check is not looked at."""
+    """Check a callback: state, iss, error, code. Stops at the first failed check."""
     if callback.problem:
         return _failed((), (), "address", callback.problem)
     state = _check_state(callback, expected)
@@ -149,7 +149,7 @@ def _check_issuer(
     if not came and (expected.iss_promised or came is not None):
         return _missing_issuer(callback, expected, checks, found)
     if came and came != expected.issuer:
-        # As raw text: no case folding, no default port, no slash more or less (RFC 9207, section 2.4).
+        # Simple string comparison: no case folding, default port or trailing slash (RFC 9207, section 2.4).
         about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
         words = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
         return _failed(checks, (*found, about), "iss", words, about.seen)
@@ -162,7 +162,10 @@ def _check_issuer(
 def _missing_issuer(
     callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
 ) -> Verdict:
-    """Promised and not sent, or sent without a value. Before 2026-07-28 no rule of MCP forbids to go on."""
+    """Handle an `iss` that was promised but missing, or is empty.
+
+    Before 2026-07-28 no MCP rule forbids continuing.
+    """
     about = finding("AZ-003", expected.revision) if expected.iss_promised else None
     words = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
     if about is None or about.stops:
@@ -172,7 +175,7 @@ def _missing_issuer(
 
 
 def _row(expected: Expectation, came: str | None) -> int:
-    """The row of the table in 2026-07-28: promised or not, present or not."""
+    """Return the row of the table in 2026-07-28: promised or not, present or not."""
     return (1 if came else 2) if expected.iss_promised else (3 if came else 4)
 
 
@@ -236,7 +239,7 @@ def _refused_parameter(error: ReportedError) -> str:
 
 
 def not_redirected(redirect_uri: str, status: int, page: str, revision: Revision) -> tuple[Finding, ...]:
-    """What the authorization endpoint's own error page tells, where we see it at all."""
+    """Return findings from the authorization endpoint's own error page, if we see it."""
     is_about_redirect = "redirect" in page[:20_000].lower()
     if not 400 <= status < 500 or not is_about_redirect:
         return ()

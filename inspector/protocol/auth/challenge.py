@@ -25,17 +25,17 @@ _MOST_VALUES = 32
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """One challenge. Names of parameters are in small letters; of a repeated one the first counts."""
+    """A challenge. Parameter names are lower case; of duplicates the first counts."""
 
-    scheme: str  # as it was written
+    scheme: str  # as written
     parameters: dict[str, str] = field(default_factory=dict)
-    token: str = ""  # what some schemes have instead of parameters
+    token: str = ""  # token68, which some schemes have instead of parameters
     repeated: tuple[str, ...] = ()
-    unquoted: tuple[str, ...] = ()  # whose value would have needed quotes
+    unquoted: tuple[str, ...] = ()  # parameters whose value needed quotes
 
     @property
     def is_used(self) -> bool:
-        """Is it of a scheme that MCP authorization uses?"""
+        """True for a scheme that MCP authorization uses."""
         return self.scheme.lower() in USED_SCHEMES
 
     @property
@@ -43,7 +43,7 @@ class Challenge:
         return self.scheme.lower() == "dpop"
 
     def get(self, name: str) -> str:
-        """A parameter's value; "" when it is absent, or blank."""
+        """Return a parameter's value; "" if absent or blank."""
         return self.parameters.get(name, "").strip()
 
     @property
@@ -61,7 +61,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class HeaderProblem:
-    """Where a header stopped being readable. Columns count from 1."""
+    """Where a header could not be parsed. Columns count from 1."""
 
     column: int
     text: str
@@ -70,7 +70,7 @@ class HeaderProblem:
 
 @dataclass(frozen=True, slots=True)
 class Challenges:
-    """All challenges of one answer, in order, and what could not be read."""
+    """All challenges of a response, in order, and what could not be parsed."""
 
     all: tuple[Challenge, ...] = ()
     problems: tuple[HeaderProblem, ...] = ()
@@ -85,7 +85,7 @@ class Challenges:
 
 
 def read_challenges(values: Sequence[str]) -> Challenges:
-    """Read every WWW-Authenticate value of an answer. Never raises."""
+    """Parse all WWW-Authenticate values of a response. Never raises."""
     challenges: list[Challenge] = []
     problems: list[HeaderProblem] = []
     for value in values[:_MOST_VALUES]:
@@ -99,7 +99,10 @@ def read_challenges(values: Sequence[str]) -> Challenges:
 
 
 def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
-    """The one to act on: on 403 one that asks for scopes, else the first that says where the metadata is."""
+    """Return the challenge to act on.
+
+    On 403 one that asks for scopes; else the first with `resource_metadata`, or else the first.
+    """
     used = challenges.used
     if status == 403:
         asking = [challenge for challenge in used if challenge.wants_more_scope]
@@ -113,7 +116,7 @@ def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
 
 
 class Answer(Enum):
-    """What the answer to a request says about logging in."""
+    """What a response says about logging in."""
 
     OPEN = "no login is needed for this"
     LOGIN = "a login is needed"
@@ -125,7 +128,7 @@ class Answer(Enum):
 
 
 def answer_of(status: int, challenge: Challenge | None, *, with_token: bool) -> Answer:
-    """`with_token` says whether the request carried one."""
+    """Classify a response; `with_token` says whether the request had one."""
     if status < 300:
         return Answer.OPEN
     if status < 400:
@@ -137,7 +140,7 @@ def answer_of(status: int, challenge: Challenge | None, *, with_token: bool) -> 
     if status >= 500:
         return Answer.FAILED
     if challenge is not None and not with_token:
-        return Answer.LOGIN  # the wrong status, but it says what it wants
+        return Answer.LOGIN  # wrong status, but it says what it wants
     return Answer.FORBIDDEN if status == 403 else Answer.WRONG_ADDRESS
 
 
@@ -149,7 +152,7 @@ def judge_answer(
     with_token: bool = False,
     error: ErrorObject | None = None,
 ) -> tuple[Finding, ...]:
-    """What is wrong with how a server refused. `error` is the JSON-RPC error of the body, if it has one."""
+    """Return what is wrong with a rejection. `error` is the JSON-RPC error in the body, if any."""
     found: list[Finding] = []
     if not with_token:
         found += _judge_status(status, challenges, revision, error)
@@ -164,7 +167,7 @@ def judge_answer(
     return tuple(found)
 
 
-# A server's own words for "who are you?", in an error that came with a success.
+# Typical wording for "unauthorized" in an error that came with a success status.
 _REFUSAL = re.compile(
     r"\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (?:is )?required|not authori[sz]ed|"
     r"(?:missing|invalid|expired|no) (?:access |bearer |auth\w* )?(?:token|credentials))\b",
@@ -218,7 +221,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 class _Reader:
-    """One header value, read from left to right."""
+    """Parser of one header value, from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -227,7 +230,7 @@ class _Reader:
         self._parameters: dict[str, str] = {}
         self._repeated: list[str] = []
         self._unquoted: list[str] = []
-        self._open: tuple[str, str] | None = None  # scheme and token of the challenge that is being read
+        self._open: tuple[str, str] | None = None  # scheme and token68 of the current challenge
         self.problems: list[HeaderProblem] = []
 
     def read(self) -> None:
@@ -260,8 +263,8 @@ class _Reader:
     def _begin(self, scheme: str) -> None:
         self._end()
         blanks = self._take(_BLANKS)
-        # A token in the place of parameters can end in =, as a parameter without a value would. Those that
-        # we use have parameters only.
+        # A token68 can end in "=", like a parameter without a value. The schemes we use have parameters
+        # only.
         token = self._take(_TOKEN68) if blanks and scheme.lower() not in USED_SCHEMES else None
         if not blanks and self._place < len(self._text) and self._text[self._place] != ",":
             self._skip("a blank, a comma or = was expected")
@@ -306,13 +309,13 @@ class _Reader:
         return bare
 
     def _expect_divider(self) -> None:
-        """After a value comes a comma. Without one, servers mean it as if there were."""
+        """Expect a comma after a value; a missing one is reported and assumed."""
         self._take(_BLANKS)
         if self._place < len(self._text) and self._text[self._place] != ",":
             self.note(self._place, "a comma was expected")
 
     def _skip(self, problem: str) -> None:
-        """Go on behind the next comma."""
+        """Continue after the next comma."""
         self.note(self._place, problem)
         comma = self._text.find(",", self._place)
         self._place = len(self._text) if comma < 0 else comma

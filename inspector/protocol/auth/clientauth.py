@@ -18,12 +18,12 @@ from inspector.protocol.members import shown, some
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_SECONDS = 300
-# RFC 8414, section 2: what an absent `token_endpoint_auth_methods_supported` stands for.
+# RFC 8414, section 2: default if `token_endpoint_auth_methods_supported` is absent.
 DEFAULT_METHODS = ("client_secret_basic",)
 
 
 class AuthMethod(Enum):
-    """The methods that we can do, by their registered names."""
+    """Supported client authentication methods, by registered name."""
 
     NONE = "none"
     BASIC = "client_secret_basic"
@@ -53,7 +53,7 @@ class Proof:
 
 
 def find_method(name: str) -> AuthMethod | None:
-    """The method of this name; None when it is not one of ours."""
+    """Return the method of this name, None if unsupported."""
     return next((method for method in AuthMethod if method.value == name), None)
 
 
@@ -65,10 +65,10 @@ def choose_method(
     registered: str = "",
     typed: str = "",
 ) -> MethodChoice:
-    """Choose how to authenticate.
+    """Choose the client authentication method.
 
-    `offered` is the metadata's list (None: absent), `registered` the method of the registration reply,
-    `typed` the person's setting, which wins.
+    `offered` is the list in the metadata (None: absent), `registered` the method of the registration
+    response, `typed` the user's setting, which wins.
     """
     if typed:
         return _named(typed, "You set the method yourself.", has_secret, has_key)
@@ -106,7 +106,7 @@ def _with_secret(listed: tuple[str, ...], is_declared: bool) -> MethodChoice:
 
 
 def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str:
-    """Why a method cannot be used, as the second half of a sentence; "" when it can."""
+    """Return why a method cannot be used, as the second half of a sentence; "" if it can."""
     method = find_method(name)
     if method is None:
         ours = ", ".join(method.value for method in AuthMethod)
@@ -119,10 +119,10 @@ def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str
 
 
 def registrable_method(offered: Sequence[str] | None) -> AuthMethod:
-    """The method to ask for at registration: `none` where listed, as a desktop app keeps no secret well.
+    """Return the method to register: `none` if listed, as a desktop app cannot keep a secret.
 
-    Else the first with a secret, in the server's own order: those on the official Python SDK list Basic
-    second, and refuse it when the client ID is not in the body as well, which others refuse.
+    Otherwise the first one with a secret, in the server's order: servers based on the official Python SDK
+    list Basic second, and reject it unless the client ID is in the body as well, which others reject.
     """
     methods = usable_methods(DEFAULT_METHODS if offered is None else offered)
     if AuthMethod.NONE in methods:
@@ -131,25 +131,29 @@ def registrable_method(offered: Sequence[str] | None) -> AuthMethod:
 
 
 def authenticate(method: AuthMethod, client_id: str, *, secret: str = "", assertion: str = "") -> Proof:
-    """The headers and form fields that prove the client's identity."""
+    """Return the headers and form fields that authenticate the client."""
     if method is AuthMethod.BASIC:
         return Proof(headers=(("Authorization", basic(client_id, secret)),))
     if method is AuthMethod.POST:
         return Proof(form=(("client_id", client_id), ("client_secret", secret)))
     if method is AuthMethod.PRIVATE_KEY:
-        # RFC 7521, section 4.2: the client id is the assertion's subject, and unnecessary beside it.
+        # RFC 7521, section 4.2: client_id is unnecessary, as it is the assertion's subject.
         return Proof(form=(("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion)))
     return Proof(form=(("client_id", client_id),))
 
 
 def basic(client_id: str, secret: str) -> str:
-    """RFC 6749, section 2.3.1: both parts are form-encoded first, so that a colon in the id stays apart."""
+    """Return Basic credentials.
+
+    RFC 6749, section 2.3.1: both parts are form-encoded first, so that a colon in the client ID is
+    unambiguous.
+    """
     pair = f"{quote_plus(client_id, safe='')}:{quote_plus(secret, safe='')}"
     return f"Basic {base64.b64encode(pair.encode('ascii')).decode('ascii')}"
 
 
 def assertion_claims(client_id: str, audience: str, now: float, jti: str = "") -> JSONObject:
-    """What a `private_key_jwt` assertion says. `audience` is the issuer of the authorization server."""
+    """Return the claims of a `private_key_jwt` assertion. `audience` is the issuer."""
     issued = int(now)
     return {
         "iss": client_id,
@@ -162,5 +166,5 @@ def assertion_claims(client_id: str, audience: str, now: float, jti: str = "") -
 
 
 def usable_methods(offered: Iterable[str]) -> tuple[AuthMethod, ...]:
-    """Those of a server's list that we can do, in its order."""
+    """Return the supported methods of a server's list, in its order."""
     return tuple(method for name in offered if (method := find_method(name)) is not None)

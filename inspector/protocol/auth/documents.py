@@ -15,7 +15,7 @@ from inspector.protocol.revisions import Revision
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One address where a document may be, and why it is tried, as a sentence."""
+    """A URL where a document may be, and why it is tried, as a sentence."""
 
     url: str
     why: str
@@ -23,7 +23,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for a candidate; `failure` says why nothing did."""
+    """The response for a candidate; `failure` says why there is none."""
 
     url: str
     status: int = 0
@@ -44,14 +44,14 @@ class Reply:
 
     @property
     def in_words(self) -> str:
-        """For a list of what was tried."""
+        """Text for a list of what was tried."""
         if self.failure:
             return f"{self.url} ({self.failure.removesuffix('.')})"
         return f"{self.url} ({self.status}{'' if self.status != 200 else ', but no metadata'})"
 
 
 class Outcome(Enum):
-    """What an answer says about a place."""
+    """What a response says about a candidate."""
 
     FOUND = "a document"
     NOTHING = "no document here: try the next place"
@@ -60,15 +60,15 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An answer, read."""
+    """A parsed response."""
 
     outcome: Outcome
     content: JSONObject | None = None
-    problem: str = ""  # why an answer with status 200 is no document
+    problem: str = ""  # why a response with status 200 is no document
 
 
 def read_document(reply: Reply) -> Document:
-    """Read an answer. Never raises."""
+    """Parse a response. Never raises."""
     if reply.status == 200:
         return _read_body(reply.body)
     is_failing = reply.status == 0 or reply.status == 429 or reply.status >= 500
@@ -89,7 +89,10 @@ def _read_body(body: bytes) -> Document:
 
 
 class Members:
-    """Reads a document's members. One of the wrong type is absent, and found."""
+    """Typed access to a document's members.
+
+    A member of the wrong type counts as absent and is reported.
+    """
 
     def __init__(self, content: JSONObject, id: str, revision: Revision) -> None:
         self._content, self._id, self._revision = content, id, revision
@@ -127,7 +130,7 @@ class Members:
 
 
 def type_name(value: JSON) -> str:
-    """A JSON type in a sentence."""
+    """Return the name of a JSON type for a sentence."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -144,7 +147,7 @@ def type_name(value: JSON) -> str:
 
 
 def differing_members(one: JSONObject, other: JSONObject) -> tuple[str, ...]:
-    """Names of members that both documents have and that differ. A list in another order is the same."""
+    """Return the members that both have and that differ. The order of lists is ignored."""
     return tuple(name for name in one if name in other and _sorted(one[name]) != _sorted(other[name]))
 
 
@@ -155,7 +158,7 @@ def _sorted(value: JSON) -> JSON:
 
 
 def first_difference(one: str, other: str) -> int:
-    """The first character, counted from 1, at which two texts differ; 0 when they do not."""
+    """Return the 1-based position of the first difference; 0 if there is none."""
     if one == other:
         return 0
     pairs = zip(one, other, strict=False)
@@ -163,5 +166,5 @@ def first_difference(one: str, other: str) -> int:
 
 
 def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
-    """All that was tried, for a sentence."""
+    """Return everything that was tried, for a sentence."""
     return tuple(reply.in_words for reply in replies) or ("nothing could be tried",)

@@ -25,7 +25,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 def proof_claims(
     method: str, url: str, now: float, *, access_token: str = "", nonce: str = "", jti: str = ""
 ) -> JSONObject:
-    """What the proof for one request says; every request has its own `jti`, a repeated one too."""
+    """Return the claims of a proof; each request has its own `jti`, retries included."""
     claims: JSONObject = {"jti": jti or str(uuid4()), "htm": method, "htu": target_of(url), "iat": int(now)}
     if access_token:
         claims["ath"] = token_hash(access_token)
@@ -35,32 +35,32 @@ def proof_claims(
 
 
 def target_of(url: str) -> str:
-    """`htu`: the address of a request without its query and fragment."""
+    """Return `htu`: the request URL without query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", "", ""))
 
 
 def token_hash(access_token: str) -> str:
-    """`ath`: ties a proof to one access token."""
+    """Return `ath`, which ties a proof to one access token."""
     return b64url(hashlib.sha256(access_token.encode("utf-8")).digest())
 
 
 def wants_nonce(status: int, error: str) -> bool:
-    """Is this the demand for a nonce, of a token endpoint (400) or of an MCP server (401)?
+    """True if a token endpoint (400) or MCP server (401) demands a nonce.
 
-    It asks for the same request once more, with a proof that holds the nonce. It is no failed login.
+    The same request is then repeated with a proof that contains the nonce; the login has not failed.
     """
     return status in (400, 401) and error == USE_NONCE
 
 
 @dataclass(slots=True)
 class Nonces:
-    """The newest nonce of each origin: an authorization server's is nothing to an MCP server."""
+    """The latest nonce per origin: the authorization server's does not apply to the MCP server."""
 
     _by_origin: dict[str, str] = field(default_factory=dict)
 
     def note(self, url: str, nonce: str | None) -> bool:
-        """Keep the `DPoP-Nonce` of a response, whatever its status. Is it a new one that can be used?"""
+        """Save the `DPoP-Nonce` of a response of any status; return whether it is new and valid."""
         origin = _origin(url)
         if nonce is None or not _NONCE.fullmatch(nonce) or self._by_origin.get(origin) == nonce:
             return False
@@ -68,7 +68,7 @@ class Nonces:
         return True
 
     def of(self, url: str) -> str:
-        """The nonce for a request to this address; "" when none was given."""
+        """Return the nonce for a request to this URL; "" if none."""
         return self._by_origin.get(_origin(url), "")
 
     def forget(self) -> None:

@@ -31,24 +31,24 @@ WORDINGS: dict[str, Wording] = DISCOVERY | GRANTS | PROVIDER
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell. Strict stops at every error; who only observes is stopped by `stops` alone."""
+    """A finding about a login. Strict mode stops at every error, observe mode only at `stops`."""
 
     id: str
     severity: Severity
     seen: str
     rule: str
     fix: str
-    evidence: str = ""  # a quote: shortened, hidden characters made visible; plain text only
+    evidence: str = ""  # a quote: truncated, invisible characters escaped; plain text only
     stops: bool = False
 
     @property
     def text(self) -> str:
-        """All of it as one paragraph, without the quote."""
+        """The finding as one paragraph, without the quote."""
         return f"{self.seen} {self.rule} {self.fix}"
 
 
 def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value) -> Finding:
-    """The finding with this id, its places filled. Every place of its wording must be given."""
+    """Create a finding by id. All placeholders of its wording must be given."""
     wording = WORDINGS[id]
     severity = wording.severity(revision)
     values = {name: _shown(value) for name, value in seen.items()}
@@ -64,7 +64,7 @@ def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value
 
 
 def quoted(text: str) -> str:
-    """Somebody else's text for showing: hidden characters as tokens, and not more than can be read."""
+    """Return foreign text for display: invisible characters escaped, truncated."""
     return visible(text) if len(text) <= LONGEST_QUOTE else visible(text[: LONGEST_QUOTE - 1]) + "…"
 
 

@@ -21,7 +21,7 @@ Form = tuple[tuple[str, str], ...]
 
 
 class Grant(Enum):
-    """What a token is asked for with."""
+    """Grant types."""
 
     CODE = "authorization_code"
     REFRESH = "refresh_token"
@@ -31,7 +31,10 @@ class Grant(Enum):
 
 
 def code_form(code: str, redirect_uri: str, verifier: str, resource: str | None) -> Form:
-    """Exchange a code. OAuth 2.1 drops `redirect_uri`, but servers of OAuth 2.0 need it: always sent."""
+    """Return the form to exchange a code.
+
+    OAuth 2.1 drops `redirect_uri`, but OAuth 2.0 servers need it: always sent.
+    """
     return _form(Grant.CODE, code=code, redirect_uri=redirect_uri, code_verifier=verifier, resource=resource)
 
 
@@ -40,14 +43,14 @@ def refresh_form(refresh_token: str, resource: str | None, scope: str | None = N
 
 
 def client_form(resource: str | None, scope: str | None) -> Form:
-    """Client credentials: the client asks for itself."""
+    """Return the form for client credentials: the client acts for itself."""
     return _form(Grant.CLIENT, resource=resource, scope=scope)
 
 
 def exchange_form(id_token: str, audience: str, resource: str | None, scope: str | None) -> Form:
-    """Enterprise-managed authorization, at the identity provider: an ID token for an ID-JAG.
+    """Return the form to exchange an ID token for an ID-JAG (enterprise-managed authorization).
 
-    `audience` is the issuer of the MCP server's authorization server.
+    Sent to the identity provider. `audience` is the issuer of the MCP server's authorization server.
     """
     return _form(
         Grant.EXCHANGE,
@@ -61,24 +64,24 @@ def exchange_form(id_token: str, audience: str, resource: str | None, scope: str
 
 
 def assertion_form(assertion: str, resource: str | None, scope: str | None) -> Form:
-    """A JWT for a token: an ID-JAG, or the JWT of a workload."""
+    """Return the form to exchange a JWT for a token: an ID-JAG, or a workload's JWT."""
     return _form(Grant.ASSERTION, assertion=assertion, resource=resource, scope=scope)
 
 
 def revocation_form(token: str, is_refresh_token: bool) -> Form:
-    """RFC 7009: give a token back."""
+    """Return the form to revoke a token (RFC 7009)."""
     return (("token", token), ("token_type_hint", "refresh_token" if is_refresh_token else "access_token"))
 
 
 def form_body(form: Form, proof: Proof) -> bytes:
-    """The bytes of a token request."""
+    """Return the body of a token request."""
     return urlencode((*form, *proof.form)).encode("ascii")
 
 
 def trusted_issuer(configured: str, listed: Sequence[str]) -> str:
-    """Where a secret of ours may go: the issuer that a person set, when the server lists it too. "" refuses.
+    """Return where a secret may be sent: the configured issuer if the server lists it, else "".
 
-    With client credentials there is no person at a browser to notice that a server names somebody else's
+    With client credentials there is no user in a browser to notice that a server names someone else's
     authorization server, so the server must not choose.
     """
     return configured if configured in listed else ""

@@ -25,16 +25,16 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 
 class AddressKind(Enum):
-    """Where a number leads."""
+    """What kind of network an IP address belongs to."""
 
     PUBLIC = "public"
     LOOPBACK = "loopback"  # this machine
-    PRIVATE = "private"  # the network around us; by consent
-    RESERVED = "reserved"  # nobody's, everybody's, or a cloud's own services; never
+    PRIVATE = "private"  # local network; by consent
+    RESERVED = "reserved"  # unassigned, multicast, or cloud metadata services; never
 
 
 class BlockReason(Enum):
-    """Why an address is not contacted."""
+    """Why a URL is not contacted."""
 
     UNREADABLE = "unreadable"
     SCHEME = "scheme"  # neither https nor http
@@ -48,7 +48,7 @@ class BlockReason(Enum):
 
 
 class UrlBlocked(UserError):
-    """An address that a server gave is not contacted; `reason` as one of a few, the summary as a sentence."""
+    """A URL from a server is not contacted; `reason` is an enum, the summary a sentence."""
 
     def __init__(self, reason: BlockReason, summary: str, next_step: str = "") -> None:
         super().__init__(summary, next_step)
@@ -56,53 +56,53 @@ class UrlBlocked(UserError):
 
     @property
     def clause(self) -> str:
-        """The summary for the end of another sentence."""
+        """The summary as the end of another sentence."""
         text = self.summary.removesuffix(".")
         return text[0].lower() + text[1:] if text.startswith(("It ", "Its ", "Port ")) else text
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a server's addresses may lead to, beside the public web by https."""
+    """What a server's URLs may lead to, besides public hosts over https."""
 
-    loopback: bool = False  # only when the server that the person typed is on this machine
-    private: bool = False  # by consent for this server: its own network, and unusual ports
+    loopback: bool = False  # only if the server configured by the user is on this machine
+    private: bool = False  # by consent for this server: its network, and unusual ports
     plain_http: bool = False  # by consent for this server
-    own_origin: str = ""  # of the typed server, which is contacted anyway: there, all three count as given
-    typed_origins: frozenset[str] = frozenset()  # others that the person typed: wherever they are, by https
+    own_origin: str = ""  # of the configured server, contacted anyway: all three apply there
+    typed_origins: frozenset[str] = frozenset()  # others that the user configured: any network, over https
 
     def at(self, origin: str) -> Allowance:
-        """What counts for addresses of an origin."""
+        """Return the allowance for URLs of an origin."""
         if origin in self.typed_origins and origin != self.own_origin:
             return replace(self, loopback=True, private=True)
         return TYPED_BY_PERSON if origin == self.own_origin else self
 
     def permits(self, kind: AddressKind) -> bool:
-        """May a connection to such a number be made? What the socket asks about every resolved address."""
+        """True if connecting to such an address is allowed; checked for every resolved address."""
         if kind is AddressKind.LOOPBACK:
             return self.loopback
         return kind is AddressKind.PUBLIC or (kind is AddressKind.PRIVATE and self.private)
 
 
 PUBLIC_ONLY = Allowance()
-# What nobody serves from is refused to the person too.
+# Reserved addresses are refused even if the user typed them.
 TYPED_BY_PERSON = Allowance(loopback=True, private=True, plain_http=True)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedUrl:
-    """An address that may be contacted, as far as its text can say."""
+    """A URL that may be contacted, as far as its text shows."""
 
-    raw: str  # as the server wrote it: for comparing and showing
-    url: str  # the same in plain letters, without disguise: for contacting
+    raw: str  # as the server wrote it: for comparing and display
+    url: str  # normalized to ASCII: for requests
     scheme: str
-    host: str  # as it is looked up, without a dot at the end; a number in its usual form
+    host: str  # as resolved, without trailing dot; IP addresses normalized
     port: int
-    kind: AddressKind | None  # None: a name, to be judged when it is looked up
+    kind: AddressKind | None  # None: a name, checked when resolved
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, always with the port: two addresses of one origin have the same."""
+        """Scheme, host and port; the port is always included, for comparison."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
@@ -113,10 +113,10 @@ class GuardedUrl:
 def allowance_for(
     server_url: str, *, private: bool = False, plain_http: bool = False, typed: Iterable[str] = ()
 ) -> Allowance:
-    """What the server at an address that the person typed may name, with their consent to the one or other.
+    """Return what a configured server may name, given the user's consents.
 
-    `typed` is what else they typed for its logins, such as their company's identity provider: that it is in
-    the company's network says nothing about what the server may name.
+    `typed` are other URLs that the user entered for its logins, such as an enterprise identity provider:
+    that it is in the company's network says nothing about what the server may name.
     """
     others = frozenset(url.origin for url in map(_typed, typed) if url is not None)
     own = _typed(server_url)
@@ -126,7 +126,7 @@ def allowance_for(
 
 
 def _typed(url: str) -> GuardedUrl | None:
-    """What a person typed; None for no address that anybody could contact."""
+    """Parse a URL from the user; None if it can never be contacted."""
     try:
         return check_url(url, TYPED_BY_PERSON)
     except UrlBlocked:
@@ -134,7 +134,7 @@ def _typed(url: str) -> GuardedUrl | None:
 
 
 def check_url(raw: object, allowance: Allowance = PUBLIC_ONLY) -> GuardedUrl:
-    """The address, when it may be contacted. Raises UrlBlocked."""
+    """Return the URL if it may be contacted. Raises UrlBlocked."""
     link = _read(raw)
     port = link.port or _DEFAULT_PORTS[link.scheme]
     url = GuardedUrl(link.url, _plain(link), link.scheme, link.ascii_host.rstrip("."), port, _kind(link))
@@ -143,7 +143,7 @@ def check_url(raw: object, allowance: Allowance = PUBLIC_ONLY) -> GuardedUrl:
 
 
 def classify(address: Address) -> AddressKind:
-    """Where a number leads. An IPv4 address inside of an IPv6 one counts as what it is."""
+    """Classify an IP address. IPv4 embedded in IPv6 is classified as IPv4."""
     if isinstance(address, IPv4Address):
         return _classify_v4(address)
     if address == _LOOPBACK_V6:
@@ -207,7 +207,7 @@ def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> No
     if kind is None or allowance.permits(kind):
         return
     if kind is AddressKind.LOOPBACK:
-        # No consent helps: who may name this machine is only a server on this machine.
+        # Consent does not help: only a server on this machine may name this machine.
         raise UrlBlocked(BlockReason.LOOPBACK, f"{host} is this machine, and the server is not on it.")
     if kind is AddressKind.PRIVATE:
         raise UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", _CONSENT)
@@ -215,7 +215,7 @@ def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> No
 
 
 def _plain(link: Link) -> str:
-    """As it is, when every reader sees the same host in it; else spelled out."""
+    """Return the URL as is if all parsers agree on its host, else normalized."""
     as_written = link.host.strip("[]").lower()
     return link.url if link.url.isascii() and as_written == link.ascii_host else link.encoded()
 
@@ -231,12 +231,12 @@ def _v6(*networks: str) -> tuple[IPv6Network, ...]:
     return tuple(map(IPv6Network, networks))
 
 
-# The keys of a cloud machine are behind some of these, so they come before what contains them.
+# Cloud metadata services with credentials; checked before the ranges that contain them.
 _CLOUD_V4 = _v4("100.100.100.200/32", "168.63.129.16/32", "169.254.0.0/16", "192.0.0.0/24")
 _CLOUD_V6 = _v6("fd00:ec2::254/128", "fd20:ce::254/128")
 _LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
 _LOOPBACK_V6 = IPv6Address("::1")
-# Carriers' and tunnels' ranges count as private: VPNs give out the former, some proxies the latter.
+# CGNAT and benchmarking ranges count as private: VPNs use the former, some proxies the latter.
 _PRIVATE_V4 = _v4("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15")
 _PRIVATE_V6 = _v6("fc00::/7")
 _RESERVED_V4 = _CLOUD_V4 + _v4(
@@ -261,7 +261,8 @@ _RESERVED_V6 = _CLOUD_V6 + _v6(
     "ff00::/8",
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")
-# An IPv4 address inside, and how many bits behind it: mapped, compatible, NAT64, translated, 6to4.
+# Prefixes that embed an IPv4 address, and the number of bits after it: mapped, compatible, NAT64,
+# translated, 6to4.
 _EMBEDDING_V6 = (
     (IPv6Network("::ffff:0:0/96"), 0),
     (IPv6Network("::/96"), 0),

@@ -15,7 +15,7 @@ from inspector.base.plaintext import one_line
 
 
 class ClientSource(Enum):
-    """How a client ID came about."""
+    """Where a client ID came from."""
 
     BY_HAND = "pre-registered"
     DOCUMENT = "client ID metadata document"
@@ -23,7 +23,7 @@ class ClientSource(Enum):
 
 
 class Strategy(Enum):
-    """Which way a person wants it."""
+    """How the user wants to identify the client."""
 
     AUTO = "automatic"
     BY_HAND = "pre-registered"
@@ -33,19 +33,19 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client ID with all that belongs to it."""
+    """A client ID and what belongs to it."""
 
     client_id: str
-    issuer: str  # "": typed before anybody knew the issuer; it is bound to the first one it is used with
+    issuer: str  # "": entered before the issuer was known; bound to the first one it is used with
     source: ClientSource
-    method: str = ""  # the token endpoint's method that it was registered with; "" when that is open
+    method: str = ""  # registered token endpoint method; "" if unspecified
     secret: str = field(default="", repr=False)
     secret_expires_at: float | None = None
     redirect_uris: tuple[str, ...] = ()
 
 
 class Outcome(Enum):
-    """What the decision comes to."""
+    """Outcome of the decision."""
 
     USE = "use this client"
     REGISTER = "register a client"
@@ -55,7 +55,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One question of the decision, its answer, and whether the way went there."""
+    """A question of the decision tree, its answer, and whether it was taken."""
 
     question: str
     answer: str
@@ -64,7 +64,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class IdentityDecision:
-    """The way that was taken. `reason` is a sentence; with ASK and REFUSE it names the next step."""
+    """The branch taken. `reason` is a sentence; for ASK and REFUSE it names the next step."""
 
     outcome: Outcome
     reason: str
@@ -74,10 +74,10 @@ class IdentityDecision:
 
 @dataclass(frozen=True, slots=True)
 class IdentityInputs:
-    """What the decision looks at."""
+    """Inputs of the decision."""
 
     issuer: str
-    known: Sequence[Client] = ()  # of this MCP server, whatever their issuers
+    known: Sequence[Client] = ()  # of this MCP server, for any issuer
     document_url: str = ""
     takes_documents: bool = False
     registration_endpoint: str = ""
@@ -87,7 +87,7 @@ class IdentityInputs:
 
 
 def decide_identity(inputs: IdentityInputs) -> IdentityDecision:
-    """Walk the tree: the first branch that can be taken is taken."""
+    """Walk the decision tree and take the first possible branch."""
     ways = {
         Strategy.BY_HAND: _by_hand,
         Strategy.DOCUMENT: _by_document,
@@ -105,7 +105,7 @@ def decide_identity(inputs: IdentityInputs) -> IdentityDecision:
 
 
 def document_problem(url: str) -> str:
-    """Why an address cannot be a client ID (as the CIMD draft has it), as a sentence; "" when it can."""
+    """Return why a URL cannot be a client ID (CIMD draft), as a sentence; "" if it can."""
     try:
         parts = urlsplit(url)
         is_https = parts.scheme == "https" and bool(parts.hostname)
@@ -175,7 +175,7 @@ def _by_registration(inputs: IdentityInputs) -> IdentityDecision:
 
 
 def _can_use_again(client: Client, inputs: IdentityInputs) -> bool:
-    """A registration holds for its issuer, for the redirects it named, and while its secret lasts."""
+    """True if a registration is for this issuer and redirect URI, and its secret is valid."""
     if client.source is not ClientSource.DYNAMIC or client.issuer != inputs.issuer:
         return False
     if client.secret_expires_at is not None and client.secret_expires_at <= inputs.now:
@@ -193,7 +193,7 @@ def _not_this_way(question: str, answer: str) -> IdentityDecision:
 
 
 def _the_one_way(decision: IdentityDecision, inputs: IdentityInputs) -> IdentityDecision:
-    """The person chose one way: when it leads nowhere, no other is tried."""
+    """Apply the user's choice: if it is not possible, no other is tried."""
     if decision.outcome is not Outcome.ASK:
         return decision
     if inputs.strategy is Strategy.BY_HAND:

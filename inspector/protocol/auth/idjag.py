@@ -17,7 +17,7 @@ TYPE = "oauth-id-jag+jwt"
 
 
 def judge_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> Iterator[Finding]:
-    """What is wrong with one that is to go to the authorization server `issuer`, where we are `client_id`."""
+    """Yield what is wrong with an ID-JAG for the authorization server `issuer` and `client_id`."""
     view = read_jwt(text)
     if view is None:
         yield finding("IDT-012", revision, problem="is no JWT that can be read")

@@ -25,7 +25,10 @@ OPENID = "openid"
 
 @dataclass(frozen=True, slots=True)
 class IdTokenExpectation:
-    """What an ID token must say. Of a renewed one `subject` is known, and it may leave the nonce out."""
+    """What an ID token must contain.
+
+    For a refreshed one `subject` is known, and it may lack the nonce.
+    """
 
     issuer: str
     client_id: str
@@ -35,7 +38,7 @@ class IdTokenExpectation:
 
 @dataclass(frozen=True, slots=True)
 class IdTokenVerdict:
-    """What was checked, in order; `problem` says in a sentence what is wrong, `findings` say it in full."""
+    """The checks in order; `problem` is one sentence, `findings` have the details."""
 
     checks: tuple[Check, ...]
     problem: str = ""
@@ -45,10 +48,10 @@ class IdTokenVerdict:
 
 
 def sign_in_scope(offered: Sequence[str] | None, typed: str | None = None) -> str:
-    """What is asked for at a sign-in: `openid` always, for without it there is no ID token.
+    """Return the scope of a login: always `openid`, as there is no ID token without it.
 
-    `offline_access` gives a refresh token, so that nobody has to sign in each hour; it is asked for where the
-    provider lists it, or lists nothing.
+    `offline_access` gives a refresh token, so that the user need not log in every hour; it is requested if
+    the provider lists it, or lists nothing.
     """
     wanted = typed.split() if typed is not None else [OPENID, OFFLINE]
     if typed is None and offered is not None and OFFLINE not in offered:
@@ -57,8 +60,10 @@ def sign_in_scope(offered: Sequence[str] | None, typed: str | None = None) -> st
 
 
 def has_run_out(id_token: str, now: float, *, soon: bool = False) -> bool:
-    """Is it over, or so close to it that it is to be renewed (`soon`)? What cannot be read is left for its
-    provider to judge."""
+    """True if expired, or with `soon` so close that it should be refreshed.
+
+    Unreadable tokens are left to the provider to judge.
+    """
     view = read_jwt(id_token)
     end = view.time_of("exp") if view is not None else None
     if view is None or end is None:
@@ -71,9 +76,9 @@ def has_run_out(id_token: str, now: float, *, soon: bool = False) -> bool:
 def check_id_token(
     id_token: str, expected: IdTokenExpectation, now: float, revision: Revision
 ) -> IdTokenVerdict:
-    """Check what a provider gave (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises.
+    """Check an ID token (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises.
 
-    The first thing that is wrong ends it: what comes after is not looked at.
+    Stops at the first failed check.
     """
     view = read_jwt(id_token)
     if view is None:
@@ -90,7 +95,7 @@ def check_id_token(
     return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
 
 
-# A check, and for when it failed the id of its finding with what that needs to know.
+# A check, plus the id and values of its finding in case it failed.
 _Judged = tuple[Check, tuple[str, dict[str, str]]]
 
 
@@ -145,7 +150,7 @@ def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
 
 
 def _about_nonce(came: str, expected: IdTokenExpectation) -> _Judged:
-    """A renewed one may leave it out, and then of what it says nothing is known. Any other must have it."""
+    """Check the nonce. A refreshed token may omit it; any other must have it."""
     is_renewed = bool(expected.subject)
     problem = "is not that of this sign-in" if came else "is missing"
     about = ("IDT-008", {"problem": problem})

@@ -22,7 +22,7 @@ TIMES = {"iat": "issued", "nbf": "not valid before", "exp": "expires", "auth_tim
 
 @dataclass(frozen=True, slots=True)
 class JwtView:
-    """A token's header and claims, as they were written."""
+    """A token's header and claims, verbatim."""
 
     header: JSONObject
     claims: JSONObject
@@ -34,32 +34,32 @@ class JwtView:
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """`aud` is one text or a list of them."""
+        """The `aud` claim, a string or a list, as a tuple."""
         value = self.claims.get("aud")
         values = value if isinstance(value, list) else [value]
         return tuple(one for one in values if isinstance(one, str))
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """`scope` (RFC 9068), or `scp` as some servers write it, a text or a list."""
+        """The `scope` claim (RFC 9068), or `scp` as some servers write it; a string or a list."""
         value = self.claims.get("scope", self.claims.get("scp"))
         values = value if isinstance(value, list) else [value]
         return tuple(word for one in values if isinstance(one, str) for word in one.split())
 
     @property
     def key_thumbprint(self) -> str:
-        """`cnf.jkt` (RFC 9449): the key that the token is bound to; "" when to none."""
+        """The `cnf.jkt` claim (RFC 9449): the key that the token is bound to, "" if none."""
         confirmation = self.claims.get("cnf")
         return text_of(confirmation, "jkt") if isinstance(confirmation, dict) else ""
 
     def time_of(self, name: str) -> float | None:
-        """One of its times in seconds since 1970; None when it has no such time."""
+        """Return a time claim in seconds since 1970, None if absent."""
         value = self.claims.get(name)
         return float(value) if is_number(value) and moment_of(value) is not None else None
 
 
 def read_jwt(text: str) -> JwtView | None:
-    """The token's parts; None when the text is no JWT, such as an opaque token or an encrypted one."""
+    """Decode a token; None if it is no JWT, e.g. opaque or encrypted."""
     match = _PARTS.fullmatch(text.strip())
     if match is None:
         return None
@@ -70,18 +70,18 @@ def read_jwt(text: str) -> JwtView | None:
 
 
 def read_part(text: str) -> JSONObject | None:
-    """The object in one part of a token; None when it holds none."""
+    """Decode one part of a token; None if it is no JSON object."""
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         value: JSON = parse(raw.decode())
-        pretty(value)  # what is read may still be nested too deeply to be written
+        pretty(value)  # parseable values may still be nested too deeply to be written
     except (binascii.Error, ValueError, JSONProblem, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
 def times_of(claims: JSONObject) -> Iterator[tuple[str, str, datetime | None]]:
-    """Every time among the claims: its name, what it means, and when; None for an impossible moment."""
+    """Yield the time claims: name, meaning, and time (None if out of range)."""
     for name, meaning in TIMES.items():
         value = claims.get(name)
         if is_number(value):
@@ -89,7 +89,7 @@ def times_of(claims: JSONObject) -> Iterator[tuple[str, str, datetime | None]]:
 
 
 def moment_of(seconds: int | float) -> datetime | None:
-    """A time of a token (seconds since 1970) as a moment in UTC; None when there is no such moment."""
+    """Convert seconds since 1970 to a UTC datetime; None if out of range."""
     try:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     except (OverflowError, ValueError):

@@ -15,34 +15,34 @@ _LENGTH = 64
 
 
 def new_verifier() -> str:
-    """A fresh secret for one login."""
+    """Create a code verifier for one login."""
     return "".join(secrets.choice(_UNRESERVED) for _ in range(_LENGTH))
 
 
 def new_state() -> str:
-    """A fresh value that ties the browser's answer to the login that asked."""
+    """Create a `state` that ties the callback to the login."""
     return secrets.token_urlsafe(32)
 
 
 def is_verifier(text: str) -> bool:
-    """Is this of the length and the letters of RFC 7636, section 4.1?"""
+    """True if length and characters conform to RFC 7636, section 4.1."""
     return _VERIFIER.fullmatch(text) is not None
 
 
 def challenge_of(verifier: str) -> str:
-    """What goes into the authorize URL instead of the verifier."""
+    """Return the code challenge (S256) for the authorization URL."""
     if not is_verifier(verifier):
         raise ValueError("A code verifier has 43 to 128 letters, digits or any of -._~")
     return b64url(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def is_same(one: str, other: str) -> bool:
-    """Compare two secrets in a time that says nothing about where they differ."""
+    """Compare two secrets in constant time."""
     return secrets.compare_digest(
         one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass")
     )
 
 
 def b64url(data: bytes) -> str:
-    """Base64 for URLs without padding, as every JOSE and OAuth value is written."""
+    """Encode as base64url without padding, as JOSE and OAuth do."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")

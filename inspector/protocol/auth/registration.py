@@ -25,7 +25,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A member that came back otherwise. `got` is None when it was left out."""
+    """A member that came back different. `got` is None if it was omitted."""
 
     name: str
     asked: JSON
@@ -34,7 +34,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What came of it: a client that can be used, or `problem`, a sentence with the next step."""
+    """Result of a registration: a usable client, or a `problem` sentence with the next step."""
 
     client: Client | None
     findings: tuple[Finding, ...] = ()
@@ -52,7 +52,10 @@ def registration_body(
     wants_refresh: bool = True,
     is_bound: bool = False,
 ) -> JSONObject:
-    """What to ask for. `application_type` is a MUST since 2026-07-28, and hurts nobody before."""
+    """Return the registration request. `application_type` is a MUST since 2026-07-28.
+
+    Before that it does no harm.
+    """
     body: JSONObject = {
         "client_name": client_name,
         "redirect_uris": list(redirect_uris),
@@ -71,7 +74,7 @@ def registration_body(
 def client_document(
     url: str, client_name: str, redirect_uris: Sequence[str], client_uri: str = ""
 ) -> JSONObject:
-    """A client ID metadata document, as the authorization server would read it at `url`."""
+    """Return a client ID metadata document as the authorization server would read it at `url`."""
     document: JSONObject = {"client_id": url, "client_name": client_name}
     if client_uri:
         document["client_uri"] = client_uri
@@ -84,7 +87,7 @@ def client_document(
 
 
 def other_body(asked: JSONObject, refused: Registration) -> JSONObject | None:
-    """What to try once more after a refusal; None when nothing else is worth trying."""
+    """Return a request to retry with after a rejection; None if nothing else is worth trying."""
     ids = {one.id for one in refused.findings}
     if "REG-003" in ids and asked.get("application_type") == "native":
         return asked | {"application_type": "web"}
@@ -98,7 +101,7 @@ def other_body(asked: JSONObject, refused: Registration) -> JSONObject | None:
 def read_registration(
     status: int, body: bytes, *, asked: JSONObject, issuer: str, now: float, revision: Revision
 ) -> Registration:
-    """Read the reply of the registration endpoint."""
+    """Parse the registration response."""
     document = read_object(body)
     if status in (401, 403):
         found = finding("REG-010", revision, status=status, evidence=_evidence(document))
@@ -158,7 +161,7 @@ def _accepted(
     if fatal is None:
         client = Client(
             client_id,
-            issuer,  # ours: an `issuer` in the reply is nobody's to believe
+            issuer,  # ours: an `issuer` in the response is not trusted
             ClientSource.DYNAMIC,
             method,
             secret,
@@ -170,7 +173,10 @@ def _accepted(
 
 
 def _assumed_method(asked: JSONObject, secret: str) -> str:
-    """The reply names no method: what was asked for, unless it came with a secret that this does not use."""
+    """Return the method if the response names none.
+
+    It is the requested one, unless there is a secret that it does not use.
+    """
     wanted = text_of(asked, "token_endpoint_auth_method")
     return AuthMethod.BASIC.value if secret and wanted == AuthMethod.NONE.value else wanted
 
@@ -219,7 +225,7 @@ def _differences(asked: JSONObject, got: JSONObject) -> Iterator[Difference]:
 
 
 def _secret_end(document: JSONObject) -> float | None:
-    """When the secret runs out; 0 means never (RFC 7591, section 3.2.1)."""
+    """Return when the secret expires; None if never, sent as 0 (RFC 7591, section 3.2.1)."""
     value = number_of(document, "client_secret_expires_at")
     return float(value) if value and moment_of(value) is not None else None
 

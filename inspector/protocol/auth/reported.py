@@ -40,7 +40,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedError:
-    """What a server reported. Untrusted text, except `meaning`."""
+    """An OAuth error. Untrusted text, except `meaning`."""
 
     code: str
     description: str = ""
@@ -48,12 +48,12 @@ class ReportedError:
 
     @property
     def meaning(self) -> str:
-        """The code in our words; "" for one that no standard has."""
+        """Our explanation of the code; "" for a non-standard one."""
         return _MEANINGS.get(self.code, "")
 
     @property
     def sentence(self) -> str:
-        """All of it for one line: code, our words, then the server's."""
+        """One-line text: the code, our explanation, then the server's description."""
         said = f" The server says: {shown(self.description)}" if self.description else ""
         return f"{shown(self.code)}. {self.meaning}".strip() + said
 
@@ -62,13 +62,13 @@ class ReportedError:
         return quoted(f"{self.code}: {self.description}" if self.description else self.code)
 
     def speaks_of(self, *words: str) -> bool:
-        """Is one of these words in the description?"""
+        """True if the description contains one of these words."""
         text = self.description[:2_000].lower()
         return any(word in text for word in words)
 
 
 def read_object(body: bytes) -> JSONObject | None:
-    """The JSON object that an answer is; None when it is none."""
+    """Parse the body as a JSON object; None if it is not one."""
     try:
         value = parse(body.decode("utf-8-sig"))
     except (UnicodeDecodeError, JSONProblem):
@@ -77,7 +77,7 @@ def read_object(body: bytes) -> JSONObject | None:
 
 
 def read_error(source: Mapping[str, JSON]) -> ReportedError | None:
-    """The error in an answer; None when it reports none."""
+    """Return the error in a response; None if there is none."""
     code, description, uri = (source.get(name) for name in ("error", "error_description", "error_uri"))
     if not isinstance(code, str) or not code:
         return None

@@ -44,14 +44,17 @@ class ResourcePlaces:
     """Where to look, in order, up to the first document."""
 
     candidates: tuple[Candidate, ...]
-    from_challenge: bool = False  # the first is the one that the challenge names
+    from_challenge: bool = False  # the first one is from the challenge
     findings: tuple[Finding, ...] = ()
 
 
 def resource_places(
     server_url: str, challenge: Challenge | None, allowance: Allowance, revision: Revision
 ) -> ResourcePlaces:
-    """All places for a server's document. `server_url` is the person's, and was checked when it was typed."""
+    """Return all candidates for a server's document.
+
+    `server_url` is the user's, and was checked when entered.
+    """
     known = _well_known(server_url)
     named = challenge.resource_metadata if challenge is not None else ""
     if not named:
@@ -91,14 +94,14 @@ def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[F
 
 @dataclass(frozen=True, slots=True)
 class NoResourceMetadata:
-    """Nothing was found. 2025-03-26 knows no such document, so a login may still be possible its way."""
+    """No document was found. The login may still be possible as in 2025-03-26, which had none."""
 
-    may_fall_back: bool  # every place said that there is none; else we cannot know
+    may_fall_back: bool  # all candidates said there is none; otherwise unknown
     findings: tuple[Finding, ...]
 
 
 def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[Finding, ...]:
-    """What is wrong with one answer, whatever is in the document."""
+    """Return what is wrong with a response, regardless of the document's content."""
     if reply.status in (401, 403):
         return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
     if 300 <= reply.status < 400:
@@ -114,7 +117,7 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
 
 
 def judge_search(places: ResourcePlaces, replies: Sequence[Reply], revision: Revision) -> tuple[Finding, ...]:
-    """What is odd about where the document was found: `replies` are all until the first document."""
+    """Return findings about where it was found; `replies` are all up to the first document."""
     documents = list(map(read_document, replies))
     if not places.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
         return ()
@@ -123,7 +126,7 @@ def judge_search(places: ResourcePlaces, replies: Sequence[Reply], revision: Rev
 
 
 def nothing_found(replies: Sequence[Reply], revision: Revision) -> NoResourceMetadata:
-    """What to make of it when no place had a document."""
+    """Judge a search in which no candidate had a document."""
     unsure = [reply for reply in replies if read_document(reply).outcome is Outcome.UNSURE]
     if not unsure:
         found = finding("AUTH-005", revision, tried=tried(replies))
@@ -134,7 +137,10 @@ def nothing_found(replies: Sequence[Reply], revision: Revision) -> NoResourceMet
 
 
 def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tuple[Finding, ...]:
-    """What is wrong when the documents for the path and for the root are both served. Looking is optional."""
+    """Return findings if the documents for the path and for the root differ.
+
+    Fetching both is optional.
+    """
     fields = differing_members(one, other)
     return (finding("PRM-010", revision, fields=fields),) if fields else ()
 
@@ -143,7 +149,7 @@ def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tupl
 
 
 class Relation(Enum):
-    """How a document's `resource` relates to the address that we connect to."""
+    """How a document's `resource` relates to the URL that we connect to."""
 
     EXACT = "it is the same"
     SLASH = "they differ in a slash at the end"
@@ -154,12 +160,15 @@ class Relation(Enum):
 
     @property
     def covers(self) -> bool:
-        """Is the document about this server?"""
+        """True if the document is about this server."""
         return self in (Relation.EXACT, Relation.SLASH, Relation.PARENT)
 
 
 def relation_of(resource: str, server_url: str) -> Relation:
-    """RFC 9728 wants both to be the same; a resource above, on the same host, is accepted as others do."""
+    """Compare: RFC 9728 requires equality; a parent path on the same host is accepted too.
+
+    Other clients do the same.
+    """
     if resource == server_url:
         return Relation.EXACT
     one, other = read_link(resource), read_link(server_url)
@@ -198,7 +207,7 @@ def _judge_resource(
 
 @dataclass(frozen=True, slots=True)
 class ResourceMetadata:
-    """A document, read. None is absent. `issuers` are those listed that can be used, letter for letter."""
+    """A parsed document. None is absent. `issuers` are the usable ones, verbatim."""
 
     content: JSONObject
     resource: str | None
@@ -214,14 +223,14 @@ class ResourceMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ResourceReading:
-    """A document and all that is wrong with it."""
+    """A document and all its findings."""
 
     metadata: ResourceMetadata
     findings: tuple[Finding, ...] = ()
 
     @property
     def is_ours(self) -> bool:
-        """Is it about this server? If not, it must not be used."""
+        """True if it is about this server. Otherwise it must not be used."""
         relation = self.metadata.relation
         return relation is not None and relation.covers
 
@@ -229,7 +238,7 @@ class ResourceReading:
 def read_resource_metadata(
     content: JSONObject, server_url: str, revision: Revision, allowance: Allowance
 ) -> ResourceReading:
-    """Read a document. Never raises, whatever is in it."""
+    """Parse a document. Never raises for its content."""
     members = Members(content, "PRM-016", revision)
     resource = members.text("resource")
     relation, about_resource = _judge_resource(resource, server_url, revision)
@@ -269,7 +278,7 @@ def _read_issuers(
 
 
 def issuer_problem(entry: str, allowance: Allowance) -> str:
-    """Why a text cannot be an issuer that we would ask, for the end of a sentence; "" when it can."""
+    """Return why a text cannot be an issuer, as the end of a sentence; "" if it can."""
     try:
         check_url(entry, allowance)
     except UrlBlocked as blocked:
@@ -289,7 +298,7 @@ def _judge_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Fin
 def judge_scopes(
     challenge: Challenge | None, metadata: ResourceMetadata | None, revision: Revision
 ) -> tuple[Finding, ...]:
-    """What is wrong with the scopes that the server names, in both places together."""
+    """Return findings about the scopes in the challenge and the metadata together."""
     asked = challenge.scopes if challenge is not None else ()
     listed = (metadata.scopes or ()) if metadata is not None else ()
     findings = [] if asked or listed else [finding("AUTH-010", revision)]
@@ -313,7 +322,7 @@ class IssuerChoice:
 def choose_issuer(
     issuers: Sequence[str], *, stored: Collection[str] = (), picked: str | None = None
 ) -> IssuerChoice | None:
-    """Choose one of those listed; None when there is none. `stored`: where we have credentials already."""
+    """Choose a listed issuer; None if there is none. `stored`: those we have credentials for."""
     if picked is not None and picked in issuers:
         return IssuerChoice(picked, "You chose it.")
     known = [issuer for issuer in issuers if issuer in stored]
@@ -331,7 +340,7 @@ def choose_issuer(
 def judge_migration(
     before: str | None, issuers: Sequence[str], choice: IssuerChoice, revision: Revision
 ) -> tuple[Finding, ...]:
-    """Did the server change its authorization server? `before` is the one of the last login."""
+    """Report a changed authorization server; `before` is the one of the last login."""
     if not before or before in issuers:
         return ()
     return (finding("RS-012", revision, old=before, new=choice.issuer),)
@@ -345,5 +354,5 @@ def _origin(link: Link) -> tuple[str, str, int]:
 
 
 def _place(link: Link) -> str:
-    """Host and, where it is written, port."""
+    """Return the host, with the port if it is explicit."""
     return link.host if link.port is None else f"{link.host}:{link.port}"

@@ -13,19 +13,18 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class ResourceChoice:
-    """What is sent as `resource`; None: nothing. `reason` is a sentence."""
+    """The value of `resource`, None to send none. `reason` is a sentence."""
 
     value: str | None
     reason: str
 
 
 def canonical_resource(server_url: str) -> str:
-    """The server's address as an identifier.
+    """Return the server's URL as a resource identifier. Raises ValueError if it is invalid.
 
-    Scheme and host in small letters; no fragment, no user name, no default port. A slash at the end goes
-    where it is all of the path; `/mcp/` may be another resource than `/mcp` and stays. Of the query, secrets
-    go: they are for the server, and not for who gives its tokens or for a browser's history.
-    Raises ValueError when the address cannot be read.
+    Scheme and host in lower case; no fragment, user name or default port. A trailing slash is removed only
+    if it is the whole path: `/mcp/` may be a different resource than `/mcp`. Secrets are removed from the
+    query: they are for the server, not for its authorization server or the browser history.
     """
     parts = urlsplit(server_url.strip())
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
@@ -47,10 +46,10 @@ def choose_resource(
     advertised: str | None = None,
     typed: str | None = None,
 ) -> ResourceChoice:
-    """Choose the identifier to send.
+    """Choose the resource identifier to send.
 
-    `advertised` is the metadata's `resource`, and only one that was found to cover the server's address.
-    `typed` is the person's: None when nothing is set, "" to send none.
+    `advertised` is the metadata's `resource`, only if it covers the server's URL. `typed` is the user's
+    setting: None if unset, "" to send none.
     """
     if typed is not None:
         return _as_typed(typed.strip())
@@ -71,7 +70,7 @@ def _as_typed(typed: str) -> ResourceChoice:
 
 
 def resource_problem(text: str) -> str:
-    """Why a typed resource cannot be one, as a sentence; "" when it can."""
+    """Return why a typed resource is invalid, as a sentence; "" if it is valid."""
     try:
         parts = urlsplit(text)
         is_absolute = bool(parts.scheme and (parts.netloc or parts.path))

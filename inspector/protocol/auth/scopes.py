@@ -18,11 +18,11 @@ OFFLINE = "offline_access"
 
 # RFC 6749, section 3.3: printable ASCII without the quotation mark and the backslash.
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_MOST_SCOPES = 500  # a hostile list must not make an address that no browser takes
+_MOST_SCOPES = 500  # a hostile list must not make a URL too long for browsers
 
 
 class ScopeSource(Enum):
-    """Where the scopes of a request were found."""
+    """Where the requested scopes come from."""
 
     PERSON = "your setting"
     CHALLENGE = "WWW-Authenticate"
@@ -33,7 +33,7 @@ class ScopeSource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScopeChoice:
-    """The scopes to ask for. `reason` says why these; `left_out` holds those that are not sent."""
+    """The scopes to request. `reason` says why these; `left_out` are those not sent."""
 
     scopes: tuple[str, ...]
     source: ScopeSource
@@ -42,18 +42,18 @@ class ScopeChoice:
 
     @property
     def text(self) -> str | None:
-        """The `scope` parameter; None when there must be none."""
+        """The `scope` parameter; None to send none."""
         return " ".join(self.scopes) or None
 
     @property
     def wants_consent(self) -> bool:
-        """OpenID Connect, section 11: `offline_access` counts only together with `prompt=consent`."""
+        """True with `offline_access`, which requires `prompt=consent` (OpenID Connect, section 11)."""
         return OFFLINE in self.scopes
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeDifference:
-    """What was asked for against what was given."""
+    """Requested versus granted scopes."""
 
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -63,12 +63,12 @@ class ScopeDifference:
 
 
 def split_scope(text: str | None) -> tuple[str, ...]:
-    """The scopes in a `scope` value: apart at blanks, in order, each once. Blank text has none."""
+    """Split a `scope` value at whitespace, without duplicates. Blank text has none."""
     return union((text or "").split())
 
 
 def union(*groups: Iterable[str]) -> tuple[str, ...]:
-    """All scopes of all groups, in order, each once."""
+    """Return all scopes of all groups, in order, without duplicates."""
     return tuple(dict.fromkeys(scope for group in groups for scope in group))
 
 
@@ -86,10 +86,10 @@ def choose_scopes(
     typed: str | None = None,
     wants_refresh: bool = True,
 ) -> ScopeChoice:
-    """Choose what to ask for.
+    """Choose the scopes to request.
 
-    `challenge` is the challenge's parameter, `resource` and `server` the `scopes_supported` of the two
-    metadata documents, `typed` what the person set (None: nothing set; "": ask for none).
+    `challenge` is the challenge's parameter, `resource` and `server` are the `scopes_supported` of the two
+    metadata documents, `typed` is the user's setting (None: unset; "": request none).
     """
     if typed is not None:
         return ScopeChoice(split_scope(typed), ScopeSource.PERSON, "You set the scopes yourself.")
@@ -103,16 +103,16 @@ def step_up_scopes(
     challenge: str | None,
     server: Iterable[str] | None = None,
 ) -> ScopeChoice:
-    """The scopes of a second login: all that was asked for and given before, and what is missing now.
+    """Return the scopes of a step-up: all requested and granted before, plus the missing ones.
 
-    2026-07-28 wants the union, and no earlier revision forbids it: a login for the missing scope alone would
-    take the others away.
+    2026-07-28 requires the union, and no earlier version forbids it: a login for the missing scope alone
+    would lose the others.
     """
     before, now = union(requested, granted), split_scope(challenge)
     new = compare_scopes(now, before).missing
     added = f"and {some(new)}, which the server asks for now" if new else "and nothing new"
     reason = f"All that was asked for and granted before, {added}."
-    # What was granted before stays, `offline_access` included; only a new one needs the server's word.
+    # Scopes granted before stay, including `offline_access`; a new one must be listed by the server.
     may_stay = OFFLINE in before or OFFLINE in _listed(server)
     return _settled(union(before, now), ScopeSource.STEP_UP, reason, may_stay, wants_refresh=False)
 

@@ -38,11 +38,11 @@ from inspector.protocol.revisions import Revision
 OAUTH = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
 
-# Those that we contact, or send the browser to; and others that a document should not misname.
+# Endpoints that we or the browser contact, and others whose URLs are checked only.
 CONTACTED = ("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
 _OTHERS = ("introspection_endpoint", "jwks_uri")
 
-# RFC 8414 §2: what an absent list stands for.
+# RFC 8414 §2: defaults for absent lists.
 DEFAULT_GRANTS = ("authorization_code", "implicit")
 DEFAULT_RESPONSE_MODES = ("query", "fragment")
 
@@ -51,7 +51,10 @@ DEFAULT_RESPONSE_MODES = ("query", "fragment")
 
 
 def server_places(issuer: str) -> tuple[Candidate, ...]:
-    """All places for an issuer's document, in order. An issuer with a path never has it at the root."""
+    """Return all candidate URLs of an issuer's document, in order.
+
+    For an issuer with a path, the document is never at the root.
+    """
     parts = urlsplit(issuer)
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     if not path:
@@ -69,19 +72,19 @@ def server_places(issuer: str) -> tuple[Candidate, ...]:
 
 
 def provider_places(issuer: str) -> tuple[Candidate, ...]:
-    """The same for an identity provider, whose own document is that of OpenID Connect: its place first."""
+    """Return the candidates for an identity provider: the OpenID Connect location first."""
     url = issuer.removesuffix("/") + OPENID
     own = Candidate(url, "The place of OpenID Connect: behind the issuer.")
     return (own, *(place for place in server_places(issuer) if place.url != url))
 
 
 def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision) -> Finding:
-    """What to say when no place had a document. A failing place is among those tried, with its status."""
+    """Return the finding if there is no document. Failing candidates are listed with status."""
     return finding("ASM-001", revision, issuer=issuer, tried=tried(replies))
 
 
 def judge_place(issuer: str, found_at: str, revision: Revision) -> tuple[Finding, ...]:
-    """What is wrong with where a document was found: for one that a person pointed us to."""
+    """Return what is wrong with the location of a document that a user pointed us to."""
     places = server_places(issuer)
     if found_at in [place.url for place in places]:
         return ()
@@ -89,8 +92,10 @@ def judge_place(issuer: str, found_at: str, revision: Revision) -> tuple[Finding
 
 
 def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
-    """Could a client that runs in a browser read it? Many servers tell only a request with an Origin, so
-    nothing can be said about others."""
+    """Check whether a client in a browser could read it.
+
+    Many servers send CORS headers only if the request has an Origin; without one nothing is reported.
+    """
     has_origin = any(name.lower() == "origin" for name, _ in sent)
     if not has_origin or reply.header("access-control-allow-origin"):
         return ()
@@ -98,7 +103,7 @@ def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding
 
 
 def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:
-    """What is wrong when both documents are served. Looking is optional."""
+    """Return findings if both documents are served but differ. Fetching both is optional."""
     fields = differing_members(oauth, openid)
     return (finding("ASM-021", revision, fields=fields),) if fields else ()
 
@@ -107,7 +112,7 @@ def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revisio
 
 
 def legacy_issuer(server_url: str) -> str:
-    """The origin of the MCP server, which was its own authorization server."""
+    """Return the MCP server's origin, which in 2025-03-26 is its own authorization server."""
     parts = urlsplit(server_url)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -118,7 +123,7 @@ def legacy_place(server_url: str) -> Candidate:
 
 
 def default_content(server_url: str) -> JSONObject:
-    """What stands for a document where 2025-03-26 finds none."""
+    """Return the default endpoints of 2025-03-26 for a server without metadata."""
     origin = legacy_issuer(server_url)
     return {
         "issuer": origin,
@@ -132,7 +137,7 @@ def default_content(server_url: str) -> JSONObject:
 
 
 class MetadataSource(Enum):
-    """How we came by a document."""
+    """How a document was found."""
 
     NAMED = "named by the protected resource metadata"
     LEGACY = "found at the MCP server's own host"
@@ -150,11 +155,11 @@ class Pkce(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServerMetadata:
-    """A document, read. A list that is None is absent. Only endpoints that may be contacted are in it."""
+    """A parsed document. None is an absent list. Contains only endpoints that may be contacted."""
 
     content: JSONObject
-    issuer: str  # as it was asked for: the key of everything that is kept
-    stated_issuer: str | None  # as the document says it
+    issuer: str  # as requested: the key of all stored data
+    stated_issuer: str | None  # as in the document
     source: MetadataSource = MetadataSource.NAMED
     endpoints: dict[str, GuardedUrl] = field(default_factory=dict)
     response_types: tuple[str, ...] | None = None
@@ -171,7 +176,7 @@ class ServerMetadata:
 
     @property
     def recorded_issuer(self) -> str:
-        """What `iss` in an answer is compared with."""
+        """The issuer to compare the callback's `iss` with."""
         return self.stated_issuer or self.issuer
 
     @property
@@ -213,18 +218,18 @@ class ServerMetadata:
 
 @dataclass(frozen=True, slots=True)
 class EndpointHost:
-    """Where one endpoint is, for a table."""
+    """The host of one endpoint, for a table."""
 
     field: str
     url: str
     host: str
     is_issuers: bool
-    is_allowed: bool  # the issuer's host, or one that the person allowed for it
+    is_allowed: bool  # the issuer's host, or one the user allowed for it
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReading:
-    """A document and what is wrong with it, except for what it offers."""
+    """A document and its findings, except about what it offers."""
 
     metadata: ServerMetadata
     hosts: tuple[EndpointHost, ...] = ()
@@ -232,7 +237,7 @@ class ServerReading:
 
     @property
     def foreign_hosts(self) -> tuple[str, ...]:
-        """Hosts that the person must be asked about before anything is sent there."""
+        """Hosts that the user must approve before anything is sent there."""
         return tuple(dict.fromkeys(one.host for one in self.hosts if not one.is_allowed))
 
 
@@ -250,10 +255,10 @@ def read_server_metadata(
     tolerates_slash: bool = False,
     needs_code: bool = True,
 ) -> ServerReading:
-    """Read a document. Never raises, whatever is in it.
+    """Parse a document. Never raises for its content.
 
-    `allowed_hosts` are those that the person allowed for this issuer, `tolerates_slash` is the person's word
-    that an issuer without a path may have a slash too many. `needs_code` is False without a browser.
+    `allowed_hosts` are those that the user allowed for this issuer; `tolerates_slash` is the user's consent
+    to a trailing slash after an issuer without a path. `needs_code` is False without a browser.
     """
     members = Members(content, "ASM-020", revision)
     stated = members.text("issuer")
@@ -304,12 +309,12 @@ def _judge_issuer(
 
 
 def _without_slash(issuer: str) -> str:
-    """An issuer without a path is written in two ways; one with a path is not."""
+    """Remove the slash of an issuer without a path, where both forms are in use."""
     return issuer.removesuffix("/") if urlsplit(issuer).path == "/" else issuer
 
 
 def _small_difference(one: str, other: str) -> str:
-    """What two issuers differ in, when a reader of addresses would call them the same; "" when not."""
+    """Describe a difference that URL normalization would hide; "" if there is none."""
     if one.rstrip("/") == other.rstrip("/"):
         return "a slash at the end"
     if one.lower() == other.lower():
@@ -351,11 +356,11 @@ def _blocked(name: str, url: str, blocked: UrlBlocked, revision: Revision, *, is
         found = finding("ASM-011", revision, field=name, url=url)
     else:
         found = finding("ASM-012", revision, field=name, url=url, reason=blocked.clause)
-    return found if is_needed else replace(found, stops=False)  # it is simply not used
+    return found if is_needed else replace(found, stops=False)  # just not used
 
 
 def _judge_consented(name: str, url: GuardedUrl, revision: Revision) -> Iterator[Finding]:
-    """What the person allowed is still not right."""
+    """Yield warnings about what the user allowed but is still not compliant."""
     if url.scheme == "http" and url.kind is not AddressKind.LOOPBACK:
         found = finding("ASM-011", revision, field=name, url=url.raw)
         yield replace(found, severity=Severity.WARNING, stops=False)

@@ -19,10 +19,13 @@ from inspector.protocol.revisions import Revision
 def judge_offers(
     metadata: ServerMetadata, revision: Revision, *, needs_code: bool = True, has_secret: bool = False
 ) -> tuple[Finding, ...]:
-    """What is wrong with the offers. `needs_code` is False for a login without a browser; `has_secret` says
-    whether our client has one, so that it need not be public."""
+    """Return what is wrong with the offers.
+
+    `needs_code` is False for a login without a browser; `has_secret` says whether our client has one, so
+    that it need not be public.
+    """
     if metadata.source is MetadataSource.DEFAULTS:
-        return ()  # nothing was said, so nothing is wrong with it
+        return ()  # nothing was stated
     found = [
         *_judge_methods(metadata, revision, needs_code and not has_secret),
         *_judge_dpop(metadata, revision),
@@ -92,16 +95,16 @@ def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """One thing that a server does or does not, for a list."""
+    """A feature that a server has or lacks, for a list."""
 
     name: str
     value: str  # in a word or two
-    meaning: str  # where that comes from, and what follows, as a sentence
-    is_stated: bool  # False: it is what an absent member means
+    meaning: str  # origin and consequence, as a sentence
+    is_stated: bool  # False: implied by an absent member
 
 
 def traits_of(metadata: ServerMetadata) -> tuple[Trait, ...]:
-    """What the server does, by its own words or by what their absence means."""
+    """Return the server's features, as stated or as implied by absence."""
     return (
         Trait("PKCE", *_pkce_in_words(metadata), metadata.challenge_methods is not None),
         _flag(

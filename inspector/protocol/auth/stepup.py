@@ -26,13 +26,13 @@ INVALID = "invalid_token"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refusing answer of the MCP server: the status, and what its Bearer or DPoP challenge says."""
+    """A 401 or 403 of the MCP server, with its Bearer or DPoP challenge."""
 
     status: int
     challenge: Challenge | None = None
 
     def says(self, name: str) -> str:
-        """A parameter of the challenge; "" when it is absent or blank."""
+        """Return a parameter of the challenge; "" if absent or blank."""
         return self.challenge.get(name) if self.challenge is not None else ""
 
     @property
@@ -55,7 +55,7 @@ class Move(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The next move and why, in a sentence; `scopes` is what a step-up asks for."""
+    """The next move and why, as a sentence; `scopes` are for a step-up."""
 
     move: Move
     reason: str
@@ -65,7 +65,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class StepUps:
-    """The step-ups of one session: what each operation was refused for, and how often that was answered."""
+    """Step-ups of one session: scopes required per operation, and how often that was tried."""
 
     _counts: dict[tuple[str, frozenset[str]], int] = field(default_factory=lambda: defaultdict(int))
     _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -74,24 +74,24 @@ class StepUps:
         return max(0, MOST_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
 
     def note(self, operation: str, wanted: tuple[str, ...]) -> None:
-        """A step-up was made."""
+        """Record a step-up."""
         self._counts[operation, frozenset(wanted)] += 1
         self._wanted[operation] = wanted
 
     def last_wanted(self, operation: str) -> tuple[str, ...]:
-        """The scopes of the operation's last step-up; () when it had none."""
+        """Return the scopes of the operation's last step-up; () if none."""
         return self._wanted.get(operation, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The request that was refused: what it did, and what was already tried for it."""
+    """The rejected request: its operation, and what was already tried."""
 
-    operation: str  # the method, with the tool's name for a call
+    operation: str  # the method; for a call with the tool's name
     tokens: TokenSet
-    is_first_use: bool  # the token was issued in this session, and no request with it was accepted yet
-    renewals: int = 0  # refreshes and logins that this request has already cost
-    step_ups: int = 0  # those of them that were step-ups
+    is_first_use: bool  # issued in this session and not accepted by any request yet
+    renewals: int = 0  # refreshes and logins already made for this request
+    step_ups: int = 0  # how many of those were step-ups
 
 
 def judge(
@@ -101,7 +101,10 @@ def judge(
     revision: Revision,
     server_scopes: tuple[str, ...] | None = None,
 ) -> Judgement:
-    """Decide what to do about a refusal. The history is read, not written: note a step-up when it is made."""
+    """Decide what to do about a rejection.
+
+    Only reads the history: record a step-up once it is made.
+    """
     if refusal.status == 401:
         return _unauthorized(refusal, attempt, revision)
     if refusal.status == 403 and refusal.error == INSUFFICIENT_SCOPE:
@@ -168,7 +171,7 @@ def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
 def _about_repeats(
     wanted: tuple[str, ...], attempt: Attempt, history: StepUps, revision: Revision
 ) -> Iterator[Finding]:
-    """A second refusal of what was stepped up for: for the same scopes, or for yet another one."""
+    """Report repeated rejections after a step-up: for the same scopes, or for yet another one."""
     before = history.last_wanted(attempt.operation)
     if not before or not wanted:
         return
@@ -190,7 +193,7 @@ def _forbidden(refusal: Refusal, revision: Revision) -> Judgement:
 
 
 def about_session(status: int, is_session_known: bool, revision: Revision) -> tuple[Finding, ...]:
-    """A crash at a session id that the server has forgotten; sessions end with 2025-11-25."""
+    """Report a 5xx for a session id that the server forgot; sessions end with 2025-11-25."""
     if is_session_known or status < 500 or not is_between(revision, REVISIONS[0], R4):
         return ()
     return (finding("RS-011", revision, status=status),)

@@ -11,7 +11,7 @@ from inspector.protocol.auth.findings import Finding, finding
 from inspector.protocol.auth.jwtview import JwtView, read_jwt
 from inspector.protocol.revisions import Revision
 
-SKEW = 60  # seconds that clocks may differ
+SKEW = 60  # allowed clock skew in seconds
 
 
 def about_claims(
@@ -24,7 +24,7 @@ def about_claims(
     now: float,
     revision: Revision,
 ) -> Iterator[Finding]:
-    """Findings about a token's claims. What is None or "" is not compared."""
+    """Yield findings about a token's claims. None and "" are not compared."""
     token = read_jwt(access_token)
     if token is None:
         return

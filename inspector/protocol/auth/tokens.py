@@ -23,40 +23,38 @@ from inspector.protocol.httprules import Headers
 from inspector.protocol.members import is_number, shown, text_of
 from inspector.protocol.revisions import Revision
 
-MARGIN = 60  # seconds before its end that a token is renewed, at most
+MARGIN = 60  # maximum seconds before expiry at which a token is refreshed
 _LONG_LIFE = 24 * 3600
 _LONGEST_LIFE = 10 * 366 * 24 * 3600
-# What can stand in a header: anything else would be another header, or none at all.
+# Valid in a header value; anything else could inject or break headers.
 _SENDABLE = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSet:
-    """Tokens, and all that has to be known to use and renew them, also after a restart."""
+    """Tokens with all that is needed to use and refresh them, also after a restart."""
 
     access_token: str = field(repr=False)
-    token_type: (
-        str  # "Bearer" or "DPoP", as it is written in a header ("N_A" for an ID-JAG, which is in none)
-    )
+    token_type: str  # "Bearer" or "DPoP" as in a header ("N_A" for an ID-JAG, which is never in one)
     issuer: str
     client_id: str
     resource: str | None
-    scopes: tuple[str, ...]  # granted; the same as asked for when the answer does not say
+    scopes: tuple[str, ...]  # granted; as requested if the response does not say
     requested: tuple[str, ...]
     received_at: float
-    expires_at: float | None = None  # None: unknown; a 401 will tell
+    expires_at: float | None = None  # None: unknown until a 401
     refresh_token: str = field(default="", repr=False)
     id_token: str = field(default="", repr=False)
 
     @property
     def authorization(self) -> str:
-        """The value of the Authorization header."""
+        """Value of the Authorization header."""
         return f"{self.token_type} {self.access_token}"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenAsked:
-    """What a token request was about; its answer is measured against it."""
+    """What a token request asked for, to check the response against."""
 
     grant: Grant
     issuer: str
@@ -65,8 +63,8 @@ class TokenAsked:
     scopes: tuple[str, ...] = ()
     method: str = AuthMethod.NONE.value
     offered_methods: tuple[str, ...] = ()
-    key_thumbprint: str = ""  # of the DPoP key, when a proof was sent
-    previous: TokenSet | None = field(default=None, repr=False)  # what is being refreshed
+    key_thumbprint: str = ""  # of the DPoP key, if a proof was sent
+    previous: TokenSet | None = field(default=None, repr=False)  # the tokens being refreshed
 
     @property
     def is_refresh(self) -> bool:
@@ -75,14 +73,14 @@ class TokenAsked:
 
 @dataclass(frozen=True, slots=True)
 class TokenReply:
-    """What came: tokens, or an error of the server's, or a problem in words. Findings in any case."""
+    """Result of a token request: tokens, a server error, or a problem in words; plus findings."""
 
     tokens: TokenSet | None = None
     error: ReportedError | None = None
     findings: tuple[Finding, ...] = ()
     problem: str = ""
-    wants_nonce: bool = False  # the same request again, with the server's DPoP-Nonce in the proof
-    ends_login: bool = False  # what we held is worth nothing any more: log in again
+    wants_nonce: bool = False  # repeat the request with the server's DPoP-Nonce
+    ends_login: bool = False  # our tokens are invalid: log in again
 
 
 class Renewal(Enum):
@@ -93,22 +91,22 @@ class Renewal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RenewalDecision:
-    """Whether tokens have to be renewed now, and why; `reason` is a sentence."""
+    """Whether tokens must be refreshed now, and why; `reason` is a sentence."""
 
     renewal: Renewal
     reason: str
 
 
 def margin_of(life: float) -> float:
-    """How long before its end something that lives so long is renewed, in seconds.
+    """Return how many seconds before expiry to refresh, given the lifetime.
 
-    A minute, but of what lives for minutes only a quarter: else it would be renewed at each request.
+    A minute, but for short-lived tokens a quarter of the lifetime: otherwise every request would refresh.
     """
     return min(MARGIN, max(0.0, life) / 4)
 
 
 def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
-    """Renew a little before the end: a request must not run out on its way."""
+    """Refresh slightly early: a token must not expire during a request."""
     if tokens.expires_at is None:
         return RenewalDecision(Renewal.NOT_NEEDED, "The server did not say how long the token lives.")
     left = math.floor(tokens.expires_at - now)
@@ -129,7 +127,7 @@ def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
 def read_token_reply(
     status: int, headers: Headers, body: bytes, asked: TokenAsked, *, now: float, revision: Revision
 ) -> TokenReply:
-    """Read a token endpoint's answer. Never raises, whatever came."""
+    """Parse a token response. Never raises."""
     if 300 <= status < 400:
         host = _host(_header(headers, "location"))
         found = finding("TOK-015", revision, host=host)
@@ -162,7 +160,7 @@ def _refused(status: int, document: JSONObject, asked: TokenAsked, revision: Rev
 
 
 def _ends(error: ReportedError, asked: TokenAsked) -> bool:
-    """A refused refresh token stays refused. Anything else may be over tomorrow."""
+    """True if final: a rejected refresh token stays rejected; anything else may be temporary."""
     return asked.is_refresh and error.code == "invalid_grant"
 
 
@@ -199,7 +197,7 @@ def _given(
 
 
 def _unusable(document: JSONObject, asked: TokenAsked, revision: Revision) -> Finding | None:
-    """Why nothing can be done with the answer; None when something can."""
+    """Return why the response is unusable, None if it is usable."""
     missing = _missing_field(document)
     if missing and asked.is_refresh:
         return finding("TOK-018", revision, problem=f"the answer has no usable {missing}")
@@ -220,9 +218,9 @@ def _missing_field(document: JSONObject) -> str:
 
 
 def _token_type(kind: str, asked: TokenAsked) -> str | None:
-    """The type as a header spells it; None for one that cannot be used here."""
+    """Return the type as spelled in a header; None if unsupported here."""
     if asked.grant is Grant.EXCHANGE:
-        return "N_A"  # RFC 8693, section 2.2.1; an ID-JAG is sent in a form, so others are as good
+        return "N_A"  # RFC 8693, section 2.2.1; an ID-JAG is sent in a form, so other values are accepted
     if kind.lower() == "bearer":
         return "Bearer"
     return "DPoP" if kind.lower() == "dpop" and asked.key_thumbprint else None
@@ -249,7 +247,7 @@ def _tokens(document: JSONObject, asked: TokenAsked, now: float) -> TokenSet:
 
 
 def _life(value: JSON) -> float | None:
-    """Seconds to live; digits in a string count too. None for what tells nothing."""
+    """Return the lifetime in seconds; numeric strings are accepted. None if invalid."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
     if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
@@ -295,7 +293,7 @@ def _stopped(found: Finding) -> TokenReply:
 
 
 def _header(headers: Headers, name: str) -> str:
-    """All values of a header, as one (RFC 9110, section 5.2)."""
+    """Return all values of a header, joined (RFC 9110, section 5.2)."""
     return ", ".join(value for other, value in headers if other.lower() == name)
 
 

@@ -9,25 +9,25 @@ from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
 
 
 class Severity(Enum):
-    """How grave a finding is."""
+    """Severity of a finding."""
 
-    ERROR = "error"  # a MUST is broken, or the login cannot go on
-    WARNING = "warning"  # a SHOULD is broken, or other clients will stumble
+    ERROR = "error"  # a MUST is violated, or the login cannot continue
+    WARNING = "warning"  # a SHOULD is violated, or other clients will fail
     INFO = "info"  # good to know
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One kind of finding. The texts have `{names}` in them, which `findings.finding` fills in."""
+    """One kind of finding. The texts contain `{names}` that `findings.finding` fills in."""
 
-    levels: tuple[tuple[Revision, Severity], ...]  # from that revision on; oldest first
+    levels: tuple[tuple[Revision, Severity], ...]  # since that version; oldest first
     seen: str  # what we saw
-    rule: str  # which rule that breaks, or why it matters
+    rule: str  # the rule violated, or why it matters
     fix: str  # who must change what
-    stops: bool = False  # as an error, it ends the login even for somebody who only observes
+    stops: bool = False  # as an error, ends the login even in observe mode
 
     def severity(self, revision: Revision) -> Severity:
-        """How grave it is for this revision. What only a later one asks for is good to know before."""
+        """Return the severity for a protocol version; INFO before the rule existed."""
         place = REVISIONS.index(revision)
         levels = [severity for since, severity in self.levels if REVISIONS.index(since) <= place]
         return levels[-1] if levels else Severity.INFO
@@ -38,7 +38,7 @@ def error(seen: str, rule: str, fix: str) -> Wording:
 
 
 def fatal(seen: str, rule: str, fix: str) -> Wording:
-    """An error that nobody may pass, or that leaves nothing to go on with."""
+    """Create an error that must not be ignored, or leaves nothing to continue with."""
     return Wording(((REVISIONS[0], Severity.ERROR),), seen, rule, fix, stops=True)
 
 
@@ -50,7 +50,7 @@ def info(seen: str, rule: str, fix: str) -> Wording:
     return Wording(((REVISIONS[0], Severity.INFO),), seen, rule, fix)
 
 
-# Some rules came with a revision, or were relaxed by one.
+# Some rules were introduced or relaxed by a protocol version.
 ERROR_ONLY_R3 = ((R3, Severity.ERROR), (R4, Severity.WARNING))
 ERROR_SINCE_R3 = ((R3, Severity.ERROR),)
 ERROR_SINCE_R4 = ((R4, Severity.ERROR),)

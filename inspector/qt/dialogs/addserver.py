@@ -37,18 +37,18 @@ _HINT = (
     "A command is started without a shell."
 )
 _LOOK_FIRST = "Look at all of it before you add it: a command runs on this machine, with your rights."
-_AT_ONCE = 20_000  # characters that are understood while the person types; more is read beside the window
+_AT_ONCE = 20_000  # characters parsed while typing; longer text is parsed in the background
 _LEAST_LIST, _HIGHEST = 120, 760
 
 
 class AddServerDialog(QDialog):
-    """The box, then the servers that are in it.
+    """The dialog for adding servers: an input box and the servers found in it.
 
-    `taken` gives the names that there are. What came out of a link or a file is not added by Return in the
-    box: the person looks at it and presses the button.
+    `taken` returns the existing names. Servers from a link or a file are not added by Return in the box:
+    the user has to review them and press the button.
 
     Signals:
-        added: The servers are in the list; carries the name of the first.
+        added: The servers were added to the list; carries the name of the first.
     """
 
     added = Signal(str)
@@ -92,19 +92,19 @@ class AddServerDialog(QDialog):
 
     @property
     def name(self) -> QLineEdit:
-        """That of the first server."""
+        """The name field of the first server."""
         return self.list.servers[0].name
 
     def error_text(self) -> str:
         return "" if self._error.isHidden() else self._error.text()
 
     def put(self, text: str) -> None:
-        """As if it had been pasted."""
+        """Insert `text` as if it had been pasted."""
         self.address.put(text)
         self.address.setFocus()
 
     def open_file(self, path: Path) -> None:
-        """Read a configuration into the box. Nothing of it is added by itself."""
+        """Read a configuration file into the box. Nothing is added automatically."""
         self._bridge.start_when_attached("read a configuration", self._read_file(path))
 
     # -------------------------------------------------------------- building
@@ -164,7 +164,7 @@ class AddServerDialog(QDialog):
             found = await self._bridge.ask_servers(read)
         except ConfigError as exc:
             problem = exc
-        if shiboken6.isValid(self) and self.address.text() == text:  # else there is another by now
+        if shiboken6.isValid(self) and self.address.text() == text:  # else the text has changed meanwhile
             self._show(found, problem)
 
     def _show(self, found: tuple[FoundServer, ...], problem: ConfigError | None) -> None:
@@ -172,7 +172,7 @@ class AddServerDialog(QDialog):
         is_line = "\n" not in self.address.text().strip()
         is_being_typed = problem is not None and is_line
         self.list.setVisible(bool(found))
-        if not is_being_typed:  # else what was typed elsewhere is wanted again in a moment
+        if not is_being_typed:  # else the list keeps its input, needed again in a moment
             is_typed = is_line and not self._is_foreign
             self.list.show_servers(found, self._taken(), is_typed=is_typed)
         self._say_where_from()
@@ -200,7 +200,7 @@ class AddServerDialog(QDialog):
 
     @property
     def _is_foreign(self) -> bool:
-        """Made by somebody else: no key agrees to it by itself."""
+        """True if the input comes from a file or a link, which Return must not confirm."""
         return self._file is not None or self._is_link
 
     def _on_edited(self) -> None:
@@ -211,7 +211,7 @@ class AddServerDialog(QDialog):
     def _update(self) -> None:
         chosen = self.list.chosen()
         can_add = bool(self.address.text().strip()) and self.list.is_complete and not self._is_busy
-        can_add = can_add and (bool(chosen) or not self._found)  # what is not understood is said then
+        can_add = can_add and (bool(chosen) or not self._found)  # errors are reported on Add
         self.add_action.setEnabled(can_add)
         self.keep_action.setEnabled(can_add)
         self.add_action.setText(f"Add {len(chosen)} and connect" if len(chosen) > 1 else "Add and connect")
@@ -220,7 +220,7 @@ class AddServerDialog(QDialog):
 
     @property
     def _takes_access(self) -> bool:
-        """One URL that says nothing yet about who asks."""
+        """True for a single URL without authentication settings."""
         entry = self._found[0].entry if len(self._found) == 1 else None
         if entry is None or isinstance(entry, StdioEntry):
             return False
@@ -238,7 +238,7 @@ class AddServerDialog(QDialog):
         return f"Adding {what} as server {chosen[0].name_in_words()}."
 
     def _make_room(self) -> None:
-        """Grow with what there is to see, within bounds; what the person made larger stays so."""
+        """Grow with the content, within limits; never shrink, since the user may have resized it."""
         layout = self.layout()
         if layout is None:
             return
@@ -294,7 +294,7 @@ class AddServerDialog(QDialog):
 
     def _on_entered(self) -> None:
         if self._is_foreign:
-            self._add_button.setFocus()  # the next key is theirs, when they have looked
+            self._add_button.setFocus()  # the user reviews first, then confirms with the next key
         elif self.add_action.isEnabled():
             self._on_add(connect=True)
 
@@ -312,7 +312,7 @@ class AddServerDialog(QDialog):
         self._bridge.start_when_attached("add server", self._add(chosen, connect))
 
     def _chosen(self, connect: bool) -> list[tuple[Entry, dict[str, str]]]:
-        """All that are ticked, with their secrets. Raises ConfigError."""
+        """Return the ticked servers with their secrets. Raises ConfigError."""
         chosen = self.list.read(with_inputs=connect)
         if self._takes_access and chosen:
             (entry, secrets), *rest = chosen
@@ -321,7 +321,7 @@ class AddServerDialog(QDialog):
         return chosen
 
     async def _add(self, chosen: Sequence[tuple[Entry, dict[str, str]]], connect: bool) -> None:
-        """All or none, as far as can be known before; then one after the other."""
+        """Check that all can be added, then add them one by one."""
         moves = any(server.moves_secrets for server in self.list.chosen())
 
         async def check(servers: Servers) -> None:
@@ -345,14 +345,14 @@ class AddServerDialog(QDialog):
             for entry in added:
                 if connect and entry.enabled:
                     self._bridge.connect_server(entry.name)
-        if shiboken6.isValid(self):  # the person may have closed it meanwhile
+        if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.added.emit(added[0].name)
             self.accept()
 
     def _say_failed(self, error: Exception, added: Sequence[Entry]) -> None:
         self._is_busy = False
         names = [entry.name for entry in added]
-        self.list.untick(names)  # they are there now
+        self.list.untick(names)  # these were added
         self._update()
         done = f"Added: {shorten(one_line(', '.join(names)), 200)}. Then: " if names else ""
         self._say(ConfigError(f"{done}{error}"))

@@ -45,8 +45,10 @@ _CANNED = (
 
 
 class KindPage(QWidget):
-    """Signals:
-    edited: The person changed something.
+    """Base class for the page of one rule kind.
+
+    Signals:
+        edited: The user changed something.
     """
 
     edited = Signal()
@@ -57,7 +59,7 @@ class KindPage(QWidget):
         self._grid = field_grid(self)
 
     def _add(self, row: int, words: str, field: QWidget, *, beside: QLayout | None = None) -> None:
-        """A field with its words before it, as wide as there is room, or with something beside it."""
+        """Add a labelled field over the available width, or with a layout beside it."""
         is_box = isinstance(field, QPlainTextEdit)
         place = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
         self._grid.addWidget(Muted(self._theme, words), row, 0, place)
@@ -66,15 +68,15 @@ class KindPage(QWidget):
             self._grid.addLayout(beside, row, 2)
 
     def show_rule(self, rule: AnswerRule) -> None:
-        """Without `edited`."""
+        """Show `rule` without emitting `edited`."""
 
     def changed(self, rule: AnswerRule) -> AnswerRule:
-        """The rule with what the page says. Raises ValueError with a sentence."""
+        """Return `rule` with the page's values. Raises ValueError with a message."""
         return rule
 
 
 def field_grid(owner: QWidget | None = None) -> QGridLayout:
-    """Words on the left, fields on the right: in line with those of other such grids."""
+    """Create a grid with labels on the left and fields on the right, aligned with its siblings."""
     grid = QGridLayout(owner) if owner is not None else QGridLayout()
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(SPACE_2)
@@ -92,7 +94,7 @@ def line(name: str, placeholder: str = "") -> QLineEdit:
 
 
 def json_object(text: str, what: str) -> JSONObject:
-    """Raises ValueError with a sentence that names what it is."""
+    """Parse `text` as a JSON object. Raises ValueError with a message that names `what`."""
     try:
         value = read_exactly(text)
     except JSONProblem as exc:
@@ -111,7 +113,7 @@ class EchoPage(KindPage):
 
 
 class CannedPage(KindPage):
-    """The same answer each time."""
+    """The page for a fixed reply."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
@@ -191,7 +193,7 @@ class CannedPage(KindPage):
 
 
 def _which(answer: JSON) -> int:
-    """Which of the choices shows an answer whole; any object can be shown as JSON."""
+    """Return the choice that shows a reply completely; any object can be shown as JSON."""
     if not isinstance(answer, dict):
         return TEXT
     if list(answer) == ["error"]:
@@ -214,7 +216,7 @@ def _json_box(theme: Theme, name: str) -> JsonEdit:
 
 
 def _on_top(widget: QWidget) -> QWidget:
-    """A box takes the room there is; a line stays at the top of it."""
+    """Let a text box fill the space; keep a single-line field at the top."""
     holder = QWidget()
     column = QVBoxLayout(holder)
     column.setContentsMargins(0, 0, 0, 0)
@@ -225,11 +227,11 @@ def _on_top(widget: QWidget) -> QWidget:
 
 
 class ScriptPage(KindPage):
-    """A file of answers, given in order.
+    """The page for a file of replies, sent in order.
 
     Signals:
-        choose_requested: The person wants to pick the file.
-        start_over_requested: The person wants the first answer to come next.
+        choose_requested: The user wants to pick the file.
+        start_over_requested: The user wants to start again with the first reply.
     """
 
     choose_requested = Signal()
@@ -266,7 +268,10 @@ class ScriptPage(KindPage):
 
 
 class EndpointPage(KindPage):
-    """A service that is asked. Its key is stored, never shown; `key` holds only what is being typed."""
+    """The page for replies from an HTTP endpoint.
+
+    The endpoint's key is stored and never shown; `key` holds only what is being typed.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
@@ -311,7 +316,7 @@ class EndpointPage(KindPage):
         self.key.clear()
         self.timeout.setValue(max(1, round(endpoint.timeout)))
         self.per_minute.setValue(endpoint.per_minute)
-        self._seconds = endpoint.timeout  # half a second stays what it is until it is edited
+        self._seconds = endpoint.timeout  # keeps e.g. 0.5 s until edited
         self.extra.set_text(write_exactly(endpoint.extra) if endpoint.extra else "")
         self.blockSignals(False)
 

@@ -43,8 +43,10 @@ _SHOWN_ANSWER = 150
 
 
 class AnswerRuleForm(QWidget):
-    """Signals:
-    changed: The rule is another one now; carries the AnswerRule. Typing is waited for.
+    """The form for one reply rule.
+
+    Signals:
+        changed: The rule changed; carries the AnswerRule. Emitted when typing pauses.
     """
 
     changed = Signal(object)
@@ -83,7 +85,7 @@ class AnswerRuleForm(QWidget):
         return self._rule
 
     def show_rule(self, rule: AnswerRule) -> None:
-        """This rule instead of the one that is there, whose edits are handed on first."""
+        """Show `rule`; pending edits of the previous one are emitted first."""
         self.settle()
         self._rule = rule
         self.name.setText(rule.name)
@@ -97,13 +99,13 @@ class AnswerRuleForm(QWidget):
         self._complain()
 
     def settle(self) -> None:
-        """Do not wait for more typing."""
+        """Apply pending edits now instead of waiting for typing to pause."""
         self.filter.settle()
         if self._soon.isActive():
             self._take()
 
     def replace_endpoint_key(self, key: str) -> None:
-        """The key of the rule's endpoint was stored under this name, or "" when it was deleted."""
+        """Set the name under which the endpoint's key was stored, "" if it was deleted."""
         if self._rule is not None:
             self._hand_on(replace(self._rule, endpoint=replace(self._rule.endpoint, key=key)))
 
@@ -144,7 +146,7 @@ class AnswerRuleForm(QWidget):
             self._take()
 
     def _take(self) -> None:
-        """Whatever stands in the fields is the rule; what cannot be read stays as it was before."""
+        """Read the rule from the fields; fields that cannot be read keep their previous value."""
         self._soon.stop()
         if self._rule is None:
             return
@@ -175,7 +177,7 @@ class AnswerRuleForm(QWidget):
         self.answer.hide()
 
     def _complain(self) -> None:
-        """What is odd about the address of an endpoint."""
+        """Show what is wrong with the endpoint's URL."""
         rule = self._rule
         url = rule.endpoint.url if rule is not None and rule.kind is RuleKind.ENDPOINT else ""
         link = read_link(url) if url else Link("")
@@ -221,7 +223,7 @@ def _sent(reply: Reply) -> JSON:
 
 
 def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:
-    """Return in a field is for the field, not for a button."""
+    """Create a button that Return in a field does not press."""
     button = ActionButton(action, kind)
     button.setAutoDefault(False)
     return button

@@ -17,10 +17,12 @@ _NAME_WIDTH = 170
 
 
 class AnswerRuleList(QTreeWidget):
-    """Signals:
-    chosen: Another rule is in front, or none.
-    toggled: The person turned a rule on or off; carries its number and which.
-    remove_requested: The person wants the one in front removed.
+    """The list of reply rules.
+
+    Signals:
+        chosen: The current rule changed; there may be none.
+        toggled: The user turned a rule on or off; carries its number and the new state.
+        remove_requested: The user wants to remove the current rule.
     """
 
     chosen = Signal()
@@ -43,7 +45,7 @@ class AnswerRuleList(QTreeWidget):
         self.addAction(delete)
 
     def show_rules(self, rules: Sequence[AnswerRule], number: int) -> None:
-        """These, with one of them in front."""
+        """Show `rules` and select one of them."""
         self.blockSignals(True)
         self.clear()
         self.addTopLevelItems([_item(rule) for rule in rules])
@@ -54,7 +56,7 @@ class AnswerRuleList(QTreeWidget):
         self.chosen.emit()
 
     def show_rule(self, number: int, rule: AnswerRule) -> None:
-        """One of them is another now."""
+        """Update one rule."""
         item = self.topLevelItem(number)
         if item is not None:
             self.blockSignals(True)
@@ -63,7 +65,7 @@ class AnswerRuleList(QTreeWidget):
             self.viewport().update()
 
     def number(self) -> int | None:
-        """Of the one in front."""
+        """Return the number of the current rule."""
         item = self.currentItem()
         return self.indexOfTopLevelItem(item) if item is not None else None
 

@@ -42,7 +42,10 @@ _LIST_WIDTH = 300
 
 
 class AnswerRulesDialog(QDialog):
-    """Every change is in force at once, and written. The first rule that is on and fits answers."""
+    """The editor of the reply rules.
+
+    Every change takes effect and is saved at once. The first enabled rule that matches replies.
+    """
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class AnswerRulesDialog(QDialog):
         self.down_action = self._action("Try it later", partial(self.move_rule, 1), "chevron-down")
         self.remove_action = self._action("Remove this rule", self.remove, "trash")
         self.undo_action = self._action("Undo", self.undo)
-        self.add_action.setEnabled(False)  # until those that are there are known
+        self.add_action.setEnabled(False)  # until the existing rules are loaded
         self._lay_out()
         self._connect()
         self._update()
@@ -178,11 +181,11 @@ class AnswerRulesDialog(QDialog):
     def _keep(self) -> None:
         if not self._is_saving:
             self._is_saving = True
-            # Not ours to end with the window: what was changed is to be written.
+            # Not tied to the window's lifetime: the change must be saved.
             self._bridge.start("save answer rules", self._save())
 
     async def _save(self) -> None:
-        """Until what is written is what is there; changes that come meanwhile are written, too."""
+        """Save until the file matches the rules, including changes made meanwhile."""
         try:
             while (rules := tuple(self._rules)) != self._written:
                 await self._bridge.ask_answers(partial(_save, rules, self._written))

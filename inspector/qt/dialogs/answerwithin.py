@@ -15,7 +15,7 @@ _LONGEST = 7 * 86_400
 
 
 class AnswerWithin(QWidget):
-    """What does not work is said in `alert`."""
+    """The Inbox timeout setting. Errors are shown in `alert`."""
 
     def __init__(self, bridge: Bridge, theme: Theme, alert: Alert, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,7 +27,7 @@ class AnswerWithin(QWidget):
         self.seconds.setToolTip(
             "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on."
         )
-        self.seconds.setKeyboardTracking(False)  # 300 is not 3, then 30
+        self.seconds.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.seconds.setEnabled(False)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -45,7 +45,7 @@ class AnswerWithin(QWidget):
             self.seconds.valueChanged.connect(self._on_changed)
 
     def _on_changed(self, seconds: int) -> None:
-        # Not ours to end with the window: what was chosen is to be written.
+        # Not tied to the window's lifetime: the choice must be saved.
         self._bridge.start("keep how long questions wait", self._keep(seconds))
 
     async def _keep(self, seconds: int) -> None:

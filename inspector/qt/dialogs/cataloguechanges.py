@@ -26,7 +26,10 @@ _WIDTHS = (240, 220)
 
 
 class CatalogueChangesDialog(QDialog):
-    """The latest change first. Values of secrets are masked: then before and now may look alike."""
+    """The changes to the server list, latest first.
+
+    Secret values are masked, so the old and the new value may look the same.
+    """
 
     def __init__(
         self, theme: Theme, changes: Sequence[tuple[datetime, CatalogueDiff]], parent: QWidget | None = None

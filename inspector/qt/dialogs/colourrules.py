@@ -39,7 +39,10 @@ _NAMES = {
 
 
 class ColourRulesDialog(QDialog):
-    """Every change is in force at once. The first rule that fits a row colours it."""
+    """The editor of the color rules.
+
+    Every change takes effect at once. The first rule that matches a row colors it.
+    """
 
     def __init__(
         self,
@@ -91,13 +94,13 @@ class ColourRulesDialog(QDialog):
     # --------------------------------------------------------------
 
     def _keep(self) -> None:
-        """Rules that say nothing, or nothing that can be read, are not kept."""
+        """Save the rules, except empty and invalid ones."""
         usable = [rule for rule in self._rules if rule.filter.strip() and self._check(rule.filter) is None]
         if usable != list(self._choices.rules):
             self._choices.set_rules(usable)
 
     def _show_rules_soon(self) -> None:
-        # The button that asked for it goes with the lines: not while it is being clicked.
+        # Rebuilding deletes the clicked button, so not during its click.
         QTimer.singleShot(0, self, self._show_rules)
 
     def _show_rules(self) -> None:
@@ -146,7 +149,7 @@ class ColourRulesDialog(QDialog):
 
 
 class RuleLine:
-    """The controls of one rule. `on_change` is told what they say, whenever that is another thing."""
+    """The controls of one rule. `on_change` is called with the rule whenever it changes."""
 
     def __init__(
         self, theme: Theme, rule: ColourRule, complete: Completer, check: Callable[[str], Complaint | None]
@@ -205,7 +208,7 @@ def _button(theme: Theme, icon: str, words: str) -> tuple[QToolButton, QAction]:
 
 
 def _swatch(theme: Theme, tint: str) -> QIcon:
-    """Stronger than the tint itself, which is too faint to be told apart at this size."""
+    """Draw the tint in a stronger color: at this size it is too faint to distinguish."""
     pixmap = QPixmap(ICON_SIZE, ICON_SIZE)
     pixmap.fill(QColor(theme.tokens.tint(TONES[tint], 0.6)))
     return QIcon(pixmap)

@@ -28,7 +28,10 @@ from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
 
 
 class CompareDialog(QDialog):
-    """Requests with requests, answers with answers. It compares again when other things are ignored."""
+    """Compares two exchanges: requests with requests, responses with responses.
+
+    It compares again when the ignored parts change.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class CompareDialog(QDialog):
         self._sides = (left, right)
         self._choices = choices
         self._task: asyncio.Task[None] | None = None
-        self.diff: Diff | None = None  # what is shown
+        self.diff: Diff | None = None  # the comparison shown
         self._parts, chosen = parts_of(left, right)
         self.parts = Segments(theme, [part.name for part in self._parts])
         self.parts.setAccessibleName("Which messages")
@@ -70,7 +73,7 @@ class CompareDialog(QDialog):
         return self._parts[self.parts.index()]
 
     def compare(self) -> None:
-        """Compare what is chosen; what was being compared is given up."""
+        """Compare the chosen sides; cancels a running comparison."""
         self.stop()
         left, right = self._sides
         self.setWindowTitle(f"Compare {shorten(one_line(left.name() or right.name()), 80)}")
@@ -128,7 +131,7 @@ class CompareDialog(QDialog):
         self.compare()
 
     def copy_text(self) -> None:
-        """The comparison as text, with what was compared above it."""
+        """Copy the comparison as text, headed by what was compared."""
         lines = [*self.head.as_text(), self._summary(), "", self.model.as_text()]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
@@ -141,7 +144,7 @@ class CompareDialog(QDialog):
         self.place.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
 
     def make_menu(self, row: int) -> QMenu:
-        """What can be done with a row."""
+        """Create the context menu of a row."""
         menu = QMenu(self)
         for path in self.model.ignorable(row):
             words = f"Ignore {shorten(one_line(path), 60)}".replace("&", "&&")
@@ -201,7 +204,7 @@ class CompareDialog(QDialog):
         self.view.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
 
     def _on_scroll_range_changed(self, low: int, high: int) -> None:
-        """What stands above the columns is as wide as they are, which the scroll bar makes narrower."""
+        """Keep the header as wide as the columns, which the scroll bar makes narrower."""
         bar = self.view.verticalScrollBar()
         self.head.leave_right(bar.sizeHint().width() if high > low else 0)
 

@@ -38,7 +38,7 @@ from inspector.traffic.compare.captures import CaptureDiff, Verdict
 
 _SLICE_S = 0.008
 _STEPS = 1000
-# Bigger ones are compared by structure when somebody opens the pair.
+# Larger ones are compared by structure when the pair is opened.
 _MOST_LOOKED_INTO = 32 * 1024
 _DIFFERING = (Verdict.OTHER_STATUS, Verdict.OTHER_BYTES, Verdict.DIFFERENT)
 _FILTERS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
@@ -52,10 +52,12 @@ _EXCHANGES, _SUBJECTS = 0, 1
 
 
 class CompareCapturesDialog(QDialog):
-    """Compares in slices on the window's own time, so that it can be used meanwhile, and stopped.
+    """Compares two captures.
+
+    Runs in slices on the window's event loop, so that the dialog stays usable and can be stopped.
 
     Signals:
-        pair_requested: Show what differs in a pair of exchanges; carries its two Sides.
+        pair_requested: Show the differences in a pair of exchanges; carries its two Sides.
     """
 
     pair_requested = Signal(object, object)
@@ -114,7 +116,7 @@ class CompareCapturesDialog(QDialog):
         self._tell()
 
     def stop(self) -> None:
-        """What was found so far stays."""
+        """Stop comparing; what was found so far stays."""
         self._timer.stop()
         self._steps = iter(())
         if self._diff is not None:
@@ -123,7 +125,7 @@ class CompareCapturesDialog(QDialog):
         self._tell()
 
     def _work(self, diff: CaptureDiff) -> Iterator[float]:
-        """Pair everything, then look into those that differ in bytes: perhaps only in what is ignored."""
+        """Pair everything, then compare pairs with different bytes: it may only be ignored parts."""
         for share in diff.steps():
             yield 0.7 * share
         self._show_tables()
@@ -161,7 +163,7 @@ class CompareCapturesDialog(QDialog):
             self.alert.say("note", diff.note, tone="muted")
 
     def _show_counts(self, diff: CaptureDiff) -> None:
-        """Each look at all pairs takes some milliseconds, so there are no more than needed."""
+        """Update the counts. Each pass over all pairs takes some milliseconds, so make few."""
         left, right, same = (
             len(diff.pairs(verdict)) for verdict in (Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT, Verdict.SAME)
         )
@@ -192,7 +194,7 @@ class CompareCapturesDialog(QDialog):
         self.alert.say("choice", "Both sides are the same capture.", "Choose another one for one of them.")
 
     def open_pair(self, index: QModelIndex) -> None:
-        """Show what differs in a pair; for one that only one side has there is nothing to compare with."""
+        """Show the differences in a pair; an exchange that only one side has cannot be compared."""
         if self._diff is None or not index.isValid():
             return
         pair = self._diff.pair(self.pairs.number(index.row()))
@@ -218,7 +220,7 @@ class CompareCapturesDialog(QDialog):
         box = QComboBox()
         box.setAccessibleName(name)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(20)  # a long name is whole in the list
+        box.setMinimumContentsLength(20)  # the drop-down shows long names in full
         for log, title in self._sources:
             box.addItem(f"{shorten(one_line(title), 50)} · {plural(len(log), 'row')}")
         box.setCurrentIndex(min(place, len(self._sources) - 1))
@@ -282,7 +284,7 @@ class CompareCapturesDialog(QDialog):
 
 
 def _row(*widgets: QWidget | None) -> QHBoxLayout:
-    """Side by side; None is the space that stretches."""
+    """Lay out widgets side by side; None is a stretch."""
     row = QHBoxLayout()
     row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
     row.setSpacing(SPACE_2)

@@ -17,7 +17,7 @@ _SIGN_WIDTH = 28
 
 
 class DiffHead(QWidget):
-    """Both halves are as wide as the columns below."""
+    """The header of a diff. Both halves are as wide as the columns below."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,11 +35,11 @@ class DiffHead(QWidget):
             half.show_side(side, row)
 
     def leave_right(self, width: int) -> None:
-        """The columns below end this much earlier: they have a scroll bar."""
+        """Leave room on the right for the scroll bar of the columns below."""
         self._row.setContentsMargins(_SIGN_WIDTH, SPACE_2, width, SPACE_2)
 
     def as_text(self) -> list[str]:
-        """A line for each side, for a copy."""
+        """Return one line per side, for copying."""
         return [f"{sign} {half.text()}" for sign, half in zip("-+", self._halves, strict=True)]
 
     def paintEvent(self, event: QPaintEvent) -> None:

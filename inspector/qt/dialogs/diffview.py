@@ -13,10 +13,10 @@ from inspector.qt.widgets.itemviews import dress_table
 
 
 class DiffView(QTableView):
-    """Click or Return opens what is folded.
+    """The table of differences. A click or Return opens a folded row.
 
     Signals:
-        menu_requested: A right click on a row; carries the row and the place on the screen.
+        menu_requested: A row was right-clicked; carries the row and the position on the screen.
     """
 
     menu_requested = Signal(int, QPoint)
@@ -40,7 +40,7 @@ class DiffView(QTableView):
         self.customContextMenuRequested.connect(self._on_menu_requested)
 
     def go_to_change(self, step: int) -> int | None:
-        """To the next difference, or with -1 to the one before, round the end; gives its number."""
+        """Go to the next difference, or with -1 the previous one, wrapping; return its number."""
         places = self._model.changes()
         if not places:
             return None
@@ -54,7 +54,7 @@ class DiffView(QTableView):
         return number
 
     def toggle(self, row: int) -> bool:
-        """Open or fold a row, staying where it is."""
+        """Open or fold a row without scrolling."""
         bar = self.verticalScrollBar()
         scrolled = bar.value()
         if not self._model.toggle(row):

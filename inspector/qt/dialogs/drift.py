@@ -29,7 +29,10 @@ from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 
 class DriftDialog(QDialog):
-    """The items on the left, what became of the chosen one on the right: before, and now."""
+    """Shows what changed since the baseline.
+
+    The items are on the left, the chosen one on the right: baseline and current.
+    """
 
     def __init__(self, bridge: Bridge, theme: Theme, server: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +68,7 @@ class DriftDialog(QDialog):
         bridge.start("drift", self._load(), self)
 
     def show_view(self, view: DriftView) -> None:
-        """How it stands now; what was chosen stays in front."""
+        """Show the current state; the selected item stays selected."""
         self.view = view
         before = self._shown
         self.summary.setText(strip_words(view) if view.changes else "")
@@ -82,7 +85,7 @@ class DriftDialog(QDialog):
         self.list.setCurrentIndex(self.model.index(row or 0, DriftColumn.NAME))
 
     def copy_text(self) -> None:
-        """The chosen item's changes, with its name above them."""
+        """Copy the selected item's changes, headed by its name."""
         if self._shown is not None:
             lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.fields.as_text()]
             QGuiApplication.clipboard().setText("\n".join(lines))
@@ -147,7 +150,7 @@ class DriftDialog(QDialog):
         self._do("keep the baseline", lambda drift: drift.keep(self._server, seen))
 
     def _do(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
-        """The answer is not lost when it does not work: the dialog stays, and says so."""
+        """Run a request and close; on failure stay open and show the error."""
 
         async def run() -> None:
             try:
@@ -187,10 +190,10 @@ class DriftDialog(QDialog):
         buttons = (
             ActionButton(self.copy_action),
             ActionButton(self.keep_action),
-            ActionButton(self.accept_action),  # neither is what one is led to
+            ActionButton(self.accept_action),  # neither is the default
         )
         for button in buttons:
-            button.setAutoDefault(False)  # nobody agrees by pressing Return in a list
+            button.setAutoDefault(False)  # Return in a list must not accept changes
             foot.addWidget(button)
         foot.insertStretch(1, 1)
         column = QVBoxLayout(self)
@@ -226,7 +229,10 @@ class DriftDialog(QDialog):
         return page
 
     def _make_sides(self) -> QWidget:
-        """The members of both; below, the chosen one whole: a row has no room for a description."""
+        """Create the side-by-side view of the members, with the chosen member in full below.
+
+        A row has no room for a description.
+        """
         above = QWidget()
         heads = QHBoxLayout()
         heads.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)

@@ -23,10 +23,10 @@ from inspector.qt.widgets.labels import Muted, PlainLabel
 
 
 class EditServerDialog(QDialog):
-    """`draft` is the server as it is written.
+    """The editor of a server. `draft` is the server as saved.
 
     Signals:
-        saved: It was written; carries the name that the server has now.
+        saved: The server was saved; carries its current name.
     """
 
     saved = Signal(str)
@@ -41,7 +41,7 @@ class EditServerDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._bridge, self._server = bridge, name
-        self._before = draft  # what was edited; the file may say something else by now
+        self._before = draft  # the version being edited; the file may have changed since
         self.setWindowTitle("Edit server")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(760, 560)
@@ -86,7 +86,7 @@ class EditServerDialog(QDialog):
         column.addLayout(buttons)
 
     def reject(self) -> None:
-        """Cancel or Esc: what was changed is dropped only when the person says so twice."""
+        """Discard changes on Cancel or Esc only when pressed twice."""
         if self._is_edited and not self._is_warned:
             self._is_warned = True
             self._error.setText("You changed something. Save it, or cancel once more to drop it.")
@@ -101,7 +101,7 @@ class EditServerDialog(QDialog):
         self._show_names()
 
     def _show_names(self) -> None:
-        """What is looked up when it is connected."""
+        """Show the variables that are looked up on connect."""
         try:
             names = names_in(read_entry(self.name.text().strip(), self.form.draft))
         except ConfigError:
@@ -130,11 +130,11 @@ class EditServerDialog(QDialog):
         secrets, draft, before = self.form.secrets(), self.form.draft, self._before
 
         async def write(servers: Servers) -> None:
-            """Over what the file says now: other windows, and people, change it while one edits."""
+            """Merge into the current file: other windows and programs may change it during editing."""
             now = await servers.draft(self._server)
             merged, clashes = merge_drafts(before, draft, now)
             if clashes:
-                self._before = now  # who saves again has been told
+                self._before = now  # the next save overwrites it
                 raise ConfigError(
                     f"Changed elsewhere while you edited it: {one_line(', '.join(clashes))}.",
                     "Save again to write yours over that, or cancel and edit it anew.",
@@ -148,12 +148,12 @@ class EditServerDialog(QDialog):
                 raise
             self._say(exc)
             return
-        if shiboken6.isValid(self):  # the person may have closed it meanwhile
+        if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.saved.emit(entry.name)
             self.accept()
 
     def _say(self, error: Exception) -> None:
-        """Below the pages; the page of the field that it speaks of comes to the front."""
+        """Show an error below the pages and bring the page of its field to the front."""
         self.save_action.setEnabled(True)
         self._error.setText(str(error))
         self._error.show()

@@ -41,7 +41,7 @@ _WARNING = "A secret under an innocent name is not found: look before you share.
 
 
 class ExportDialog(QDialog):
-    """Choices on top, the secrets below; “Export…” asks for the file.
+    """The export options on top, the secrets below; “Export…” asks for the file.
 
     Signals:
         chosen: Everything is decided; carries the rows, the ExportFormat, the Masking and the path.
@@ -57,7 +57,7 @@ class ExportDialog(QDialog):
         scopes: Sequence[tuple[str, array[int]]],
         parent: QWidget | None = None,
     ) -> None:
-        """`scopes` are the rows that can be exported, by the words for them; the first is chosen."""
+        """`scopes` are the exportable sets of rows, by label; the first is selected."""
         super().__init__(parent)
         self._bridge = bridge
         self._log = log
@@ -81,7 +81,7 @@ class ExportDialog(QDialog):
         self._look_for_secrets()
 
     def masking(self) -> Masking:
-        """As the person left the list: what is not ticked is not masked."""
+        """Return the masking as ticked in the list: what is not ticked is not masked."""
         assert self._found is not None
         return Masking(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
 
@@ -166,16 +166,16 @@ class ExportDialog(QDialog):
         dialog.open()
 
     def export_to(self, path: Path) -> None:
-        """The file is chosen: hand everything over, and close."""
+        """Emit the choices with the file's path and close."""
         self.chosen.emit(self._rows, list(ExportFormat)[self.formats.index()], self.masking(), path)
         self.accept()
 
 
 class _Choice(QWidget):
-    """One of a few, each with a hint beside it.
+    """Radio buttons with a hint beside each.
 
     Signals:
-        changed: Another one was chosen.
+        changed: Another choice was made.
     """
 
     changed = Signal()

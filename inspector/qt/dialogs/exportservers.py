@@ -42,7 +42,7 @@ from inspector.qt.widgets.itemviews import dress_list
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _ADVICE = "Secrets do not leave: a name stands in place of each. Files of other tools are not written."
-_HIGHEST_REMARKS = 120  # pixels; more are scrolled, so that the text stays in view
+_HIGHEST_REMARKS = 120  # pixels; longer remarks scroll, so that the text stays visible
 _NAME = Qt.ItemDataRole.UserRole
 
 
@@ -72,7 +72,10 @@ _CLAUDE = _Form("Claude Code · claude mcp add …", "add-servers.sh", _commands
 
 
 class ExportServersDialog(QDialog):
-    """The servers on the left; on the right the form, what it makes of them, and what is left out."""
+    """Exports servers to the format of another tool.
+
+    The servers are on the left; on the right the format, the result and what is left out.
+    """
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class ExportServersDialog(QDialog):
         return [str(item.data(_NAME)) for item in self._items() if item.checkState() is Qt.CheckState.Checked]
 
     def save_to(self, path: Path) -> None:
-        """Into a file of one's own: one that another tool reads is not written over."""
+        """Save to a file, refusing to overwrite one that another tool reads."""
         try:
             if path.exists() and any(
                 path.samefile(place.path) for place in places_here() if place.path.exists()

@@ -21,7 +21,7 @@ class IgnoreBar(QWidget):
     """Shows and changes `CompareChoices`.
 
     Signals:
-        problem_found: A path cannot be read; carries a sentence.
+        problem_found: A path is invalid; carries the message.
     """
 
     problem_found = Signal(str)
@@ -42,7 +42,7 @@ class IgnoreBar(QWidget):
         self._show()
 
     def add_path(self, path: str) -> None:
-        """Ignore what stands at a place; what cannot be read is told."""
+        """Ignore the value at a path; an invalid path is reported."""
         try:
             if path:
                 self._choices.add_path(path)

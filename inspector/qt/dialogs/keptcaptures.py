@@ -31,13 +31,15 @@ from inspector.traffic.capturefolder import KeptCapture
 
 _PATH = Qt.ItemDataRole.UserRole
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-# After the last change of a number: people type "30" as 3 and 0, and three days would delete a lot.
+# Wait after the last change: typing "30" passes through 3, and three days would delete a lot.
 _SETTLE_MS = 1500
 
 
 class KeptCapturesDialog(QDialog):
-    """Signals:
-    open_requested: The person wants to see a capture; carries its path.
+    """The saved captures and their limits.
+
+    Signals:
+        open_requested: The user wants to open a capture; carries its path.
     """
 
     open_requested = Signal(object)
@@ -173,7 +175,7 @@ class KeptCapturesDialog(QDialog):
         await self._list()
 
     def apply(self) -> None:
-        """Make the limits what the boxes say, if they were changed."""
+        """Apply the limits in the boxes if they were changed."""
         self._settling.stop()
         chosen = KeepCaptures(self.days.value(), self.mebibytes.value(), self.record.isChecked())
         if chosen != self._limits:

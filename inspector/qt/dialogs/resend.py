@@ -23,13 +23,13 @@ from inspector.traffic.records import RecordKind
 
 
 class ResendDialog(QDialog):
-    """The request as it was sent, above; what comes of sending it again, below. Stays open for more tries.
+    """Resends a request: as it was sent above, the result below. Stays open for retries.
 
-    `views` are the servers as they stand; the bridge says when one stands differently.
+    `views` are the servers in their current state; the bridge reports changes.
 
     Signals:
         row_requested: Show a row of the running traffic; carries its number.
-        compare_requested: Show what differs between the old exchange and the new one; carries the new row.
+        compare_requested: Show the differences between the old and the new exchange; carries the new row.
     """
 
     row_requested = Signal(int)
@@ -72,7 +72,10 @@ class ResendDialog(QDialog):
     # -------------------------------------------------------------- sending
 
     def _resent_of(self) -> int | None:
-        """The running traffic knows its own requests: those of another capture cannot be linked to."""
+        """Return the row being resent if it is a request of the running traffic.
+
+        Rows of another capture cannot be linked.
+        """
         is_request = self._source.log.kind(self._row) == RecordKind.REQUEST
         return self._row if is_request and self._source.log is self._bridge.log else None
 
@@ -111,7 +114,7 @@ class ResendDialog(QDialog):
     # -------------------------------------------------------------- servers
 
     def _fill_servers(self, wanted: str) -> None:
-        """The server that it was sent to; when there is no such one here, the first that is connected."""
+        """Select the original server; if it does not exist here, the first connected one."""
         self.server.clear()
         for view in self._views.values():
             self.server.addItem(_standing(view), view.name)
@@ -190,7 +193,7 @@ class ResendDialog(QDialog):
         self.composer.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape does not close it: what was typed would be gone with a slip of the finger."""
+        """Ignore Escape: closing by accident would lose what was typed."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
 

@@ -42,10 +42,12 @@ _LONGEST = 2_000
 
 
 class SavedCallsDialog(QDialog):
-    """In step with the folders while it is open: others may edit the files, or git may.
+    """The saved calls.
+
+    Kept in sync with their folders while open: the files may be edited elsewhere, or changed by git.
 
     Signals:
-        open_requested: The person wants to use a call; carries the SavedCall.
+        open_requested: The user wants to use a call; carries the SavedCall.
     """
 
     open_requested = Signal(object)
@@ -160,7 +162,7 @@ class SavedCallsDialog(QDialog):
         self._tell_deleted()
 
     def _neighbour(self, call: SavedCall) -> Path | None:
-        """What is chosen when this one is gone: the next one, else the one before, else the folder."""
+        """Return what to select once this call is gone: next call, previous call or folder."""
         item = self._item_of(call.path)
         for other in (self.tree.itemBelow(item), self.tree.itemAbove(item)) if item is not None else ():
             what = other.data(0, _WHAT) if other is not None else None
@@ -207,7 +209,7 @@ class SavedCallsDialog(QDialog):
         self._timer.start()
 
     def _show(self, folders: tuple[SavedFolder, ...], chosen: Path | None = None) -> None:
-        """Other rows; what was chosen stays so, and what is typed about it, too."""
+        """Replace the rows; the selection and the text typed for it stay."""
         before = self.chosen()
         path = chosen or (before.path if before is not None else None)
         self._folders = folders
@@ -255,7 +257,7 @@ class SavedCallsDialog(QDialog):
         return item
 
     def _span_problems(self) -> None:
-        """A sentence has the whole width; Qt takes that only for rows that are in the tree."""
+        """Let problem texts span all columns; Qt allows that only for rows already in the tree."""
         for row, folder in enumerate(self._folders):
             top = self.tree.topLevelItem(row)
             for each in range(len(folder.loaded.problems)):
@@ -329,7 +331,7 @@ class SavedCallsDialog(QDialog):
         self.tree.setAccessibleName("Saved calls by folder")
         self.tree.setUniformRowHeights(True)
         dress_tree(self.tree, self._theme)
-        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path says most
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path matters most
         self.tree.setHeaderHidden(False)
         for place, width in enumerate((240, 150, 120)):
             self.tree.setColumnWidth(place, width)
@@ -363,7 +365,7 @@ class SavedCallsDialog(QDialog):
 
 
 def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:
-    """Return in a field is for the field, not for a button."""
+    """Create a button that Return in a field does not press."""
     button = ActionButton(action, kind)
     button.setAutoDefault(False)
     return button
@@ -377,7 +379,7 @@ def _line(name: str) -> QLineEdit:
 
 
 def _texts(what: SavedCall | SavedFolder | None) -> tuple[str, str]:
-    """The name and the description as they stand in the fields."""
+    """Return the name and the description as shown in the fields."""
     if not isinstance(what, SavedCall):
         return "", ""
     return one_line(what.name).strip(), one_line(what.description).strip()

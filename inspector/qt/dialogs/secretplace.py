@@ -25,10 +25,10 @@ _FIELD_WIDTH = 220
 
 
 class SecretPlace(QWidget):
-    """What is chosen here counts when the button is pressed.
+    """The choice of where secrets are stored; takes effect when the button is pressed.
 
     Signals:
-        chosen: Keep them there; carries the Rung, the passphrase, and whether unprotected is all right.
+        chosen: Store them there; carries the Rung, the passphrase and whether unprotected is acceptable.
     """
 
     chosen = Signal(object, str, bool)
@@ -56,8 +56,11 @@ class SecretPlace(QWidget):
         self.set_place(Rung.KEYCHAIN, is_chosen=False, is_locked=False)
 
     def set_place(self, rung: Rung, *, is_chosen: bool, is_locked: bool) -> None:
-        """Where they are now. What was typed for another place is forgotten when they were moved; while
-        they stay where they are, the person goes on choosing."""
+        """Set where the secrets are stored now.
+
+        When they were moved, what was typed for another place is cleared; otherwise the user's unfinished
+        choice stays.
+        """
         has_choice = self._group.checkedButton() is not None
         if has_choice and (rung, is_chosen) == (self._now, self._is_chosen):
             self._is_locked = is_locked
@@ -78,12 +81,12 @@ class SecretPlace(QWidget):
         self._on_changed()
 
     def set_focus(self) -> None:
-        """To the place that is chosen: one that is not, but has the keyboard, looks as if it were."""
+        """Focus the selected place: a focused but unselected button looks selected."""
         self.buttons[self.rung].setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def rung(self) -> Rung:
-        """The place whose button is on, used already or not."""
+        """The selected place, whether or not it is in use yet."""
         return next((rung for rung, button in self.buttons.items() if button.isChecked()), self._now)
 
     # --------------------------------------------------------------
@@ -135,7 +138,7 @@ class SecretPlace(QWidget):
         return self._is_chosen and self.rung is self._now
 
     def _is_settled(self) -> bool:
-        """Nothing is to be done for this place; but a passphrase can be changed."""
+        """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
         return self._is_there() and (self.rung is not Rung.PASSPHRASE or self._is_locked)
 
     def _can_apply(self) -> bool:

@@ -37,11 +37,11 @@ from inspector.qt.widgets.secretfields import secret_line
 from inspector.qt.widgets.spinner import Spinner
 
 _NAME = Qt.ItemDataRole.UserRole
-_LEAST_LIST = 120  # the rest is needed whole: a list can be scrolled
+_LEAST_LIST = 120  # the rest must be fully visible: only the list can scroll
 
 
 class SecretsDialog(QDialog):
-    """Opening it asks the keychain, which may ask the person to unlock it."""
+    """The settings of the secret store. Opening it may make the keychain ask to be unlocked."""
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -166,7 +166,7 @@ class SecretsDialog(QDialog):
             self._unlock_row.show()
             self.passphrase.setFocus()
         self._unlock_row.setVisible(is_locked)
-        self.place.setEnabled(state.standing is not Standing.UNREADABLE)  # they cannot be moved then
+        self.place.setEnabled(state.standing is not Standing.UNREADABLE)  # unreadable secrets cannot be moved
         if before is None and not is_locked:
             self.place.set_focus()
         self._lock_button.setVisible(state.rung is Rung.PASSPHRASE)
@@ -225,7 +225,7 @@ class SecretsDialog(QDialog):
         self._bridge.start("change secrets", self._done(ask), self)
 
     async def _done(self, ask: Any) -> None:
-        """Whatever it did: what stands then is shown."""
+        """Run a request, then show the resulting state whether or not it succeeded."""
         problem = ""
         try:
             await self._bridge.ask_secrets(ask)
@@ -239,7 +239,7 @@ class SecretsDialog(QDialog):
         if not shiboken6.isValid(self):
             return
         self._take(state)
-        # What the state says already need not be said twice.
+        # Don't repeat what the state already says.
         if problem and problem != f"{state.words} {state.next_step}".strip():
             self.alert.say("problem", problem, tone="error")
         else:
@@ -284,7 +284,7 @@ def _line(secret: StoredSecret) -> QTreeWidgetItem:
     return item
 
 
-# What is asked of the secrets: coroutines that run on the engine's loop.
+# Requests to the secret store: coroutines that run on the engine's loop.
 
 
 async def _state(secrets: Secrets) -> SecretsState:

@@ -32,7 +32,10 @@ from inspector.qt.widgets.secretfields import secret_line
 
 
 class ServerSecretsDialog(QDialog):
-    """`moves` and `values` are the fields, by the names that the server's view has for its secrets."""
+    """The dialog for a server's secrets.
+
+    `moves` and `values` are the fields, by the secret names in the server's view.
+    """
 
     def __init__(self, bridge: Bridge, view: ServerView, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +70,7 @@ class ServerSecretsDialog(QDialog):
         return box
 
     def _called(self, name: str) -> str:
-        """Those with a blank or a colon say themselves what they are: "argument --token", "input:key"."""
+        """Return the display name. Names with a blank or colon need no prefix: "argument --token"."""
         is_said = " " in name or ":" in name
         return _shown(name) if is_said else f"the {self._what} {_shown(name)}"
 
@@ -144,7 +147,7 @@ class ServerSecretsDialog(QDialog):
             self._error.setText(str(exc))
             self._error.show()
             return
-        if shiboken6.isValid(self):  # the person may have closed it meanwhile
+        if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.accept()
 
 

@@ -13,14 +13,16 @@ from inspector.config.settingstable import Kind, Setting
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.segments import Segments
 
-# After the last step of a number: on the way from 30 days to 20, nothing is to be deleted for 29.
+# Wait after the last step: going from 30 days to 20 must not delete for 29.
 _SETTLE_MS = 1_000
 _NUMBER_WIDTH, _NAMES_WIDTH = 130, 260
 
 
 class SettingEditor(QWidget):
-    """Signals:
-    edited: The person is done; carries the value.
+    """Base class for the editor of one setting.
+
+    Signals:
+        edited: The user finished editing; carries the value.
     """
 
     edited = Signal(object)
@@ -36,11 +38,11 @@ class SettingEditor(QWidget):
         row.addWidget(control)
 
     def show_value(self, value: JSON) -> None:
-        """Without telling of it."""
+        """Show `value` without emitting `edited`."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Tell now what would be told soon."""
+        """Emit a pending value now."""
 
 
 class FlagEditor(SettingEditor):
@@ -83,7 +85,7 @@ class NumberEditor(SettingEditor):
 
 
 class _NumberBox(QDoubleSpinBox):
-    """Shows no more digits than there are. The wheel scrolls the page, and changes nothing on the way."""
+    """A number box without trailing zeros. The mouse wheel scrolls the page instead."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -92,7 +94,7 @@ class _NumberBox(QDoubleSpinBox):
         self.setSuffix(f" {setting.unit}")
         self.setSpecialValueText(setting.zero)
         self.setGroupSeparatorShown(True)
-        self.setKeyboardTracking(False)  # 300 is not 3, then 30
+        self.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFixedWidth(_NUMBER_WIDTH)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -119,7 +121,7 @@ class ChoiceEditor(SettingEditor):
 
 
 class NamesEditor(SettingEditor):
-    """Commas, spaces or semicolons between the names: people paste all of them."""
+    """An editor for names; commas, spaces and semicolons separate them, for pasted lists."""
 
     def __init__(self, setting: Setting) -> None:
         self.line = QLineEdit()

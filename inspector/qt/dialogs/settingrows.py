@@ -17,7 +17,7 @@ _TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
 
 
 class SettingRow(QWidget):
-    """Title and sentence on the left; on the right what `_put` puts there."""
+    """A setting's title and description; `_put` adds the control on the right."""
 
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
@@ -41,10 +41,10 @@ class SettingRow(QWidget):
 
 
 class ValueRow(SettingRow):
-    """A setting with a value. One that is not as usual can be reset.
+    """A setting with a value. A value other than the default can be reset.
 
     Signals:
-        edited: The person chose another value; carries it.
+        edited: The user chose another value; carries it.
     """
 
     edited = Signal(object)
@@ -58,7 +58,7 @@ class ValueRow(SettingRow):
         self.reset_button = _button(self.reset_action, "quiet")
         self.reset_button.setAccessibleName(f"Reset: {setting.title}")
         kept = self.reset_button.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # the editors stay in line
+        kept.setRetainSizeWhenHidden(True)  # keeps the editors aligned
         self.reset_button.setSizePolicy(kept)
         self._put(self.reset_button, self.editor)
         self.editor.edited.connect(self._on_edited)
@@ -73,12 +73,12 @@ class ValueRow(SettingRow):
 
     def _on_edited(self, value: JSON) -> None:
         if value != self.value:
-            self.value = value  # what comes next differs from this one
+            self.value = value  # the next value is compared with this one
             self.edited.emit(value)
 
 
 class CommandRow(SettingRow):
-    """A setting that has a window of its own."""
+    """A setting with its own window."""
 
     def __init__(self, setting: Setting, theme: Theme, action: QAction) -> None:
         super().__init__(setting, theme)
@@ -87,10 +87,10 @@ class CommandRow(SettingRow):
 
 
 class PlaceRow(SettingRow):
-    """Where a file or a folder of ours is. Hidden where there is none.
+    """The path of a file or folder of MCP Lens. Hidden if there is none.
 
     Signals:
-        folder_requested: The person wants to see it.
+        folder_requested: The user wants to see the folder.
     """
 
     folder_requested = Signal()
@@ -116,5 +116,5 @@ class _Title(PlainLabel):
 
 def _button(action: QAction, kind: str) -> ActionButton:
     button = ActionButton(action, "quiet" if kind == "quiet" else "plain")
-    button.setAutoDefault(False)  # Return in a field is for the field
+    button.setAutoDefault(False)  # Return in a field must not press it
     return button

@@ -32,15 +32,18 @@ SECTIONS = tuple(dict.fromkeys(setting.section for setting in SETTINGS))
 
 
 class OwnSetting(NamedTuple):
-    """A setting of the window itself, which the engine knows nothing of."""
+    """A setting of the window, unknown to the engine."""
 
     get: Callable[[], JSON]
     set: Callable[[JSON], None]
 
 
 class SettingsDialog(QDialog):
-    """`own` are the window's settings by their ids, `places` the files that only it knows, and `command_of`
-    gives the commands that have windows of their own."""
+    """The application's settings.
+
+    `own` are the window's settings by id, `places` the files only the window knows, and `command_of`
+    returns the commands that open their own windows.
+    """
 
     def __init__(
         self,
@@ -58,7 +61,7 @@ class SettingsDialog(QDialog):
         self._own = own
         self._places = dict(places)
         self._being_kept: Counter[str] = Counter()
-        self._kept: dict[str, int] = {}  # in which turn each was changed here last
+        self._kept: dict[str, int] = {}  # the turn in which each was last changed here
         self._turn = 0
         self._opener = opener or Opener()
         self.rows: dict[str, SettingRow] = {}
@@ -71,7 +74,7 @@ class SettingsDialog(QDialog):
         self._lay_out()
         self.search.text_settled.connect(lambda _: self._sift())
         self.sections.currentRowChanged.connect(self._on_section_chosen)
-        self.sections.itemClicked.connect(self._on_section_chosen)  # also the one that is chosen already
+        self.sections.itemClicked.connect(self._on_section_chosen)  # also when it is already current
         on_keys(self, "Ctrl+F", self.search.setFocus)
         self._make_rows()
         self.sections.setCurrentRow(0)
@@ -91,7 +94,7 @@ class SettingsDialog(QDialog):
     # -------------------------------------------------------------- which are shown
 
     def _sift(self) -> None:
-        """Those of the chosen section; while something is looked for, all that fit."""
+        """Show the settings of the selected section, or all matches while searching."""
         words = self.search.text().split()
         chosen = SECTIONS[max(0, self.sections.currentRow())]
         shown: set[str] = set()
@@ -104,7 +107,7 @@ class SettingsDialog(QDialog):
         for section, head in self._heads.items():
             head.setVisible(section in shown)
         item = self.sections.currentItem()
-        if item is not None:  # what is looked for is in all of them
+        if item is not None:  # a search covers all sections
             item.setSelected(not words)
         self.nothing.setVisible(not shown)
         self._scroll.verticalScrollBar().setValue(0)
@@ -120,7 +123,7 @@ class SettingsDialog(QDialog):
     # -------------------------------------------------------------- values
 
     async def _load(self, *, is_first: bool = False) -> None:
-        """What the person changes meanwhile is newer than what is asked for here."""
+        """Load the values; what the user changes meanwhile is newer and wins."""
         begun = self._turn
         values = await self._bridge.ask_settings(lambda desk: desk.values())
         places = await self._bridge.ask_settings(lambda desk: desk.places()) if is_first else {}
@@ -148,7 +151,7 @@ class SettingsDialog(QDialog):
             own.set(value)
             self.value_row(setting.id).show_value(own.get())
         else:
-            # Not ours to end with the window: what was chosen is to be written.
+            # Not tied to the window's lifetime: the choice must be saved.
             self._being_kept[setting.id] += 1
             self._bridge.start(f"set {setting.id}", self._keep(setting, value))
 
@@ -166,7 +169,7 @@ class SettingsDialog(QDialog):
             self._kept[setting.id] = self._turn
             self._being_kept[setting.id] -= 1
         values = await self._bridge.ask_settings(lambda desk: desk.values())
-        # Somebody who types on has chosen another one meanwhile.
+        # The user may have chosen another value meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
             row.show_value(values[setting.id])
 
@@ -180,7 +183,7 @@ class SettingsDialog(QDialog):
             self.alert.close_about("folder")
 
     def event(self, event: QEvent) -> bool:
-        """Elsewhere in the app some of them can be changed, too."""
+        """Reload on activation: some settings can be changed elsewhere in the app."""
         if event.type() is QEvent.Type.WindowActivate and self._bridge.is_attached:
             self._finish()
             self._bridge.start("settings", self._load(), self)
@@ -195,7 +198,7 @@ class SettingsDialog(QDialog):
         super().done(result)
 
     def _finish(self) -> None:
-        """What was typed a moment ago counts."""
+        """Apply what was typed a moment ago."""
         for row in self.rows.values():
             if isinstance(row, ValueRow) and row.isEnabled():
                 row.editor.finish()

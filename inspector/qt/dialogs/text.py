@@ -29,7 +29,7 @@ class NewsDialog(QDialog):
 
 
 class ManualDialog(QDialog):
-    """A page of the manual, which is Markdown of ours."""
+    """A page of the manual, which is trusted Markdown."""
 
     def __init__(self, title: str, page: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)

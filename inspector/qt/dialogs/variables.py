@@ -34,14 +34,14 @@ _NAME_WIDTH = 180
 
 
 def value_text(value: JSON) -> str:
-    """A value as it is edited: a text as it is, unless it would be read as something else."""
+    """Return a value as editable text: a string as is, unless it would parse as something else."""
     if isinstance(value, str) and value_of(value) == value:
         return value
     return to_wire(value).decode()
 
 
 def value_of(text: str) -> JSON:
-    """What was typed: JSON where it is JSON, else a text."""
+    """Parse typed text: JSON if valid, else a string."""
     try:
         return read_exactly(text)
     except JSONProblem:
@@ -49,8 +49,10 @@ def value_of(text: str) -> JSON:
 
 
 class VariablesDialog(QDialog):
-    """Signals:
-    saved: They are written.
+    """The editor of the variables.
+
+    Signals:
+        saved: The variables were saved.
     """
 
     saved = Signal()
@@ -58,7 +60,7 @@ class VariablesDialog(QDialog):
     def __init__(
         self, bridge: Bridge, theme: Theme, parent: QWidget | None = None, *, folder: Path | None = None
     ) -> None:
-        """`folder` is the one to begin with: None for our own."""
+        """`folder` is the one to show first; None for the default folder."""
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
@@ -101,14 +103,13 @@ class VariablesDialog(QDialog):
             return  # closed meanwhile
         for folder in folders:
             self.folder.addItem(folder.name, folder.path)
-        self.folder.setVisible(len(folders) > 1)  # the calls of a folder use its own variables alone
+        self.folder.setVisible(len(folders) > 1)  # calls of a folder only use its own variables
         self._choose_folder()
         await self._load_values()
         if shiboken6.isValid(self):
             self.folder.currentIndexChanged.connect(self._on_folder_changed)
 
     def _choose_folder(self) -> None:
-        """The one that is meant: what it holds is shown, or will be."""
         paths = [self.folder.itemData(row) for row in range(self.folder.count())]
         if self._wanted in paths:
             self.folder.setCurrentIndex(paths.index(self._wanted))

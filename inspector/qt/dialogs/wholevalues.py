@@ -13,7 +13,10 @@ from inspector.traffic.compare.diff import Cut
 
 
 class WholeValues(QWidget):
-    """Texts as they are, hidden characters made visible; anything else as JSON. They wrap, and scroll."""
+    """Two values in full, wrapped and scrollable.
+
+    Strings are shown as is, with hidden characters made visible; other values as JSON.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -17,8 +17,10 @@ _API_KEY = "API key header"
 
 
 class AccessFields(QWidget):
-    """Signals:
-    changed: Something else was chosen or typed.
+    """The fields for a server's authentication.
+
+    Signals:
+        changed: The choice or the text changed.
     """
 
     changed = Signal()
@@ -52,7 +54,10 @@ class AccessFields(QWidget):
         self._on_chosen()
 
     def with_secret(self, entry: Entry) -> tuple[Entry, dict[str, str]]:
-        """The server with a header that refers to the secret, and that by its name. Raises ConfigError."""
+        """Return the entry with a header that refers to the secret, and the secret by name.
+
+        Raises ConfigError.
+        """
         chosen = self.access.currentText()
         if isinstance(entry, StdioEntry) or chosen == _NOTHING:
             return entry, {}

@@ -7,7 +7,7 @@ from dataclasses import fields as attributes
 from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
 
 _DEEPEST = 3
-# What is compared part by part, or cannot be compared.
+# Compared part by part, or not comparable.
 _PARTS = frozenset(
     (
         "item",
@@ -26,7 +26,7 @@ _PARTS = frozenset(
 
 
 def alike(one: Field | None, other: Field | None, depth: int = 0) -> bool:
-    """Equal as far as a person sees without opening what is inside, and some levels deeper."""
+    """Return whether two fields look the same without opening them, and some levels deeper."""
     if one is other or one is None or other is None:
         return one is other
     if type(one) is not type(other):

@@ -28,13 +28,14 @@ _CANCELLED = "Cancelled"
 
 
 class AnswerView(QWidget):
-    """A base for the answer to a resources/read or a prompts/get: a badge, a switch, and pages.
+    """Base class for a resources/read or prompts/get result: a badge, a view switch and pages.
 
-    A subclass names its views, of which the last is the message, gives the pages of the others, and lays out.
+    A subclass names its views, the last of which is the message, creates the pages of the others and lays
+    them out.
 
     Signals:
-        shown: An answer is on screen, or why there is none; carries what it was made from.
-        uri_requested: The person wants to see what a link leads to; carries its URI.
+        shown: A result, or why there is none, is shown; carries what it was made from.
+        uri_requested: The user wants to follow a link; carries its URI.
     """
 
     shown = Signal(object)
@@ -49,7 +50,7 @@ class AnswerView(QWidget):
         self._icon = icon
         self._answer = b""
         self._message_view = len(words) - 1
-        self._wanted = 0  # the view that the person chose, if it is there
+        self._wanted = 0  # the view the user chose, shown where available
         self.badge = Badge(theme)
         self._facts = Muted(theme)
         self.alert = Alert(theme)
@@ -69,14 +70,14 @@ class AnswerView(QWidget):
 
     @cached_property
     def message(self) -> JsonView:
-        """Made when it is first looked at: a view costs a good part of the making of a panel."""
+        """The message view, created on first use: it is a large part of a panel's creation time."""
         view = JsonView(self._theme, "Whole answer")
         view.save_requested.connect(self._save_message)
         self._pages.addWidget(view)
         return view
 
     def show_malformed(self, value: JSON) -> None:
-        """An entry of the list that cannot be asked for: what was sent."""
+        """Show a list entry that cannot be requested, as the server sent it."""
         self.badge.set_text("not usable", "warn")
         self._facts.setText("")
         self.alert.close_all()
@@ -87,7 +88,7 @@ class AnswerView(QWidget):
     # -------------------------------------------------------------- for subclasses
 
     def _page(self, view: int) -> QWidget:
-        """The page of a view, showing what it is for."""
+        """Return the page of a view, filled."""
         raise NotImplementedError
 
     def _open(self) -> None:
@@ -96,12 +97,12 @@ class AnswerView(QWidget):
     def _explain(
         self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
-        """There is nothing to see yet, or there will not be."""
+        """Explain why there is no result, yet or at all."""
         icon = "stop" if title == _CANCELLED else self._icon
         self._gate.explain(look, icon, title, sentence, next_step, action)
 
     def _explain_end(self, outcome: CallOutcome) -> bool:
-        """Say why no answer came, if none did."""
+        """Explain why the call ended without a result; return False if it has one."""
         if outcome.kind is OutcomeKind.FAILED:
             self._explain("failed", "No answer", outcome.summary, outcome.next_step)
         elif outcome.kind is OutcomeKind.CANCELLED:
@@ -112,7 +113,7 @@ class AnswerView(QWidget):
         return True
 
     def _tell_answer(self, outcome: CallOutcome, *facts: str) -> None:
-        """How it went; the server's own words if it refused."""
+        """Show the status, and the server's error message if there is one."""
         is_error = outcome.kind is OutcomeKind.RPC_ERROR
         self._answer = outcome.answer
         self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
@@ -122,7 +123,7 @@ class AnswerView(QWidget):
             self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
 
     def _offer(self, *views: int) -> None:
-        """These views can be chosen, and the message. Whoever chose one of them goes on to look at it."""
+        """Offer these views and the message, keeping the user's choice where possible."""
         offered = (*views, self._message_view)
         for view in range(self._message_view + 1):
             self.views.button(view).setVisible(view in offered)
@@ -147,6 +148,6 @@ class AnswerView(QWidget):
 
 
 def time_words(outcome: CallOutcome) -> str:
-    """How long it took; apart from it, how much of that the server waited for us."""
+    """Return the elapsed time and how much of it the server waited for the Inbox."""
     whole = duration(outcome.elapsed_ns)
     return f"{whole}, of these {duration(outcome.waited_ns)} in the Inbox" if outcome.waited_ns else whole

@@ -14,13 +14,13 @@ from inspector.qt.widgets.segments import Segments
 
 
 class ArgumentsBar(QWidget):
-    """The switch, a sentence, the number of problems, and a menu.
+    """The view switch, a message, the number of problems and a menu.
 
     Signals:
         view_chosen: Carries 0 for the form, 1 for JSON.
-        problem_wanted: The person wants to see the next problem.
-        example_wanted: Everything is to be filled with an example.
-        clearing_wanted: Everything is to be not set.
+        problem_wanted: The user wants to see the next problem.
+        example_wanted: Fill everything with an example.
+        clearing_wanted: Clear everything.
     """
 
     view_chosen = Signal(int)
@@ -61,7 +61,7 @@ class ArgumentsBar(QWidget):
         self._message.setVisible(bool(message))
 
     def message(self) -> str:
-        """The sentence that is said now, if any."""
+        """Return the current message, "" if none."""
         return self._message.text()
 
     def show_problems(self, count: int) -> None:

@@ -29,22 +29,22 @@ from inspector.schema.values import FieldError, FormError
 NEXT_PROBLEM_KEY = "F8"
 _FORM, _JSON = 0, 1
 _FITTED_HEIGHT = 220
-_LEAST_HEIGHT = 20  # it scrolls: what stands below it must not make the window grow
+_LEAST_HEIGHT = 20  # it scrolls: what is below must not make the window grow
 
 
 class ArgumentsEditor(QWidget):
     """A form and a JSON text for the same arguments, with a switch between them.
 
-    Switching loses nothing: not the spelling of a number, not the order of keys, and the JSON text comes
-    back as it was written when the form changed nothing. What cannot be read stays where it was written.
-    Without `submit_keys` Ctrl+Return is left to the window, whose command it may be. With `validate`, what
-    is written is checked in full when the typing pauses, beside what the fields themselves tell at once.
-    With `fits` it is as tall as what is in it, for a page that scrolls as a whole.
+    Switching is lossless: the spelling of numbers and the order of keys are kept, and the JSON text comes
+    back as written if the form changed nothing. What cannot be parsed stays in the view it was written in.
+    Without `submit_keys`, Ctrl+Return is left to the window, which may have a command for it. With
+    `validate`, the value is fully validated when typing pauses, in addition to the fields' immediate
+    checks. With `fits`, it is as tall as its content, for a page that scrolls as a whole.
 
     Signals:
-        value_changed: The person changed something in either view.
+        value_changed: The user changed something in either view.
         submitted: Ctrl+Return was pressed.
-        problems_changed: Carries how many problems are known now.
+        problems_changed: Carries the number of known problems.
     """
 
     value_changed = Signal()
@@ -64,10 +64,10 @@ class ArgumentsEditor(QWidget):
         self._theme = theme
         self._submit_keys = submit_keys
         self._resolve: Resolve | None = None
-        self._resolved = Resolved({}, {})  # what was checked in full last
+        self._resolved = Resolved({}, {})  # the value last validated in full
         self._verdict = Verdict()
         self._asks_for_missing = False
-        self._problem = -1  # the one that was gone to last
+        self._problem = -1  # the last one visited
         look = Look.of(theme)
         self.bar = ArgumentsBar(look)
         self.switch = self.bar.switch
@@ -76,7 +76,7 @@ class ArgumentsEditor(QWidget):
         if fits:
             self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
         self._views = Pages((self._place, self.json_view))
-        self._written: JSONObject | None = None  # what the JSON view's text stands for, once read
+        self._written: JSONObject | None = None  # the parsed JSON text, once read
         self._filling = Filling(self)
         self._checking = Checking(self)
         self._checking.set_validate(validate, self._value_or_none)
@@ -87,7 +87,7 @@ class ArgumentsEditor(QWidget):
     def set_schema(self, schema: JSON, warnings: Mapping[str, str] | None = None) -> None:
         """Start over with the form for a schema; without a form for it, in the JSON view.
 
-        `warnings` are sentences by the names of members, said beside their fields.
+        `warnings` maps member names to messages shown beside their fields.
         """
         self._filling.cancel()
         self._checking.set_schema(schema)
@@ -106,10 +106,10 @@ class ArgumentsEditor(QWidget):
     # -------------------------------------------------------------- the value
 
     def arguments(self, *, anyway: bool = False) -> JSONObject:
-        """What to send. Raises FormError, and shows why, when something is known to be wrong.
+        """Return the arguments to send. Raises FormError, and shows why, if a problem is known.
 
-        With `anyway`, only when there is nothing to send at all: a debugger must be able to send wrong
-        arguments, but not text that is no JSON.
+        With `anyway`, raise only when there is nothing to send: a debugger must be able to send invalid
+        arguments, but not invalid JSON.
         """
         value = self._current()
         errors = [] if anyway else self.problems()
@@ -132,7 +132,7 @@ class ArgumentsEditor(QWidget):
         self._show_problems()
 
     def fill_with_example(self) -> None:
-        """Put a plausible value in place of what is there, as the person asked for."""
+        """Replace the content with a plausible example."""
         self._filling.begin(
             self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
         )
@@ -140,7 +140,6 @@ class ArgumentsEditor(QWidget):
             self.bar.say("Making an example…", MUTED)
 
     def clear(self) -> None:
-        """Nothing is set any more, as the person asked for."""
         self._put({})
 
     def _put(self, value: JSONObject) -> None:
@@ -151,7 +150,7 @@ class ArgumentsEditor(QWidget):
         return self.json_view.read_object() if self.is_json_shown() else self.form.value()
 
     def _value_or_none(self) -> JSONObject | None:
-        """As it would be sent."""
+        """Return the value as it would be sent, None if it cannot be read."""
         try:
             self._resolved = resolve_draft(self._current(), self._resolve)
         except FormError:
@@ -162,7 +161,7 @@ class ArgumentsEditor(QWidget):
     # -------------------------------------------------------------- what is wrong
 
     def set_resolve(self, resolve: Resolve | None) -> None:
-        """What texts with `${name}` stand for: what is checked is what would be sent."""
+        """Set how `${name}` is resolved: validation checks what would be sent."""
         self._resolve = resolve
         self.form.set_resolve(resolve)
         self._verdict = Verdict()
@@ -170,7 +169,7 @@ class ArgumentsEditor(QWidget):
         self._show_problems()
 
     def errors(self) -> list[FieldError]:
-        """What does not fit the fields, or cannot be read, in whichever view it was written."""
+        """Return type and parse errors of the current view."""
         if not self.is_json_shown():
             return self.form.errors()
         try:
@@ -180,14 +179,14 @@ class ArgumentsEditor(QWidget):
             return list(exc.errors)
 
     def problems(self) -> list[FieldError]:
-        """All that is known to be wrong, with what the full check has found; a sentence for each place."""
+        """Return all known problems including the full validation's, one per pointer."""
         found: dict[str, FieldError] = {}
         for error in (*self.errors(), *self._verdict.errors):
             found.setdefault(error.pointer, error)
         return list(found.values())
 
     def go_to_next_problem(self) -> None:
-        """Bring one problem after the other into view, in the form or in the text."""
+        """Bring the problems into view one after the other, in the form or in the text."""
         self._asks_for_missing = True
         problems = self._show_problems()
         if not problems:
@@ -206,7 +205,7 @@ class ArgumentsEditor(QWidget):
             self.json_view.go_to(problems[0].pointer)
 
     def _show_problems(self) -> list[FieldError]:
-        """Say what is wrong. What is only missing is no problem before somebody asks for it."""
+        """Show the problems. Missing values are not reported until the user asks for problems."""
         problems = self.problems()
         if not self._asks_for_missing:
             problems = [error for error in problems if error.problem != MISSING]
@@ -226,7 +225,7 @@ class ArgumentsEditor(QWidget):
     # -------------------------------------------------------------- the views
 
     def set_focus(self) -> None:
-        """Take the keyboard where the person would begin to write."""
+        """Focus the first input."""
         rows = self.form.rows()
         if self.is_json_shown():
             self.json_view.box.setFocus()
@@ -239,7 +238,7 @@ class ArgumentsEditor(QWidget):
         return self._views.index() == _JSON
 
     def show_json(self) -> bool:
-        """Go to the JSON view; False (and still in the form, with the reason) when an entry is not JSON."""
+        """Switch to JSON; on an unparsable entry show why, stay in the form and return False."""
         if self.is_json_shown():
             return True
         try:
@@ -254,7 +253,7 @@ class ArgumentsEditor(QWidget):
         return True
 
     def show_form(self) -> bool:
-        """Go to the form; False (and still in the JSON view, with the reason) when that is no object."""
+        """Switch to the form; if the text is no object show why, stay in JSON and return False."""
         if not self.is_json_shown():
             return True
         try:
@@ -288,7 +287,7 @@ class ArgumentsEditor(QWidget):
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
-        self._place.setWidget(form)  # deletes the one before
+        self._place.setWidget(form)  # deletes the previous one
         return form
 
     def _on_form_edited(self) -> None:
@@ -296,7 +295,7 @@ class ArgumentsEditor(QWidget):
         self._show_problems()
 
     def _on_edited(self) -> None:
-        self._filling.cancel()  # what the person writes now is meant
+        self._filling.cancel()  # the user's edit takes precedence
         self.bar.say("")
         self._problem = -1
         self._checking.value_changed()

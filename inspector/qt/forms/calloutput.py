@@ -15,7 +15,7 @@ from inspector.traffic.log import TrafficLog
 
 
 class CallOutput(QTableView):
-    """Rows of the log, a line each, as the Console has them."""
+    """Log rows, one line each, as in the Console."""
 
     def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

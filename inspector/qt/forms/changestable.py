@@ -16,7 +16,7 @@ _TOGGLES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class ChangesTable(QTableView):
-    """Before on the left, now on the right; Return or a click opens what is folded."""
+    """A diff table: before on the left, now on the right. Return or a click opens a folded row."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class ChangesTable(QTableView):
         await self.rows.show(diff)
 
     def go_to_first(self) -> None:
-        """To the first difference: what is the same stands above it."""
+        """Scroll to the first difference, past the equal rows above it."""
         if places := self.rows.changes():
             index = self.rows.index(places[0], Column.LEFT)
             self.setCurrentIndex(index)

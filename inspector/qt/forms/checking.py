@@ -18,10 +18,10 @@ Validate = Callable[[JSON, JSONObject, Callable[[Verdict], None]], None]
 
 
 class Checking(QObject):
-    """Asks for a check after each pause in typing, and drops answers about what was written before.
+    """Validates after each pause in typing and drops results for outdated values.
 
     Signals:
-        checked: Carries the Verdict on what is written now.
+        checked: Carries the Verdict on the current value.
     """
 
     checked = Signal(object)
@@ -41,11 +41,11 @@ class Checking(QObject):
         self._pause.stop()
 
     def set_validate(self, validate: Validate | None, value: Callable[[], JSONObject | None]) -> None:
-        """Who checks, and what: `value` gives None while there is nothing to be checked."""
+        """Set the validator and its input; `value` returns None if there is nothing to check."""
         self._validate, self._value = validate, value
 
     def value_changed(self) -> None:
-        """Answers to earlier questions are void; ask again soon."""
+        """Invalidate pending results and validate again soon."""
         self._question += 1
         if self._validate is not None:
             self._pause.start()

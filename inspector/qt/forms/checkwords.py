@@ -18,12 +18,12 @@ _BADGES: dict[OutputState, tuple[str, Tone]] = {
 
 
 def check_badge(check: OutputCheck) -> tuple[str, Tone]:
-    """A word or two; none where there is nothing to say."""
+    """Return a short label; "" if there is nothing to report."""
     return _BADGES.get(check.state, ("", "muted"))
 
 
 def check_sentence(check: OutputCheck) -> str:
-    """What is wrong, named place by place; "" when nothing is."""
+    """Return what is wrong, place by place; "" if nothing is."""
     match check.state:
         case OutputState.DIFFERS:
             words = _differences(check)

@@ -34,7 +34,7 @@ _LEAST_CHECK_WIDTH = 60
 
 
 class ChoiceEditor(Editor):
-    """A drop-down of the choices, with "not set" (and null) among them."""
+    """A drop-down of the choices, including "not set" (and null)."""
 
     def __init__(self, look: Look, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
@@ -59,7 +59,7 @@ class ChoiceEditor(Editor):
 
 
 class SegmentsEditor(Editor):
-    """Values side by side: for few of them, in few words."""
+    """Buttons side by side, for a few short values."""
 
     def __init__(self, look: Look, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
         self._drafts = [draft for _, draft in offered]
@@ -78,7 +78,7 @@ class SegmentsEditor(Editor):
 
 
 class BooleanEditor(SegmentsEditor):
-    """not set, true, false (and null)."""
+    """An editor for not set, true, false (and null)."""
 
     def __init__(self, look: Look, field: BooleanField, on_change: OnChange) -> None:
         offered: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
@@ -86,7 +86,7 @@ class BooleanEditor(SegmentsEditor):
 
 
 class ConstEditor(SegmentsEditor):
-    """The one value that fits, or not."""
+    """An editor for a constant: set or not set."""
 
     def __init__(self, look: Look, field: ConstField, on_change: OnChange) -> None:
         offered: list[tuple[str, Draft]] = [("not set", ABSENT), (const_words(field), field.value)]
@@ -94,9 +94,10 @@ class ConstEditor(SegmentsEditor):
 
 
 class CheckListEditor(Editor):
-    """Any of the choices, each once. Takes no list that holds something else, or one value twice.
+    """Check boxes for any of the choices, each once.
 
-    Where the schema allows an item twice, that is written in rows instead: the row's menu goes there.
+    Rejects lists with other values or duplicates. Where the schema allows duplicates, the row's menu offers
+    to edit the list in rows instead.
     """
 
     def __init__(self, look: Look, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
@@ -135,7 +136,7 @@ class CheckListEditor(Editor):
         return True
 
     def _on_clicked(self) -> None:
-        """What stays checked keeps its place; what is new comes last, in the order of the schema."""
+        """Keep checked values in place; append new ones in the schema's order."""
         now = [choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()]
         kept = [one for one in self._picked or [] if _place_of(one, now) is not None]
         self._picked = kept + [one for one in now if _place_of(one, kept) is None]
@@ -143,7 +144,7 @@ class CheckListEditor(Editor):
 
 
 class ShortCheckBox(QCheckBox):
-    """A check whose words are cut where the form ends: it must not make the form wider than its window."""
+    """A check box that elides its text: it must not make the form wider than its window."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words.replace("&", "&&"))
@@ -163,12 +164,12 @@ class ShortCheckBox(QCheckBox):
 
 
 class QuietComboBox(QComboBox):
-    """Scrolling the form with the wheel must not change a choice that happens to pass by."""
+    """A combo box that ignores the wheel, so that scrolling the form changes no choice."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        # As wide as the form, whatever is offered; measuring every choice would also take long.
+        # As wide as the form, whatever the choices; measuring each of them would also be slow.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -176,7 +177,7 @@ class QuietComboBox(QComboBox):
 
 
 def fits_in_segments(look: Look, labels: Sequence[str], widest: int = WIDEST_SEGMENTS) -> bool:
-    """Whether labels have room side by side in a narrow form."""
+    """Return whether the labels fit side by side in a narrow form."""
     if sum(map(len, labels)) > 60:
         return False
     metrics = QFontMetrics(look.theme.ui_font())
@@ -184,7 +185,7 @@ def fits_in_segments(look: Look, labels: Sequence[str], widest: int = WIDEST_SEG
 
 
 def choices_of(field: Field) -> ChoiceField | None:
-    """The choices of a list that can be shown as checks."""
+    """Return the choices of a list that can be shown as check boxes, else None."""
     if not isinstance(field, ListField):
         return None
     item = field.item
@@ -193,7 +194,7 @@ def choices_of(field: Field) -> ChoiceField | None:
 
 
 def _unpicked_words(field: ChoiceField, words: Sequence[str]) -> str:
-    """What stands there before anything is picked: with the default as it is offered below."""
+    """Return the text shown while nothing is picked, with the default's label if there is one."""
     place = None if field.default is ABSENT else _place_of(field.default, field.choices)
     return unwritten_words(field, ABSENT) if place is None else f"not set (default: {words[place]})"
 
@@ -203,7 +204,7 @@ def const_words(field: ConstField) -> str:
 
 
 def choice_words(choice: JSON, label: str) -> str:
-    """A choice as offered; a text that could be taken for another JSON value is quoted."""
+    """Return a choice's label; a string that looks like another JSON value is quoted."""
     words = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
     shown = one_line(shorten(words, 200))
     return f"{one_line(label)} ({shown})" if label and label != words else shown
@@ -228,5 +229,5 @@ def _same_draft(one: Draft, other: Draft) -> bool:
 
 
 def _is_json(draft: Draft) -> bool:
-    """Of what a slot hands to a leaf editor: JSON, or one of the drafts that have no word in it."""
+    """Return whether a leaf editor's draft is JSON, not a marker such as ABSENT."""
     return draft is None or isinstance(draft, bool | int | float | str | list | dict)

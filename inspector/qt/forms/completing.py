@@ -15,7 +15,10 @@ _MOST_SHOWN = 100
 
 
 class Completing(QObject):
-    """One question at a time: a newer one, or going away, takes the older back (the server is told)."""
+    """Requests completions, one at a time.
+
+    A newer request, or leaving the field, cancels the older one; the server is notified.
+    """
 
     def __init__(self, bridge: Bridge, server: str, form: NamedValues) -> None:
         super().__init__(form)
@@ -28,7 +31,7 @@ class Completing(QObject):
         form.completions_not_wanted.connect(self._on_not_wanted)
 
     def set_ref(self, ref: JSONObject) -> None:
-        """What the values are for: a prompt, or a template of resources."""
+        """Set what the values belong to: a prompt or a resource template."""
         self._cancel()
         self._ref = ref
 
@@ -47,7 +50,7 @@ class Completing(QObject):
             task.cancel()
 
     async def _complete(self, name: str, text: str) -> None:
-        # "context.arguments": what is chosen for the others already.
+        # "context.arguments": the values already chosen for the others.
         others = {other: value for other, value in self._form.strings().items() if other != name}
         try:
             completion = await self._bridge.complete(self._server, self._ref, name, text, others)

@@ -10,12 +10,12 @@ from inspector.qt.models.diffrows import Column, StretchRole
 from inspector.qt.theme import Theme
 
 SIGN_WIDTH = 28
-_MARGIN = 3  # what the style leaves beside the text of a cell
-_LEAD = 12  # characters shown before a difference that would else be out of sight
+_MARGIN = 3  # the style's margin beside a cell's text
+_LEAD = 12  # characters shown before a difference that would otherwise be out of sight
 
 
 class LineDelegate(QStyledItemDelegate):
-    """Lays a stronger tint under the stretch that differs, and brings that stretch into sight."""
+    """Highlights the span that differs and elides the line so that the span is visible."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -56,7 +56,7 @@ class LineDelegate(QStyledItemDelegate):
         fits = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
         text, start, end = brought_into_sight(text, *stretch, fits)
         left = metrics.horizontalAdvance(text[:start])
-        width = max(metrics.horizontalAdvance(text[start:end]), 3)  # what was taken out is a mark, too
+        width = max(metrics.horizontalAdvance(text[start:end]), 3)  # a deletion is marked, too
         painter.save()
         painter.setClipRect(box)
         ground = QRect(box.left() + left, box.top() + 3, width, box.height() - 6)
@@ -69,9 +69,9 @@ class LineDelegate(QStyledItemDelegate):
 
 
 def brought_into_sight(text: str, start: int, end: int, fits: int) -> tuple[str, int, int]:
-    """A line that is too long, cut between its name and shortly before the stretch that differs.
+    """Elide a long line between its name and shortly before the span that differs.
 
-    Gives the text to show and where the stretch is in it.
+    Returns the text to show and the span's position in it.
     """
     if min(end, start + _LEAD) <= fits:
         return text, start, end

@@ -24,11 +24,11 @@ Problems = Mapping[str, str]
 
 
 class Editor:
-    """What edits one value: a widget, and the draft in it.
+    """Base class for the editor of one value: a widget and the draft in it.
 
-    Its maker hands it a function that it calls after each change by the person, not by `set_draft`.
-    `on_outgrown` is set by whoever can exchange the editor: it is called, instead of showing it, with a draft
-    that the person pasted or typed and that needs a larger editor.
+    The `on_change` function given to it is called after each change by the user, not by `set_draft`.
+    `on_outgrown` is set by an owner that can replace the editor: it is called with a pasted or typed draft
+    that needs a larger editor, instead of showing it.
     """
 
     widget: QWidget
@@ -38,26 +38,26 @@ class Editor:
         raise NotImplementedError
 
     def set_draft(self, draft: Draft) -> bool:
-        """Show a draft; False when `draft()` could not give exactly this one back."""
+        """Show a draft; return False if `draft()` could not return exactly this one."""
         raise NotImplementedError
 
     def mark_touched(self) -> None:
-        """From now on, say also what is missing inside."""
+        """From now on, also report missing values inside."""
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
-        """Mark the places that are wrong; `pointer` is where this editor stands."""
+        """Mark the invalid places; `pointer` is this editor's own."""
         mark_error(self.widget, pointer in problems)
 
     def at(self, path: Sequence[str]) -> QWidget:
-        """The widget of a place inside, by the parts of its pointer; the nearest one there is."""
+        """Return the widget at a path inside, or the nearest existing one."""
         return self.widget
 
     def set_name(self, name: str) -> None:
-        """What a screen reader calls the value that is edited."""
+        """Set the accessible name."""
         self.widget.setAccessibleName(name)
 
     def set_focus(self) -> None:
-        """Take the keyboard where the person would begin to write."""
+        """Focus the first input."""
         self.widget.setFocus()
 
 
@@ -65,34 +65,34 @@ EditorMaker = Callable[[Field, OnChange], Editor]
 
 
 class Kit(Protocol):
-    """What makes editors. Lists and objects are given it, since their parts may be of any kind."""
+    """Creates editors. Lists and objects get one, since their parts can be of any kind."""
 
     @property
     def look(self) -> Look: ...
 
     @property
     def warnings(self) -> Mapping[str, str]:
-        """What the person is to know before they write: sentences by the names of the outermost members."""
+        """Warnings shown beside the fields, by the names of the outermost members."""
 
     @property
     def depth(self) -> int:
-        """How many levels of lists and objects stand around what is made."""
+        """The number of lists and objects around what is created."""
 
     def deeper(self) -> Kit:
-        """The kit for what is inside a list or an object."""
+        """Return the kit for the content of a list or object."""
 
     def makers(self, field: Field) -> Sequence[EditorMaker]:
-        """The editors that a field can have, best first; raw JSON, which takes everything, comes last."""
+        """Return the possible editors of a field, best first; raw JSON, which takes anything, last."""
 
     def may_make_now(self) -> bool:
-        """Whether one more row may be made at once; else it waits until it comes into view."""
+        """Return whether another row may be created now instead of when it comes into view."""
 
     def renew(self) -> None:
-        """A new turn of the window's loop has begun: rows may be made again."""
+        """Reset the row budget, at the start of a turn of the event loop."""
 
 
 def unwritten_words(field: Field, state: Absent | None) -> str:
-    """What an entry says while nothing is written in it."""
+    """Return the placeholder of an empty entry."""
     if state is None:
         return "null"
     if field.default is ABSENT:

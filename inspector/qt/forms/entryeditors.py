@@ -30,10 +30,10 @@ _SWATCH = 12
 
 
 class EntryEditor(QWidget):
-    """One field.
+    """Base class for the editor of one field.
 
     Signals:
-        changed: The person changed it.
+        changed: The user changed the value.
     """
 
     changed = Signal()
@@ -43,7 +43,7 @@ class EntryEditor(QWidget):
 
     @abstractmethod
     def show_content(self, content: JSON) -> bool:
-        """False for what only JSON can show; nothing is changed then."""
+        """Show `content`; return False, changing nothing, if only JSON can represent it."""
 
     def _put(self, *widgets: QWidget) -> None:
         row = QHBoxLayout(self)
@@ -55,7 +55,7 @@ class EntryEditor(QWidget):
 
 
 class LineEditor(EntryEditor):
-    """A text in one line; with `browse`, one that can be chosen among files or folders."""
+    """A single-line text; with `browse`, a file or folder can be picked."""
 
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
@@ -97,8 +97,10 @@ class LineEditor(EntryEditor):
 
 
 class SecondsEditor(EntryEditor):
-    """A number of seconds; nothing is what the settings of the app say. What is no number stays a text, and
-    reading the draft says what is wrong with it."""
+    """A number of seconds; empty means the app's setting.
+
+    Text that is not a number stays, and reading the draft reports the error.
+    """
 
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
@@ -125,7 +127,7 @@ class SecondsEditor(EntryEditor):
 
 
 class LinesEditor(EntryEditor):
-    """A list of texts, one a line; or, of the kind "words", one text of several lines."""
+    """A list of strings, one per line; for the kind "words", one multi-line text."""
 
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
@@ -146,7 +148,7 @@ class LinesEditor(EntryEditor):
         text = self.box.toPlainText()
         if not self._is_list:
             return text
-        # A line break at the end ends the last line, as in a file; it is no empty argument.
+        # A trailing line break ends the last line, as in a file; it is not an empty argument.
         lines: list[JSON] = [*text.removesuffix("\n").split("\n")] if text else []
         return lines
 
@@ -208,7 +210,7 @@ class ChoiceEditor(EntryEditor):
 
 
 def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
-    """Any but the kind "named", which is an editor of its own."""
+    """Create the editor for any kind but "named", which has its own."""
     kinds: dict[str, Callable[[EntryField, Theme], EntryEditor]] = {
         "seconds": SecondsEditor,
         "lines": LinesEditor,
@@ -221,7 +223,7 @@ def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
 
 
 def _text_of(content: JSON) -> str | None:
-    """A list as lines; None when it holds what is no line."""
+    """Return a list as lines; None if it holds anything that is not a single line."""
     if not isinstance(content, list) or content == [""]:
         return None
     lines = [item for item in content if isinstance(item, str) and "\n" not in item]
@@ -235,7 +237,7 @@ def _fits_one_line(text: str) -> bool:
 
 
 def _has_foreign_breaks(text: str) -> bool:
-    """Qt turns these into line breaks."""
+    """Return whether `text` has characters that Qt turns into line breaks."""
     return any(mark in text for mark in "\r\0\u2028\u2029")
 
 

@@ -61,7 +61,7 @@ class FieldHead(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        baseline = QFontMetrics(self._parts[0].font).ascent()  # the smaller fonts stand on the same line
+        baseline = QFontMetrics(self._parts[0].font).ascent()  # smaller fonts share the baseline
         left = 0
         for part in self._parts:
             metrics = QFontMetrics(part.font)

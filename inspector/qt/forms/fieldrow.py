@@ -33,15 +33,15 @@ from inspector.schema.fields import (
 from inspector.schema.jsontext import write_line
 from inspector.schema.values import ABSENT, Draft, draft_of
 
-# While they are not set, these have no place in which to say what the default is.
+# While not set, these have no place to show the default.
 _WITHOUT_WORDS = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
 _LONGEST_DEFAULT = 24
 
 
 class FieldRow(ValueRow):
-    """A member with everything that belongs to it.
+    """A member with its head, editor, help and problems.
 
-    That a required value is missing is said only once the field was touched: a fresh form is not wrong yet.
+    A missing required value is reported only once the field was touched: a fresh form is not wrong yet.
     """
 
     def __init__(self, kit: Kit, member: Member, on_change: OnChange, parent: QWidget | None = None) -> None:
@@ -51,7 +51,7 @@ class FieldRow(ValueRow):
         self._head_line = QHBoxLayout()
         self._head_line.setSpacing(SPACE_1)
         self.column.addLayout(self._head_line)
-        # The editor is made before the buttons: Tab goes in the order of making.
+        # The editor is created before the buttons: tab order is creation order.
         self.slot = Slot(kit, member.field, self.column, self.on_slot_changed)
         self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
         self._head = FieldHead(kit.look, member, self)
@@ -65,7 +65,7 @@ class FieldRow(ValueRow):
         self.show_state()
 
     def set_member(self, member: Member) -> None:
-        """The same field under other conditions: it may be required now, or no longer."""
+        """Update the member, e.g. when it becomes required or optional."""
         if member.required != self.member.required:
             head = FieldHead(self._kit.look, member, self)
             self._head_line.replaceWidget(self._head, head)
@@ -80,7 +80,7 @@ class FieldRow(ValueRow):
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         if problems.get(pointer) == MISSING and not self._was_touched:
-            problems = {}  # what is not there has nothing wrong inside it either
+            problems = {}  # an absent value has no problems inside
         super().show_problems(problems, pointer)
 
     def mark_touched(self) -> None:
@@ -140,7 +140,7 @@ class FieldRow(ValueRow):
 
 
 def _help_text(field: Field) -> str:
-    """The server's description, then what we have to say about the field."""
+    """Return the server's description, then notes about the field."""
     words = [field.description.strip()]
     if isinstance(field, JsonField):
         words.append(f"Written as JSON: {field.reason}")

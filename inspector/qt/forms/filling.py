@@ -16,7 +16,7 @@ _TURN_S = 0.008
 
 
 class Filling(QObject):
-    """Makes one example at a time; what was under way is forgotten for the next one."""
+    """Generates one example at a time; a new one replaces the one in progress."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class Filling(QObject):
         return self._slices is not None
 
     def begin(self, field: Field, put: Callable[[JSON], None]) -> None:
-        """Nearly every example is there at once; `put` is called with it, now or when it is."""
+        """Generate an example and pass it to `put`, usually at once, else when done."""
         self._slices, self._put = example_slices(field), put
         self._timer.start()
         self._go_on()

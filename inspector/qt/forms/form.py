@@ -32,13 +32,13 @@ _NOTHING_TO_FILL_IN = "Nothing to fill in: no arguments are described."
 class SchemaForm(QWidget):
     """Widgets for the members of an object, and the value they hold.
 
-    What `set_value` was given comes back from `value` exactly, key order included, until it is edited; keys
-    that the form has no row for are kept. The form does not scroll by itself. Without `submit_keys` it leaves
-    Ctrl+Return to the window: two shortcuts of the same keys would silence each other. `warnings` are said
-    beside the fields that they are about: sentences by the names of members.
+    What was passed to `set_value` is returned by `value` exactly, key order included, until it is edited;
+    keys without a row are kept. The form does not scroll by itself. Without `submit_keys` it leaves
+    Ctrl+Return to the window: two shortcuts with the same keys would disable each other. `warnings` maps
+    member names to messages shown beside their fields.
 
     Signals:
-        value_changed: The person changed something; not emitted by `set_value`.
+        value_changed: The user changed something; not emitted by `set_value`.
         submitted: Ctrl+Return was pressed inside the form.
     """
 
@@ -59,7 +59,7 @@ class SchemaForm(QWidget):
         self._kit = FormKit(theme, warnings=warnings)
         self._resolve: Resolve | None = None
         self._findings: Sequence[FieldError] = ()
-        self._errors: list[FieldError] | None = None  # until something is edited
+        self._errors: list[FieldError] | None = None  # cache, until something is edited
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_4)
         self._column.setSpacing(SPACE_4)
@@ -83,7 +83,7 @@ class SchemaForm(QWidget):
 
     @property
     def members(self) -> Members | None:
-        """The outermost members; of the variant that is picked where there are several."""
+        """The outermost members; of the selected variant if there are several."""
         if self._members is not None or self._variants is None:
             return self._members
         slot = self._variants.editor.slot if isinstance(self._variants.editor, UnionEditor) else None
@@ -91,21 +91,24 @@ class SchemaForm(QWidget):
 
     @property
     def variants(self) -> UnionEditor | None:
-        """The picker of the arguments' shape, where there are several."""
+        """The variant picker of the arguments, if there are several variants."""
         editor = self._variants.editor if self._variants is not None else None
         return editor if isinstance(editor, UnionEditor) else None
 
     def rows(self) -> list[FieldRow]:
-        """The rows of the outermost members, in the schema's order."""
+        """Return the rows of the outermost members, in the schema's order."""
         return self.members.rows() if self.members is not None else []
 
     def value(self) -> JSONObject:
-        """What would be sent, right or wrong; raises FormError while a part of it cannot be sent at all."""
+        """Return the value as it would be sent, valid or not.
+
+        Raises FormError while a part of it cannot be sent at all.
+        """
         value = finish(self._field, self._draft())
         return value if isinstance(value, dict) else {}
 
     def set_value(self, value: JSONObject) -> None:
-        """Show a value instead of what is there. The parts of it are kept, not copied: do not change them."""
+        """Show a value. Its parts are not copied: do not modify them afterwards."""
         self._kit.renew()
         self._findings, self._errors = (), None
         if self._members is not None:
@@ -120,31 +123,31 @@ class SchemaForm(QWidget):
     # -------------------------------------------------------------- what is wrong
 
     def errors(self) -> list[FieldError]:
-        """What does not fit the fields, told at once, in the order of the form."""
+        """Return the immediate errors of the fields, in form order."""
         if self._errors is None:
             resolved = resolve_draft(self._draft(), self._resolve)
             self._errors = resolved.errors(check(self._field, resolved.draft))
         return self._errors
 
     def set_resolve(self, resolve: Resolve | None) -> None:
-        """What texts with `${name}` stand for: they are checked as what they are when they are sent."""
+        """Set how `${name}` is resolved: fields are checked as they would be sent."""
         self._resolve, self._errors = resolve, None
         self._show_errors()
 
     def set_findings(self, findings: Sequence[FieldError]) -> None:
-        """What a full check has found wrong with the value as it is; shown where nothing else is said."""
+        """Set the results of the full validation, shown where there is no other error."""
         self._findings = findings
         self._show_errors()
 
     def problems(self) -> list[FieldError]:
-        """All that is known to be wrong, a sentence for each place."""
+        """Return all known problems, one per pointer."""
         problems: dict[str, FieldError] = {}
         for error in (*self.errors(), *self._findings):
             problems.setdefault(error.pointer, error)
         return list(problems.values())
 
     def reveal_errors(self) -> None:
-        """Say in place also what is missing, and go to the first thing that is wrong."""
+        """Also show missing values, and go to the first problem."""
         if self.members is not None:
             self.members.mark_touched()
         self._show_errors()
@@ -153,7 +156,7 @@ class SchemaForm(QWidget):
             self.go_to(problems[0].pointer)
 
     def go_to(self, pointer: str) -> None:
-        """Bring a place into view, with the keyboard in it."""
+        """Bring the value at `pointer` into view and focus it."""
         path = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         self._kit.renew()
         whole = self._members or self._variants
@@ -167,7 +170,7 @@ class SchemaForm(QWidget):
             row.slot.editor.set_focus()
         else:
             widget.setFocus()
-        # The row may have been made a moment ago, and rows above it may still be: it has its place later.
+        # The row, or rows above it, may just have been created: its position is final later.
         for pause in _PAUSES_MS:
             QTimer.singleShot(pause, widget, lambda: _scroll_to(row or widget))
 
@@ -195,7 +198,7 @@ class SchemaForm(QWidget):
         return field.notes or (() if has_rows else (_NOTHING_TO_FILL_IN,))
 
     def _on_state_key(self) -> None:
-        """Open the menu of the innermost value that has the focus."""
+        """Open the menu of the innermost focused value."""
         row = _row_around(QApplication.focusWidget(), self)
         if row is not None:
             row.open_state_menu()
@@ -212,7 +215,7 @@ def _row_around(widget: QWidget | None, form: QWidget) -> ValueRow | None:
 def _scroll_to(widget: QWidget) -> None:
     focused = QApplication.focusWidget()
     if focused is None or not (focused is widget or widget.isAncestorOf(focused)):
-        return  # the person has gone on
+        return  # the user has moved on
     outer = widget.parentWidget()
     while outer is not None and not isinstance(outer, QScrollArea):
         outer = outer.parentWidget()

@@ -19,12 +19,12 @@ from inspector.qt.widgets.iconbutton import icon_button
 from inspector.qt.widgets.labels import Muted
 
 _STORED = "in the secret store; type here to replace it"
-_NAME, _VALUE = 2, 3  # shares of the width
+_NAME, _VALUE = 2, 3  # width ratio
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One row as it stands. `before` is the reference that the draft has, `value` what is written over it."""
+    """A row's state. `before` is the draft's reference, `value` what replaces it."""
 
     name: str
     value: str
@@ -33,8 +33,11 @@ class Given:
 
 
 class GivenEditor(EntryEditor):
-    """A row for each. A secret is written into the secret store, and only its name into the draft: it is
-    called after the `server`."""
+    """An editor with one row per named value.
+
+    A secret goes into the secret store under a name derived from `server`, and only that name into the
+    draft.
+    """
 
     def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
         super().__init__()
@@ -64,20 +67,20 @@ class GivenEditor(EntryEditor):
         return content
 
     def secrets(self) -> dict[str, str]:
-        """What is to be put into the secret store, by its name there."""
+        """Return the secrets to store, by their names in the store."""
         written = [given for given in self.given() if given.is_secret and given.value]
         return {str(self._reference(given)["ref"]): given.value for given in written}
 
     def without_value(self) -> list[str]:
-        """Secrets that are nowhere: no value is written, and none is stored."""
+        """Return the secrets that have neither a typed nor a stored value."""
         return [each.name for each in self.given() if each.is_secret and not (each.value or each.before)]
 
     def emptied(self) -> list[str]:
-        """Secrets that are to be plain text from now on, of which nobody said which."""
+        """Return the names that change from secret to plain text without a typed value."""
         return [each.name for each in self.given() if each.before and not each.is_secret and not each.value]
 
     def given(self) -> list[Given]:
-        """Rows that have a name. Of two with one name, the last counts."""
+        """Return the rows that have a name. Of two with the same name, the last one wins."""
         return [row.given() for row in self.rows if row.name.text().strip()]
 
     def show_content(self, content: JSON) -> bool:
@@ -119,14 +122,16 @@ class GivenEditor(EntryEditor):
     def _on_remove(self, row: GivenRow) -> None:
         place = self.rows.index(row)
         self._take_out(row)
-        if self.rows:  # the keyboard stays among the rows
+        if self.rows:  # keep the focus among the rows
             self.rows[min(place, len(self.rows) - 1)].name.setFocus()
         self.changed.emit()
 
 
 class GivenRow(QWidget):
-    """Signals:
-    changed: The person changed something in it.
+    """A row of a `GivenEditor`.
+
+    Signals:
+        changed: The user changed something in it.
     """
 
     changed = Signal()
@@ -165,7 +170,7 @@ class GivenRow(QWidget):
         return Given(name, self.value.text(), self.secret_action.isChecked(), self._before)
 
     def _on_named(self, name: str) -> None:
-        """A new one that is called like a secret is kept as one, unless the person says otherwise."""
+        """Treat a new row named like a secret as one, unless the user chose otherwise."""
         if not self._is_chosen:
             self.secret_action.setChecked(is_secret_name(name.strip()))
             self._show_secrecy()

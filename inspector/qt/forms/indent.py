@@ -11,7 +11,7 @@ _WIDE_LEVELS = 4
 
 
 class Indented(QWidget):
-    """A column that can be indented. Deep levels take less room each, or nothing would be left of a form."""
+    """An indentable column. Deeper levels are indented less, to leave room for the form."""
 
     def __init__(self, depth: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 
 class InputFields(QWidget):
-    """`fields` are by the ids of the inputs. What is typed goes into the secret store, whoever takes it."""
+    """Input fields; `fields` maps input ids to them. The caller stores the values as secrets."""
 
     def __init__(self, theme: Theme, inputs: Sequence[InputSpec], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,12 +36,12 @@ class InputFields(QWidget):
         column.addWidget(Muted(theme, "They are kept in the secret store.", wrap=True))
 
     def given(self) -> dict[str, str]:
-        """What was typed or chosen."""
+        """Return what was typed or chosen, by input id."""
         return {id: text for id in self.fields if (text := self._text(id))}
 
     def _text(self, id: str) -> str:
         field = self.fields[id]
-        if isinstance(field, QComboBox):  # what it shows may not be the option to the letter
+        if isinstance(field, QComboBox):  # its label may differ from the option's exact text
             return self._options[id][field.currentIndex()] if field.currentIndex() >= 0 else ""
         return field.text()
 

@@ -14,18 +14,17 @@ from inspector.schema.fields import Field, ListField, MapField, ObjectField, Tup
 
 
 def is_tall(field: Field) -> bool:
-    """Whether a field takes more than a line: its buttons then stand above it, and it has the whole width."""
+    """Return whether a field needs its own full-width line, with its buttons above it."""
     if isinstance(field, UnionField):
         return not field.is_any and any(is_tall(variant.field) for variant in field.variants[:8])
     return isinstance(field, ListField | TupleField | ObjectField | MapField)
 
 
 class ItemRow(ValueRow):
-    """An item. `set_title` names its place, where it has room for that.
+    """A list item. `set_title` shows its position if there is room.
 
-    Tab goes to `first`, which the caller lays out, before it goes to the editor.
-    One that `is_wide` needs the whole width, whatever its field.
-    `is_fixed` items stand at their place for good: they can be not set, but neither moved nor removed.
+    Tab goes to `first`, which the caller lays out, before the editor. `is_wide` items take the full width,
+    whatever their field. `is_fixed` items can be unset, but neither moved nor removed.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class ItemRow(ValueRow):
     ) -> None:
         super().__init__(kit, on_change)
         if first is not None:
-            first.setParent(self)  # Tab goes in the order in which a row gets its parts
+            first.setParent(self)  # tab order is parenting order
         self.is_optional = is_fixed
         self.is_tall = is_wide or is_tall(field)
         self.head = QHBoxLayout()
@@ -88,5 +87,5 @@ class ItemRow(ValueRow):
 
 
 def focus_after_removal(nearest: list[ItemRow], otherwise: QWidget) -> None:
-    """The keyboard goes to what stands where the removed row was."""
+    """Focus the row that takes the place of a removed one."""
     (nearest[0].remove_button if nearest else otherwise).setFocus()

@@ -17,10 +17,10 @@ _SCHEMES = 1_000_000
 
 
 class Colours:
-    """One theme's colours. A line that has them already, unchanged since, costs nothing."""
+    """Highlighting in one theme's colors. Lines already colored and unchanged are skipped."""
 
     def __init__(self, theme: Theme) -> None:
-        # A block remembers for which of its revisions, and in which scheme, it was coloured.
+        # A block remembers the revision and the scheme it was colored for.
         self._offset = _SCHEMES if theme.tokens.name == "dark" else 0
         self._formats: dict[Kind, QTextCharFormat] = {}
         for kind in _KINDS:
@@ -46,7 +46,7 @@ class Colours:
 
 
 def _starts_in_string(block: QTextBlock) -> bool:
-    """Whether a row of a long line begins inside a string; looks back a bounded way."""
+    """Return whether a row of a long line begins inside a string; looks back a limited way."""
     rows: list[str] = []
     before = block.previous()
     while before.isValid() and before.text().endswith(GOES_ON) and len(rows) < _MOST_ROWS_BACK:

@@ -29,7 +29,7 @@ _MOST_FIELDS = 60
 
 
 def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
-    """What may be written at a place of the text; nothing in a text too long to be read at each key."""
+    """Return completions at `offset`; none in a text too long to parse on each key."""
     if len(text) > LONGEST_TEXT:
         return []
     context = context_at(text, offset)
@@ -49,7 +49,7 @@ def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
 
 
 def _plain(fields: list[Field]) -> list[Field]:
-    """With the variants of unions."""
+    """Flatten unions into their variants."""
     found: list[Field] = []
     left = fields[::-1]
     while left and len(found) < _MOST_FIELDS:
@@ -76,7 +76,7 @@ def _inside(field: Field, step: str | int) -> Iterator[Field]:
 
 
 def _shapes(field: ObjectField) -> list[ObjectField]:
-    """An object with its conditions met, and with none of them met."""
+    """Return an object's shapes: as is, with all conditions met, and with none."""
     shapes = [field]
     for outcome in (True, False):
         under = field.under((outcome,) * len(field.conditions)) if field.under is not None else field

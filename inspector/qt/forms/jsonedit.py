@@ -40,7 +40,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something wrong, from a character of the text to another."""
+    """A problem marked at a range of the text."""
 
     start: int
     end: int
@@ -48,10 +48,10 @@ class Mark:
 
 
 class JsonEdit(TextBox):
-    """JSON as it is written.
+    """A JSON text editor.
 
     Signals:
-        edited: The person changed the text; not emitted by `set_text`, nor by colouring or folding.
+        edited: The user changed the text; not emitted by `set_text`, coloring or folding.
     """
 
     edited = Signal()
@@ -59,8 +59,8 @@ class JsonEdit(TextBox):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme.mono_font(), parent)
         self._theme = theme
-        self.is_quiet = False  # the text changes for no reason of the person's
-        self._marks: list[tuple[int, int]] = []  # among the rows, as Qt counts
+        self.is_quiet = False  # True while the text changes by code, not by the user
+        self._marks: list[tuple[int, int]] = []  # in rows, Qt positions
         self._matches: list[tuple[int, int]] = []
         self._current_match = -1
         self._colours = Colours(theme)
@@ -87,11 +87,11 @@ class JsonEdit(TextBox):
         return is_exact
 
     def set_completer(self, completer: Completer) -> None:
-        """What is asked how the text may go on, with the text and the place in it."""
+        """Set the function called with the text and the offset to get completions."""
         self.offers.completer = completer
 
     def cursor_at(self, offset: int) -> QTextCursor:
-        """A cursor at a character of the text."""
+        """Return a cursor at a character offset of the text."""
         rows = self.rows()
         cursor = self.textCursor()
         cursor.setPosition(qt_column(rows, row_offset(rows, offset)))
@@ -100,7 +100,7 @@ class JsonEdit(TextBox):
     # -------------------------------------------------------------- what is wrong, what was found
 
     def set_marks(self, marks: Sequence[Mark]) -> None:
-        """Underline what is wrong, and name it in the gutter."""
+        """Underline problems and describe them in the gutter."""
         named: dict[int, str] = {}
         self._marks = []
         for mark in marks[:_MOST_MARKED]:
@@ -111,16 +111,16 @@ class JsonEdit(TextBox):
         self._select_extra()
 
     def go_to(self, offset: int) -> None:
-        """Bring a character of the text into view, unfolded, with the keyboard there."""
+        """Bring a character offset into view, unfolded and focused."""
         self._bring(self.cursor_at(offset))
         self.setFocus()
 
     def shown_text(self) -> str:
-        """The rows, for finding."""
+        """Return the displayed rows, for searching."""
         return self.rows()
 
     def set_matches(self, matches: list[tuple[int, int]], current: int) -> None:
-        """Mark what was found among `shown_text()`, and bring the current one into view."""
+        """Highlight search matches in `shown_text()` and bring the current one into view."""
         self._matches, self._current_match = matches, current
         if 0 <= current < len(matches):
             cursor = self.textCursor()
@@ -134,7 +134,7 @@ class JsonEdit(TextBox):
         self.centerCursor()
 
     def _select_extra(self) -> None:
-        """Marks, matches and brackets."""
+        """Highlight marks, matches and brackets."""
         wrong = [self._underlined(start, end) for start, end in self._marks]
         self.setExtraSelections([*wrong, *self._found(), *self._brackets()])
 
@@ -143,11 +143,11 @@ class JsonEdit(TextBox):
         form.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         form.setUnderlineColor(self._theme.color("error"))
         last = self.document().characterCount() - 1
-        start = min(start, max(0, last - 1))  # at the very end, the last character is underlined
+        start = min(start, max(0, last - 1))  # at the very end, underline the last character
         return self._selection(start, min(max(end, start + 1), last), form)
 
     def _found(self) -> Iterator[QTextEdit.ExtraSelection]:
-        """The matches nearest to the current one: there may be thousands."""
+        """Yield the matches nearest to the current one: there may be thousands."""
         first = max(0, self._current_match - _MOST_MARKED // 2)
         rows = self.rows() if self._matches else ""
         for place, (start, end) in enumerate(self._matches[first : first + _MOST_MARKED], start=first):
@@ -155,7 +155,7 @@ class JsonEdit(TextBox):
             yield self._selection(qt_column(rows, start), qt_column(rows, end), form)
 
     def _brackets(self) -> list[QTextEdit.ExtraSelection]:
-        """The bracket beside the cursor, and its partner."""
+        """Highlight the bracket beside the cursor and its partner."""
         cursor = self.textCursor()
         line, column = cursor.block().text(), cursor.positionInBlock()
         found = dict(jsonfolds.brackets(line)) if line.isascii() else {}
@@ -193,19 +193,19 @@ class JsonEdit(TextBox):
     # -------------------------------------------------------------- what is in view
 
     def visible_blocks(self) -> Iterator[tuple[QTextBlock, QRect]]:
-        """The lines in view, and where they are."""
+        """Yield the lines in view with their rectangles."""
         block = self.firstVisibleBlock()
         box = self.blockBoundingGeometry(block).translated(self.contentOffset()).toRect()
         while block.isValid() and box.top() <= self.viewport().height():
             yield block, box
-            # By lines, not by blocks: what is folded has none, and may be very much.
+            # By lines, not blocks: folded blocks have no lines, and there may be many.
             block = self.document().findBlockByLineNumber(block.firstLineNumber() + block.lineCount())
             box = QRect(
                 box.left(), box.bottom() + 1, box.width(), round(self.blockBoundingRect(block).height())
             )
 
     def refresh(self) -> None:
-        """What is in view is another: colour it, and paint the gutter."""
+        """Repaint and recolor the visible part."""
         self.viewport().update()
         self.gutter.update()
         self._color_soon.start()

@@ -11,7 +11,7 @@ from inspector.schema.fields import Field
 from inspector.schema.jsontext import write
 from inspector.schema.values import ABSENT, Draft, Unreadable, json_from_text
 
-# Up to here text is read at each key press; a longer one when the typing pauses, or somebody asks.
+# Up to this size text is parsed on each key press; longer text when typing pauses or on demand.
 _READ_AT_ONCE = 32 * 1024
 _PAUSE_MS = 300
 
@@ -56,7 +56,7 @@ class JsonEditor(Editor):
 
 
 def json_text(draft: Draft) -> str:
-    """The text that `json_from_text` reads as this draft."""
+    """Return the text that `json_from_text` parses as this draft."""
     if draft is ABSENT:
         return ""
     return draft.text if isinstance(draft, Unreadable) else write(draft)  # type: ignore[arg-type]

@@ -26,13 +26,13 @@ class Folding:
         return block.next().isValid() and not block.next().isVisible() and block.isVisible()
 
     def toggle(self, block: QTextBlock) -> None:
-        """Hide what is inside the list or object that begins at the end of a line, or show it."""
+        """Fold or unfold the list or object that begins at the end of a line."""
         last = self._last_inside(block)
         if last is not None:
             self._show(block.next(), last, not block.next().isVisible())
 
     def unfold_around(self, block: QTextBlock) -> None:
-        """Show a line, wherever it is hidden."""
+        """Unfold whatever hides a line."""
         first = block
         while first.isValid() and not first.isVisible():
             first = first.previous()

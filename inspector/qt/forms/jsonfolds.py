@@ -11,23 +11,23 @@ _PAIRS = {"{": "}", "[": "]"}
 
 
 def without_strings(line: str) -> str:
-    """The line with each string as long as it was, but of blanks: its brackets are no brackets."""
+    """Blank out the strings of a line, so that only real brackets are left."""
     return _STRING.sub(lambda match: " " * len(match[0]), line) if '"' in line else line
 
 
 def opens(line: str) -> bool:
-    """Whether a list or an object begins at the line's end."""
+    """Return whether a list or object begins at the end of the line."""
     return _OPENS.search(line) is not None and _OPENS.search(without_strings(line)) is not None
 
 
 def brackets(line: str) -> Iterator[tuple[int, str]]:
-    """The brackets of a line, with their columns."""
+    """Yield the brackets of a line with their columns."""
     plain = without_strings(line)
     yield from ((match.start(), match[0]) for match in re.finditer(r"[{}\[\]]", plain))
 
 
 def closing_line(lines: Iterable[str]) -> int | None:
-    """How many lines further the bracket closes that opens last on the first of them; None: nowhere."""
+    """Return the index of the line that closes the first line's last bracket, None if none does."""
     depth = 0
     for number, line in enumerate(lines):
         found = [bracket for _, bracket in brackets(line)]
@@ -42,9 +42,9 @@ def closing_line(lines: Iterable[str]) -> int | None:
 
 
 def mate(line: str, column: int, others: Iterable[str], *, forward: bool) -> tuple[int, int] | None:
-    """Where the partner of a bracket stands: how many lines further (or back), and its column.
+    """Find the partner of a bracket: the number of lines onward (or back), and its column.
 
-    `others` are the lines after this one, or those before it, from the nearest on.
+    `others` are the lines after this one, or before it, nearest first.
     """
     depth = 0
     for number, part in enumerate(_chain(line, others)):

@@ -20,7 +20,7 @@ _MARK_WIDTH = 12
 
 
 class Gutter(QWidget):
-    """Belongs to a `JsonEdit`, which knows where its lines are. A click on a triangle folds or unfolds."""
+    """The gutter of a `JsonEdit`. A click on a triangle folds or unfolds."""
 
     def __init__(self, edit: JsonEdit, theme: Theme) -> None:
         super().__init__(edit)
@@ -29,7 +29,7 @@ class Gutter(QWidget):
         self._marks: Mapping[int, str] = {}
 
     def set_marks(self, marks: Mapping[int, str]) -> None:
-        """What is wrong, by the number of the line, from 0."""
+        """Set the problems by line number, from 0."""
         self._marks = marks
         self.update()
 
@@ -44,7 +44,7 @@ class Gutter(QWidget):
         return QSize(self.wanted_width(), 0)
 
     def follow(self, rect: QRect, dy: int) -> None:
-        """The text was scrolled, or a part of it is painted anew."""
+        """Follow a scroll or repaint of the text."""
         if dy:
             self.scroll(0, dy)
         else:
@@ -83,7 +83,7 @@ class Gutter(QWidget):
         return ""
 
     def _paint_mark(self, painter: QPainter, line: QRect) -> None:
-        """A disc with a notch: not by its colour alone is it told from a number."""
+        """Paint a disc with a notch, so that color alone does not distinguish it from a number."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.color("error"))
         size = _MARK_WIDTH - SPACE_1

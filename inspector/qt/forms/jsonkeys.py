@@ -9,7 +9,7 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 def indent_after(cursor: QTextCursor) -> tuple[str, str | None]:
-    """The margin of a new line at the cursor; and that of another below it, between a pair of brackets."""
+    """Return the indent of a new line, and of a second one when between brackets."""
     line, column = cursor.block().text(), cursor.positionInBlock()
     margin = line[: len(line) - len(line.lstrip(" "))][:column]
     before, after = line[:column].rstrip(), line[column:].lstrip()
@@ -19,6 +19,6 @@ def indent_after(cursor: QTextCursor) -> tuple[str, str | None]:
 
 
 def unindents(text: str, cursor: QTextCursor) -> bool:
-    """Whether a key closes what the line is inside of: it then stands two blanks further left."""
+    """Return whether a key closes the enclosing bracket, which then moves one step left."""
     before = cursor.block().text()[: cursor.positionInBlock()]
     return text in ("}", "]") and before.endswith(_STEP) and not before.strip() and not cursor.hasSelection()

@@ -23,7 +23,10 @@ _LONGEST_TEXT = 256 * 1024
 
 
 class Offers:
-    """Belongs to a `JsonEdit`. Opens at quotes and colons, and on Ctrl+Space; Tab or Enter takes one."""
+    """The completion list of a `JsonEdit`.
+
+    Opens at quotes and colons, and on Ctrl+Space; Tab or Enter accepts an entry.
+    """
 
     def __init__(self, edit: JsonEdit, theme: Theme) -> None:
         self._edit = edit
@@ -37,7 +40,7 @@ class Offers:
         return self._list.suggestions if self._list is not None and self._list.isVisible() else ()
 
     def ask(self) -> None:
-        """Offer how the text may go on at the cursor."""
+        """Offer completions at the cursor."""
         if self.completer is None or self._edit.document().characterCount() > _LONGEST_TEXT:
             return
         rows = self._edit.rows()
@@ -58,19 +61,19 @@ class Offers:
             self._list.hide()
 
     def on_typed(self, text: str) -> None:
-        """After a key: open the list where keys and values begin, and keep it in step."""
+        """Open the list where keys and values begin, and update it while typing."""
         if text in ('"', ":") or (self.shown() and text):
             self._soon.start()
         elif self.shown():
-            self.close()  # the cursor went elsewhere
+            self.close()  # the cursor moved away
 
     def takes(self, event: QKeyEvent) -> bool:
-        """Whether a key was for the list."""
+        """Return whether the list handled a key."""
         if not self.shown() or self._list is None:
             return False
         key = Qt.Key(event.key())
         if event.type() is QEvent.Type.ShortcutOverride and key == Qt.Key.Key_Escape:
-            event.accept()  # Escape closes the list, and nothing else
+            event.accept()  # Escape only closes the list
             return True
         if event.type() is not QEvent.Type.KeyPress:
             return False
@@ -94,11 +97,11 @@ class Offers:
             cursor.movePosition(QTextCursor.MoveOperation.Left)
         self._edit.setTextCursor(cursor)
         if suggestion.text.endswith(": "):
-            self._soon.start()  # what to write there
+            self._soon.start()  # complete the value
 
 
 def python_column(text: str, position: int) -> int:
-    """Qt's position as Python counts it: characters beyond the first plane are one, not two."""
+    """Convert Qt's UTF-16 position to a Python index: non-BMP characters count as one."""
     if text.isascii():
         return position
     units = text.encode("utf-16-le", "surrogatepass")[: 2 * position]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from inspector.schema.values import child
 
-# A string may lack its end, where somebody is writing it.
+# A string may lack its closing quote while it is being typed.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _REST_OF_STRING = re.compile(r'[\w.-]*"?')
 _LOOKED_AHEAD = 20_000
@@ -20,7 +20,7 @@ _LOOKED_AHEAD = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """From a character of the text to another."""
+    """A range of characters of the text."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Place:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or an object that has begun."""
+    """A list or object that has been opened."""
 
     is_list: bool
     start: int
@@ -40,10 +40,10 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a person writes: in which list or object, a key or a value, and what of it is there already.
+    """What is being written at a position: a key or a value, and in which list or object.
 
-    `path` leads to the value that is written, or to the object whose key is. `keys` are those that the object
-    has elsewhere.
+    `path` leads to the value being written, or to the object whose key is. `keys` are the object's other
+    keys.
     """
 
     path: tuple[str | int, ...]
@@ -53,13 +53,13 @@ class Context:
 
 
 class _Reading:
-    """Goes through the tokens and keeps what is open around the present one."""
+    """Walks the tokens and tracks the open lists and objects."""
 
     def __init__(self) -> None:
         self.open: list[_Open] = []
 
     def pointer(self) -> str:
-        """Of the value that comes next."""
+        """Return the pointer of the next value."""
         return child(self.open[-1].pointer, self.open[-1].step) if self.open else ""
 
     def begin(self, bracket: str, start: int) -> None:
@@ -72,7 +72,7 @@ class _Reading:
         self.open[-1].wants_key = False
 
     def go_on(self) -> None:
-        """A comma."""
+        """Handle a comma."""
         inner = self.open[-1]
         if inner.is_list and isinstance(inner.step, int):
             inner.step += 1
@@ -81,7 +81,7 @@ class _Reading:
 
 
 def locate(text: str, pointers: Collection[str]) -> dict[str, Place]:
-    """The places of the values at these pointers; of a member that is missing, that of its object's start."""
+    """Return the places of the values at these pointers; values not in the text are omitted."""
     wanted, found = set(pointers), dict[str, Place]()
     reading = _Reading()
     for match in _TOKEN.finditer(text):
@@ -112,7 +112,7 @@ def _note(pointer: str, place: Place, wanted: set[str], found: dict[str, Place])
 
 
 def context_at(text: str, offset: int) -> Context | None:
-    """What is being written at a place; None where nothing can be, such as right behind a value."""
+    """Return what is being written at `offset`; None where nothing can be, e.g. after a value."""
     reading = _Reading()
     before, written = "", Place(offset, offset)
     for match in _TOKEN.finditer(text):
@@ -136,7 +136,7 @@ def context_at(text: str, offset: int) -> Context | None:
 
 
 def _end_of(text: str, match: re.Match[str], offset: int) -> int:
-    """Where the word ends that is written; a string that is not closed yet would seem to swallow the rest."""
+    """Return the end of the word being written; an unclosed string would swallow the rest."""
     rest = _REST_OF_STRING.match(text, offset) if match[0][0] == '"' else None
     return min(rest.end(), match.end()) if rest is not None else match.end()
 
@@ -156,7 +156,7 @@ def _context(text: str, reading: _Reading, before: str, written: Place) -> Conte
 
 
 def _keys_after(text: str, offset: int) -> frozenset[str]:
-    """The keys of the same object behind a place, as far as one looks."""
+    """Return the keys of the same object after `offset`, up to a limit."""
     depth, last, keys = 0, "", set()
     for match in _TOKEN.finditer(text, offset, min(len(text), offset + _LOOKED_AHEAD)):
         piece = match[0]

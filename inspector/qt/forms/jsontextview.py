@@ -24,18 +24,18 @@ from inspector.schema.jsontext import JSONTextError, read, write
 from inspector.schema.keywords import kind_of
 from inspector.schema.values import FieldError, FormError
 
-# Text is read at each key press while that takes no time a person would notice; a longer one in pauses.
+# Text is parsed on each key press while that is not noticeable; longer text in pauses.
 _READ_AT_ONCE = 32 * 1024
 _READ_IN_PAUSES = 4 * 1024 * 1024
 _PAUSE_MS = 300
 
 
 class JsonTextView(QWidget):
-    """An editor for one JSON object. `what` is in it, in a word.
+    """An editor for one JSON object. `what` names its content.
 
     Signals:
-        text_changed: The person changed the text; not emitted by `set_value`.
-        text_read: What was written is read, or cannot be: at once, or for a long text after a pause.
+        text_changed: The user changed the text; not emitted by `set_value`.
+        text_read: The text was parsed or failed to: at once, or for a long text after a pause.
     """
 
     text_changed = Signal()
@@ -45,7 +45,7 @@ class JsonTextView(QWidget):
         super().__init__(parent)
         self._what = what
         self._field = ObjectField()
-        self._value: JSONObject | None = None  # what was read last, while the text is the same
+        self._value: JSONObject | None = None  # last parsed value, while the text is unchanged
         self.box = JsonEdit(look.theme)
         self.box.setAccessibleName(f"{what} as JSON")
         self.box.set_completer(self._completions)
@@ -65,7 +65,7 @@ class JsonTextView(QWidget):
         self.set_value({})
 
     def set_field(self, field: ObjectField) -> None:
-        """What completion offers is taken from this."""
+        """Set the field that completions are taken from."""
         self._field = field
 
     def text(self) -> str:
@@ -77,7 +77,7 @@ class JsonTextView(QWidget):
         self._say("")
 
     def read_object(self) -> JSONObject:
-        """The object that is written; raises FormError, and says so below the text, when it is none."""
+        """Return the object; raises FormError, and shows why, if the text is not one."""
         if self._value is not None:
             return self._value
         try:
@@ -95,16 +95,16 @@ class JsonTextView(QWidget):
         return value
 
     def show_problems(self, problems: Sequence[FieldError]) -> None:
-        """Mark what is wrong with what the text says, and name the first of it below."""
+        """Mark the problems in the text and show the first one below."""
         if self._value is None:
-            return  # it is not even read; that is said already
+            return  # not parsed; already reported
         places = self._locate(problems)
         marks = [Mark(*places[error.pointer], error.problem) for error in problems if error.pointer in places]
         self.box.set_marks(marks)
         self._say(str(problems[0]) if problems else "")
 
     def go_to(self, pointer: str) -> None:
-        """Bring the place of a value into view."""
+        """Bring the value at `pointer` into view."""
         place = self._locate([FieldError(pointer, "")]).get(pointer)
         if place is not None:
             self.box.go_to(place[0])
@@ -112,7 +112,7 @@ class JsonTextView(QWidget):
             self.box.setFocus()
 
     def _locate(self, problems: Sequence[FieldError]) -> dict[str, tuple[int, int]]:
-        """Where the values stand; for one that is missing, the bracket in which it is."""
+        """Return the places of the values; for a missing one, the bracket that should contain it."""
         pointers = [error.pointer for error in problems]
         parents = {pointer: pointer.rpartition("/")[0] for pointer in pointers}
         text = self.text()
@@ -121,7 +121,7 @@ class JsonTextView(QWidget):
         for pointer, parent in parents.items():
             if pointer in found:
                 start, end = found[pointer].start, found[pointer].end
-                line_end = text.find("\n", start, end)  # of a value on many lines, the first is marked
+                line_end = text.find("\n", start, end)  # of a multi-line value, mark the first line
                 places[pointer] = (start, end if line_end < 0 else line_end)
             elif parent in found:
                 places[pointer] = (found[parent].start, found[parent].start + 1)
@@ -144,7 +144,7 @@ class JsonTextView(QWidget):
             self._check()
 
     def _check(self) -> None:
-        with suppress(FormError):  # it is said below the text
+        with suppress(FormError):  # shown below the text
             self.read_object()
         self.text_read.emit()
 

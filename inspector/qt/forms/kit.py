@@ -38,12 +38,12 @@ from inspector.schema.fields import (
     UnionField,
 )
 
-# What is made before the window paints; the other rows are made as they come into view.
+# Created before the first paint; the other rows as they come into view.
 _ROWS_AT_ONCE = 40
 
 
 class FormKit:
-    """Makes the editors of one form, at one depth of it."""
+    """Creates the editors of a form, at one depth."""
 
     def __init__(
         self, theme: Theme, outer: FormKit | None = None, warnings: Mapping[str, str] | None = None
@@ -123,7 +123,7 @@ class FormKit:
 
 
 class _Budget:
-    """How many rows may still be made in this turn of the window's loop, at whatever depth."""
+    """The number of rows that may still be created in this turn of the event loop, at any depth."""
 
     left = _ROWS_AT_ONCE
 

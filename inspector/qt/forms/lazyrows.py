@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.qt.forms.editor import Kit
 
-# A row takes about a millisecond to make and another to show. A screenful comes at once; the others follow
-# when they are about to be scrolled into view, so that a form of 2,000 fields opens as fast as one of 20.
+# A row takes about 1 ms to create and another to show. A screenful is created at once; the rest when about
+# to scroll into view, so that a form of 2,000 fields opens as fast as one of 20.
 ROWS_AT_ONCE = 20
 _SLICE_SECONDS = 0.010
 _PIXELS_AHEAD = 600
@@ -23,7 +23,7 @@ _ROWS_AROUND = 8
 
 @dataclass(slots=True)
 class _Part:
-    """What stands in the column: a row, or room for rows that are not made yet."""
+    """A part of the column: a row, or a placeholder for rows not created yet."""
 
     start: int
     end: int
@@ -32,10 +32,10 @@ class _Part:
 
 
 class LazyRows(QWidget):
-    """Rows one below the other, and room for those that are not made.
+    """Rows in a column, with placeholders for those not created yet.
 
-    The owner knows how many there are (`count`), makes one (`make`), and says which are made (`made`). It
-    calls `reset` when there are others, or the same in another order.
+    The owner knows their number (`count`), creates one (`make`) and says which exist (`made`). It calls
+    `reset` when the rows or their order change.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LazyRows(QWidget):
         super().__init__()
         self._kit = kit
         self._count, self._made, self._make = count, made, make
-        self._row_height = height + spacing  # about; so that the scroll bar is about right
+        self._row_height = height + spacing  # approximate, for the scroll bar
         self._parts: list[_Part] = []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -60,7 +60,7 @@ class LazyRows(QWidget):
         self._next_slice.timeout.connect(self._make_slice)
 
     def reset(self) -> None:
-        """Put the rows in that are made, and make the first ones, as many as there is time for."""
+        """Insert the existing rows and create the first ones, as far as the budget allows."""
         self._take_all_out()
         if self._count():
             self._parts = [self._room(0, self._count())]
@@ -79,7 +79,7 @@ class LazyRows(QWidget):
             self._put(place)
 
     def show_row(self, place: int) -> None:
-        """Make a row, and its neighbours: when it is scrolled to, it should stay where it is."""
+        """Create a row and its neighbors, so that it stays in place when scrolled to."""
         for near in range(max(0, place - _ROWS_AROUND), min(self._count(), place + _ROWS_AROUND + 1)):
             self._put(near)
 
@@ -90,7 +90,7 @@ class LazyRows(QWidget):
     # --------------------------------------------------------------
 
     def _make_slice(self) -> None:
-        """Make rows where there is only room for them, in view or soon to be, for a short time."""
+        """Create rows for placeholders in or near the view, for a limited time."""
         self._kit.renew()
         wanted = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
         end = perf_counter() + _SLICE_SECONDS
@@ -102,7 +102,7 @@ class LazyRows(QWidget):
                     return
 
     def _places_in(self, part: _Part, wanted: QRect) -> range:
-        """The rows of a room that would be in view."""
+        """Return the rows of a placeholder that would be in view."""
         box = part.widget.geometry()
         if wanted.isEmpty() or not box.intersects(wanted):
             return range(0)
@@ -111,7 +111,7 @@ class LazyRows(QWidget):
         return range(min(first, part.end - 1), min(last + 1, part.end))
 
     def _put(self, place: int) -> None:
-        """Make a row, if it is not made, and put it in its place."""
+        """Insert a row at its place, creating it if needed."""
         at = bisect_right(self._parts, place, key=lambda part: part.start) - 1
         room = self._parts[at]
         if room.is_row:

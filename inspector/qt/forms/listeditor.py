@@ -24,9 +24,9 @@ _ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
 
 
 class ItemsEditor(Editor):
-    """What lists and tuples have in common. More than MOST_ROWS items are left to raw JSON.
+    """The common base of lists and tuples. More than MOST_ROWS items are left to raw JSON.
 
-    Rows are made as they come into view; an item whose row is not made yet holds its draft all the same.
+    Rows are created as they come into view; until then an item only has its draft.
     """
 
     def __init__(self, kit: Kit, field: ListField | TupleField, on_change: OnChange) -> None:
@@ -35,7 +35,7 @@ class ItemsEditor(Editor):
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT
         self._is_set = False
-        self._drafts: list[Draft] = []  # of the items whose rows are not made yet
+        self._drafts: list[Draft] = []  # of items without a row yet
         self._rows: list[ItemRow | None] = []
         self._problems: Problems = {}
         self._pointer = ""
@@ -64,7 +64,7 @@ class ItemsEditor(Editor):
 
     @property
     def rows(self) -> list[ItemRow]:
-        """All rows; makes those that are not made yet."""
+        """All rows; creates the missing ones."""
         self._lazy.make_all()
         return self._made()
 
@@ -151,7 +151,7 @@ class ItemsEditor(Editor):
         self._finish_change()
 
     def _on_move_clicked(self, row: ItemRow, step: int, _checked: bool = False) -> None:
-        """Exchange the values of two neighbours; focus goes along, so that moving on takes one key."""
+        """Swap two neighbors; the focus follows, so that moving further takes one key."""
         other = self._row_at(self._rows.index(row) + step)
         mine, theirs = row.draft(), other.draft()
         row.set_draft(theirs)
@@ -201,7 +201,7 @@ class ItemsEditor(Editor):
 
 
 class ListEditor(ItemsEditor):
-    """A list of values of one kind."""
+    """An editor for a list of values of one type."""
 
     def __init__(self, kit: Kit, field: ListField, on_change: OnChange) -> None:
         self._list = field
@@ -216,7 +216,7 @@ class ListEditor(ItemsEditor):
 
 
 class TupleEditor(ItemsEditor):
-    """A list with a kind of its own at each of the first places; more items may follow these."""
+    """An editor for a list with a type for each of the first positions; more items may follow."""
 
     def __init__(self, kit: Kit, field: TupleField, on_change: OnChange) -> None:
         self._tuple = field
@@ -226,7 +226,7 @@ class TupleEditor(ItemsEditor):
         draft = super().draft()
         if isinstance(draft, list):
             while draft and draft[-1] is ABSENT:
-                draft.pop()  # places at the end that are not set are as if they were not there
+                draft.pop()  # unset positions at the end are omitted
         return draft
 
     def _field_at(self, place: int) -> Field:
@@ -269,7 +269,7 @@ class TupleEditor(ItemsEditor):
         super()._show_buttons()
         first = self._rows[len(self._tuple.items) :][:1]
         if first and first[0] is not None:
-            first[0].up_button.setEnabled(False)  # above it are the places that stay
+            first[0].up_button.setEnabled(False)  # the items above it are fixed
 
 
 def _drop(row: ItemRow | None) -> None:

@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 100_000
 
 
 def is_large(draft: Draft) -> bool:
-    """Whether its JSON text would be longer than one reads in a form; looks at a bounded number of parts."""
+    """Return whether the JSON text is too long for a form; checks a limited number of parts."""
     left: list[object] = [draft]
     parts = characters = 0
     while left:
@@ -37,7 +37,7 @@ def is_large(draft: Draft) -> bool:
 
 
 class LongJsonEditor(Editor):
-    """Takes any JSON; `on_outgrown` is called with it when the person wants to edit it."""
+    """Takes any JSON; `on_outgrown` is called when the user wants to edit it."""
 
     def __init__(self, look: Look, field: Field, on_change: OnChange) -> None:
         self._draft: Draft = ABSENT

@@ -7,13 +7,13 @@ exactly what was there. Nothing of this leaves the text widget.
 
 from __future__ import annotations
 
-GOES_ON = "\ufdef"  # not U+FDD0, which Qt takes for a break of its own
+GOES_ON = "\ufdef"  # not U+FDD0, which Qt uses as a separator
 LONGEST_ROW = 2000
 _JOINT = f"{GOES_ON}\n"
 
 
 def to_rows(text: str) -> str:
-    """The text with its long lines broken. Text that holds `GOES_ON` itself must not be shown this way."""
+    """Break long lines into rows. Must not be used for text that contains `GOES_ON`."""
     if len(text) <= LONGEST_ROW:
         return text
     lines = text.split("\n")
@@ -23,14 +23,14 @@ def to_rows(text: str) -> str:
 
 
 def from_rows(rows: str) -> str:
-    """The text that the rows stand for, also when some were edited."""
+    """Return the text of the rows, also after edits."""
     if GOES_ON not in rows:
         return rows
     return rows.replace(_JOINT, "").replace(GOES_ON, "")
 
 
 def row_offset(rows: str, offset: int) -> int:
-    """Where a character of the text stands among the rows."""
+    """Convert an offset in the text to one in the rows."""
     at = 0
     while offset > 0:
         joint = rows.find(_JOINT, at)
@@ -42,7 +42,7 @@ def row_offset(rows: str, offset: int) -> int:
 
 
 def text_offset(rows: str, offset: int) -> int:
-    """Where a character of the rows stands in the text."""
+    """Convert an offset in the rows to one in the text."""
     return len(from_rows(rows[:offset]))
 
 

@@ -24,7 +24,7 @@ _LABEL_LIMIT = 600
 
 @dataclass(frozen=True)
 class Look:
-    """A theme with the fonts of a form, made once for each form."""
+    """A theme with the fonts of a form; one per form."""
 
     theme: Theme
     title: QFont
@@ -44,7 +44,7 @@ class Look:
 
 
 def small_label(look: Look, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
-    """Small wrapped plain text; what is too long to read in a form is in the tool tip."""
+    """Create a small wrapped plain-text label; the tool tip has text that is too long."""
     label = BreakingLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
@@ -55,7 +55,7 @@ def small_label(look: Look, text: str, role: QPalette.ColorRole = MUTED) -> QLab
 
 
 def set_label_text(label: QLabel, text: str) -> None:
-    """Untrusted text into a plain-text label, shortened."""
+    """Set untrusted text on a plain-text label, shortened."""
     label.setText(visible(shortened(text, _LABEL_LIMIT)))
     label.setToolTip(plain_tooltip(text) if len(text) > _LABEL_LIMIT else "")
 

@@ -59,7 +59,7 @@ class MapRow(ItemRow):
 
     @property
     def lacks_key(self) -> bool:
-        """Whether the row was added and no key was ever written: that is not the same as the key ""."""
+        """True if the row was added and no key was typed yet, which differs from the key ""."""
         return self.is_new and not self.key
 
     def sent_draft(self) -> Draft:
@@ -80,7 +80,10 @@ class MapRow(ItemRow):
 
 
 class MapRows(QWidget):
-    """The rows of a map, and a button for one more. `on_change` is called after each change by the person."""
+    """The rows of a map and a button to add one.
+
+    `on_change` is called after each change by the user.
+    """
 
     def __init__(self, kit: Kit, field: MapField, on_change: OnChange, taken: Collection[str] = ()) -> None:
         super().__init__()
@@ -88,7 +91,7 @@ class MapRows(QWidget):
         self.taken = taken
         self._kit = kit.deeper()
         self._on_change = on_change
-        self._pairs: list[tuple[str, Draft]] = []  # of the rows that are not made yet
+        self._pairs: list[tuple[str, Draft]] = []  # of rows not created yet
         self._rows: list[MapRow | None] = []
         self._problems: Problems = {}
         self._pointer = ""
@@ -115,7 +118,7 @@ class MapRows(QWidget):
 
     @property
     def rows(self) -> list[MapRow]:
-        """All rows; makes those that are not made yet."""
+        """All rows; creates the missing ones."""
         self._lazy.make_all()
         return [row for row in self._rows if row is not None]
 
@@ -144,7 +147,7 @@ class MapRows(QWidget):
         return self._row_at(place).at(path[1:]) if place is not None else None
 
     def add(self) -> MapRow:
-        """One more row, with the keyboard in its key."""
+        """Add a row and focus its key."""
         self._pairs.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
         self._rows.append(None)
         self._lazy.reset()

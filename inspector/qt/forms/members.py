@@ -27,11 +27,11 @@ _MOST_KEY_ROWS = 200
 
 
 class Members(QWidget):
-    """The rows of one object, one below the other.
+    """The rows of one object.
 
-    Keys keep the order they were given in; those set later go where the schema has them. Keys without a
-    row are kept as they are, and named below the rows. A row that is not made yet holds its value too.
-    Members that depend on others come and go with these; what was typed in them is put aside.
+    Keys keep their given order; keys set later go where the schema has them. Keys without a row are kept
+    and listed below the rows. A row not created yet holds its value too. Conditional members come and go;
+    what was typed in them is kept aside.
     """
 
     def __init__(self, kit: Kit, field: ObjectField, on_change: OnChange) -> None:
@@ -68,22 +68,22 @@ class Members(QWidget):
 
     @property
     def now(self) -> ObjectField:
-        """The object as it is for what is written now."""
+        """The object's effective schema for the current value."""
         return self._now
 
     @property
     def key_rows(self) -> MapRows | None:
-        """The rows for keys of the person's own choice, where the schema speaks of them."""
+        """The rows for additional keys, if the schema allows them."""
         return self._keys
 
     def rows(self) -> list[FieldRow]:
-        """All rows in the schema's order; makes those that are not made yet."""
+        """Return all rows in the schema's order; creates the missing ones."""
         self._lazy.make_all()
         return [self._rows[name] for name in self._names]
 
     def draft(self) -> dict[str, Draft]:
         drafts = self._settled_draft()
-        if self._keys is not None:  # a key of one's own that is a field's name: one of the two would be lost
+        if self._keys is not None:  # an additional key with a field's name: one of the two would be lost
             drafts |= {
                 key: Unreadable("", REPEATED_KEY)
                 for key, part in self._keys.pairs()
@@ -121,7 +121,7 @@ class Members(QWidget):
             row.mark_touched()
 
     def at(self, path: Sequence[str]) -> QWidget:
-        """The widget of a place inside; makes the rows up to it."""
+        """Return the widget at a path inside; creates the rows up to it."""
         if path and path[0] in self._members:
             self._lazy.show_row(self._names.index(path[0]))
             return self._rows[path[0]].at(path[1:])
@@ -153,7 +153,7 @@ class Members(QWidget):
         self._on_change()
 
     def _settle(self) -> None:
-        """Let the members come and go as the draft has it now."""
+        """Add and remove conditional members according to the current draft."""
         settled = settle(self._field, self._before, self._settled_draft())
         self._given = self._before = settled
         now = effective(self._field, settled)
@@ -167,7 +167,7 @@ class Members(QWidget):
         self._show_others()
 
     def _show_members(self, now: ObjectField) -> None:
-        """Bring the rows in line with the members, keeping those that ask for the same as before."""
+        """Sync the rows with the members, keeping rows whose member did not change."""
         if now is self._now:
             return
         self._now = now
@@ -188,8 +188,8 @@ class Members(QWidget):
         self._hidden -= self._members.keys()
 
     def _drop(self, row: FieldRow) -> None:
-        """A field of the same name asks for something else now: its value moves to a new row."""
-        with suppress(FormError):  # what is no JSON cannot move; it was marked as such
+        """Remove a row whose field has changed, keeping its value for the new row."""
+        with suppress(FormError):  # invalid JSON cannot move; it was marked as such
             self._given[row.member.name] = row.slot.value_draft()
         del self._rows[row.member.name]
         self._hidden.discard(row.member.name)
@@ -199,7 +199,7 @@ class Members(QWidget):
     # -------------------------------------------------------------- other keys
 
     def _other_drafts(self) -> dict[str, Draft]:
-        """The keys that have no field: of the key rows, put aside, or known to nobody."""
+        """Return the keys without a field: from the key rows, put aside, or unknown."""
         others = {name: draft for name, draft in self._given.items() if name not in self._members}
         if self._keys is None:
             return others
@@ -226,7 +226,7 @@ class Members(QWidget):
         self._aside_label.setVisible(bool(words))
 
     def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
-        """Rows for keys of one's own, where the schema speaks of them and they fit into rows."""
+        """Show rows for additional keys if the schema allows them and they fit into rows."""
         rest = self._now.rest
         fits = len(unknown) <= _MOST_KEY_ROWS and all(map(is_plain_line, unknown))
         if rest is None or not fits:
@@ -265,7 +265,7 @@ class Members(QWidget):
 
 
 def _in_schema_order(order: list[str], names: list[str]) -> list[str]:
-    """With the names that are not in `order` put behind their nearest predecessor that is."""
+    """Order the names, placing each unknown one after its nearest predecessor in `order`."""
     known = set(order)
     followers: dict[str | None, list[str]] = {}
     place: str | None = None

@@ -35,7 +35,7 @@ _LEAST_HEIGHT = 130
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One row. `hint` is ours, `title` and `description` are the server's."""
+    """A named value. `hint` is MCP Lens's own text; `title` and `description` are the server's."""
 
     name: str
     title: str = ""
@@ -46,12 +46,12 @@ class Named:
 
 
 class NamedValues(QScrollArea):
-    """Shows a row for each name.
+    """A form with a row for each name.
 
     Signals:
-        changed: A value is another one.
-        completions_wanted: For a value as far as it is typed; carries the name and the text.
-        completions_not_wanted: Nobody waits for them any more; carries the name.
+        changed: A value changed.
+        completions_wanted: Completions are needed for a partly typed value; carries the name and the text.
+        completions_not_wanted: They are no longer needed; carries the name.
     """
 
     changed = Signal()
@@ -78,9 +78,9 @@ class NamedValues(QScrollArea):
         self.inside.installEventFilter(self)
 
     def set_rows(self, rows: Sequence[Named], nothing: str, *, completes: bool) -> None:
-        """Ask for other values. `nothing` is said when there are none to ask for.
+        """Show rows for other values. `nothing` is shown if there are none.
 
-        What was typed for a name stays, if that name is asked for again.
+        Text typed for a name is kept if the new rows contain that name.
         """
         shape = (tuple(rows), completes)
         if shape == self._shape:
@@ -105,7 +105,7 @@ class NamedValues(QScrollArea):
             self.rows[focused].setFocus()
 
     def texts(self) -> dict[str, str | None]:
-        """What is typed, by name: None where nothing is sent."""
+        """Return the typed texts by name: None where nothing is sent."""
         return {name: row.text() for name, row in self.rows.items()}
 
     def set_texts(self, texts: Mapping[str, str | None]) -> None:
@@ -114,16 +114,16 @@ class NamedValues(QScrollArea):
                 self.rows[name].set_text(text)
 
     def values(self) -> dict[str, Value]:
-        """Those that are sent."""
+        """Return the values that are sent."""
         found = {name: row.value() for name, row in self.rows.items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def strings(self) -> dict[str, str]:
-        """Those that are sent, a list as its lines."""
+        """Return the values that are sent as strings, a list as its lines."""
         return {name: text for name, text in self.texts().items() if text is not None}
 
     def missing(self) -> list[str]:
-        """Names that are required and have no value; they are marked."""
+        """Return the required names without a value, and mark them."""
         found = [name for name, row in self.rows.items() if row.named.is_required and row.text() is None]
         for name, row in self.rows.items():
             row.set_complaint("Needed: the prompt requires it." if name in found else "")
@@ -133,17 +133,17 @@ class NamedValues(QScrollArea):
         return found
 
     def show_completions(self, name: str, values: Sequence[str]) -> None:
-        """They came, for a name."""
+        """Show the completions received for a name."""
         if name in self.rows and self.rows[name].line is not None:
             self.rows[name].show_completions(values)
 
     def set_note(self, name: str, words: str) -> None:
-        """Something to know about a row; none to take it away."""
+        """Set the note of a row; "" removes it."""
         if name in self.rows:
             self.rows[name].set_note(words)
 
     def sizeHint(self) -> QSize:
-        """So much that nothing would have to be scrolled."""
+        """Return the size at which nothing has to scroll."""
         return QSize(super().sizeHint().width(), self.inside.sizeHint().height() + 2)
 
     def minimumSizeHint(self) -> QSize:
@@ -151,7 +151,7 @@ class NamedValues(QScrollArea):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.inside and event.type() is QEvent.Type.LayoutRequest:
-            self.updateGeometry()  # a note came or went
+            self.updateGeometry()  # a note appeared or disappeared
         return super().eventFilter(watched, event)
 
     def _make_row(self, named: Named, completes: bool) -> NamedRow:
@@ -163,10 +163,10 @@ class NamedValues(QScrollArea):
 
 
 class NamedRow(QWidget):
-    """A name, its value, and a button that tells an empty text from none.
+    """A name, its value and a button that distinguishes an empty text from none.
 
     Signals:
-        changed, completions_wanted, completions_not_wanted: As of the form.
+        changed, completions_wanted, completions_not_wanted: As in `NamedValues`.
     """
 
     changed = Signal()
@@ -197,7 +197,7 @@ class NamedRow(QWidget):
     # -------------------------------------------------------------- values
 
     def text(self) -> str | None:
-        """As it is typed; None when nothing is sent."""
+        """Return the text as typed; None if nothing is sent."""
         typed = self._typed()
         return typed if typed or self.empty.isChecked() else None
 

@@ -14,12 +14,13 @@ _SHOWN_MS = 20_000
 
 
 class NewsStrip(Alert):
-    """Goes away by itself, or when it is dismissed. Fetching a list that is the same leaves it alone.
+    """Reports list changes; closes after a while or when dismissed.
 
-    What comes while it is there is added: a server that registers five tools tells of a change five times.
+    Refetching an unchanged list leaves it alone. Changes that arrive while it is shown are merged: a server
+    that registers five tools sends five notifications.
 
     Signals:
-        told: There was something new; carries what the list is of, and the ListNews.
+        told: Something changed; carries the name of the list and the ListNews.
     """
 
     told = Signal(str, object)
@@ -33,7 +34,7 @@ class NewsStrip(Alert):
         self._timer.timeout.connect(self.dismiss)
 
     def tell(self, what: str, news: ListNews) -> None:
-        """`what` is the list: resources, prompts."""
+        """Report changes of the list `what`: resources or prompts."""
         if not news:
             return
         self.told.emit(what, news)
@@ -41,7 +42,7 @@ class NewsStrip(Alert):
         if told:
             self.say(what, f"The list of {what} changed. {told.sentence()}", "", [self._dismiss], "wait")
             self._timer.start()
-        else:  # what came went again
+        else:  # the changes cancelled each other out
             self.close_about(what)
 
     def dismiss(self) -> None:

@@ -16,7 +16,7 @@ from inspector.schema.values import ABSENT, Absent, Draft
 
 
 class ObjectEditor(Editor):
-    """A nested object; its rows are made when it is first set, so a schema may go on for ever."""
+    """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
 
     def __init__(self, kit: Kit, field: ObjectField, on_change: OnChange) -> None:
         self._kit = kit

@@ -13,13 +13,12 @@ from inspector.qt.widgets.markedrows import MarkedRows
 
 
 class OfferedList(QTableView):
-    """A table of one column: unlike a list view, it does not lay out ten thousand rows one by one.
+    """A one-column table: unlike a list view, it does not lay out ten thousand rows one by one.
 
-    The chosen item stays chosen when the rows become others, and a list that was fetched again stays where it
-    was scrolled to.
+    The selection survives a change of the rows, and a refetched list keeps its scroll position.
 
     Signals:
-        chosen: The person went to an item; carries it.
+        chosen: The user selected an item; carries it.
     """
 
     chosen = Signal(object)
@@ -30,7 +29,7 @@ class OfferedList(QTableView):
         self._held: Item | None = None
         self._is_moving = False
         self._words = model.words
-        self._top: tuple[str, int] | None = None  # what is on the first row on screen, and where that begins
+        self._top: tuple[str, int] | None = None  # the key of the first row on screen and its pixel offset
         self.setAccessibleName(name)
         self.setModel(model)
         dress_table(self, theme)
@@ -44,14 +43,14 @@ class OfferedList(QTableView):
         self.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def go_to(self, key: str) -> bool:
-        """As a person would; False for what is on no row."""
+        """Select an item by key, emitting `chosen`; return False if it has no row."""
         row = self._offered.row_of(key)
         if row is not None:
             self.setCurrentIndex(self._offered.index(row))
         return row is not None
 
     def hold(self, item: Item | None) -> None:
-        """Have an item chosen without a signal; one that is in no list is on no row."""
+        """Select an item without emitting `chosen`; an unlisted item selects no row."""
         self._held = item
         row = self._offered.row_of_item(item) if item is not None else None
         self._is_moving = True
@@ -76,12 +75,12 @@ class OfferedList(QTableView):
         if is_same_search:
             self._scroll_back()
         elif self._words:
-            self.scrollToTop()  # what fits best
+            self.scrollToTop()  # to the best match
         else:
             self.scrollTo(self.currentIndex())
 
     def _scroll_back(self) -> None:
-        """To the same item on the same pixel; when it is gone, what came in its place is there."""
+        """Scroll back to the same item at the same pixel; does nothing if the item is gone."""
         row = self._offered.row_of(self._top[0]) if self._top is not None else None
         if self._top is not None and row is not None:
             self.verticalScrollBar().setValue(row * self.verticalHeader().defaultSectionSize() - self._top[1])
@@ -95,16 +94,16 @@ class OfferedList(QTableView):
             self.chosen.emit(item)
 
     def moveCursor(self, action: QTableView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
-        """Home and End go to the first and the last row, as in a list, not to a column."""
+        """Make Home and End go to the first and last row, as in a list, not to a column."""
         if action in (QTableView.CursorAction.MoveHome, QTableView.CursorAction.MoveEnd):
             modifiers |= Qt.KeyboardModifier.ControlModifier
         return super().moveCursor(action, modifiers)
 
 
 def counted(model: OfferedModel) -> str:
-    """How many are shown of how many, and how long the server says that the list keeps.
+    """Return how many items are shown of the total, and the list's TTL if the server sent one.
 
-    That is only told: we fetch it anew all the same.
+    The TTL is informational: lists are refetched regardless.
     """
     shown, total = model.rowCount(), model.total
     number = f"{shown:,} of {total:,}" if shown != total else f"{total:,}"

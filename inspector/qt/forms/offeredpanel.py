@@ -23,14 +23,15 @@ _LIST_FAILED = "list"
 
 
 class OfferedPanel(QWidget):
-    """Lists what one server offers when it connects, and again when it says so.
+    """Base class for panels that list what a server offers.
 
-    While there is nothing to show it says why, and what to do. A panel says what it is about (`kind`, as
-    `tool`), calls `_lay_out` when its parts are made, and has its own `_list_all`.
+    Lists on connect and on list_changed notifications. While there is nothing to show it explains why and
+    what to do. A subclass sets `kind` (e.g. `tool`), calls `_lay_out` once its parts exist, and implements
+    `_list_all`.
     """
 
     kind = ""
-    asked = ""  # what is waited for: `tools/list`
+    asked = ""  # the request being waited for, e.g. `tools/list`
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -53,21 +54,21 @@ class OfferedPanel(QWidget):
             self._show_standing(view)
 
     def refresh(self) -> None:
-        """List everything again; what is chosen, typed and shown stays."""
+        """Fetch everything again; the selection, input and results stay."""
         self._refreshing.refresh()
 
     # -------------------------------------------------------------- what each panel has of its own
 
     @property
     def total(self) -> int:
-        """How many the latest list has."""
+        """The number of items in the latest list."""
         raise NotImplementedError
 
     async def _list_all(self) -> None:
         raise NotImplementedError
 
     def _on_connected(self, agreement: Agreement) -> None:
-        """The server offers it; what else it offers may matter."""
+        """Called on connect if the server offers this kind; other capabilities may matter."""
 
     # -------------------------------------------------------------- for them
 
@@ -97,7 +98,7 @@ class OfferedPanel(QWidget):
             self._gate.explain("loading", self.kind, f"Listing {self._what}", words)
 
     def _open(self, when_empty: str) -> None:
-        """The list is there."""
+        """Show the list, or `when_empty` if there is nothing in it."""
         self.alert.close_about(_LIST_FAILED)
         if self.total:
             self._gate.open()
@@ -106,9 +107,9 @@ class OfferedPanel(QWidget):
             self._gate.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
 
     def _show_failure(self, error: LensError) -> None:
-        """A list that is there already stays."""
+        """Show why listing failed; an existing list stays."""
         if not self._is_connected:
-            return  # the connection ended meanwhile, and the panel says so already
+            return  # disconnected meanwhile; the panel already says so
         summary = error.summary if isinstance(error, UserError) else f"{error}."
         next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
         again = self._actions[f"{self.kind}.refresh"]
@@ -139,7 +140,7 @@ class OfferedPanel(QWidget):
 
 
 def column_in(widget: QWidget) -> QVBoxLayout:
-    """A column of parts without a gap between them or around."""
+    """Create a column without spacing or margins."""
     column = QVBoxLayout(widget)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)

@@ -23,7 +23,10 @@ from inspector.qt.widgets.toolbar import PanelHeader
 
 
 class OneListPanel(OfferedPanel):
-    """The first item is chosen. What is chosen stays in front, also when it is no longer in the list."""
+    """A panel with one list. The first item is selected initially.
+
+    The selected item stays shown even when it is no longer in the list.
+    """
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class OneListPanel(OfferedPanel):
     ) -> None:
         super().__init__(bridge, server, actions, theme, parent)
         self._current: Item | None = None
-        self._wanted = ""  # an item to go to when the list is there
+        self._wanted = ""  # an item to select once the list is loaded
         model.setParent(self)
         self._offered = model
         self.search = SearchField(theme, f"Search {self._what}")
@@ -55,11 +58,10 @@ class OneListPanel(OfferedPanel):
         return self._offered.total
 
     def choose(self, name: str) -> bool:
-        """Go to an item of the list by its name."""
         return self.list.go_to(name)
 
     def choose_soon(self, name: str) -> None:
-        """Go to an item also when a search hides it, or as soon as the list is there."""
+        """Select an item even if a search hides it, or as soon as the list is loaded."""
         self._wanted = name if self._offered.find(name) is None else ""
         if self._wanted:
             return
@@ -75,14 +77,14 @@ class OneListPanel(OfferedPanel):
         raise NotImplementedError
 
     def _show_item(self, item: Item) -> None:
-        """Beside the list; it may be the one that is there already, changed."""
+        """Show an item beside the list; it may be a new version of the current one."""
         raise NotImplementedError
 
     def _show_nothing(self) -> None:
-        """The list is empty."""
+        """Called when the list is empty."""
 
     def _on_chosen_soon(self, name: str) -> None:
-        """An item that was wanted is in front."""
+        """Called when the item requested by `choose_soon` is shown."""
 
     # --------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class OneListPanel(OfferedPanel):
             await self._show_listing(listing)
 
     async def _show_listing(self, listing: Listing[Any]) -> None:
-        """In turns: the window must not wait for ten thousand rows and the form of the first at once."""
+        """Show a list in steps: ten thousand rows and the first form at once would block the window."""
         self._offered.set_listing(listing)
         await asyncio.sleep(0)
         self._choose_again()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 
 class Pages(QWidget):
-    """Pages of which one is shown. It is as tall as that one: QStackedWidget is as tall as the tallest."""
+    """A stack as tall as its current page; QStackedWidget is as tall as the tallest."""
 
     def __init__(self, pages: Sequence[QWidget], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class Place(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
 
     def setWidget(self, widget: QWidget) -> None:
-        """Hold another one; the one before is deleted."""
+        """Replace the widget; the previous one is deleted."""
         if self._widget is not None:
             self._column.removeWidget(self._widget)
             self._widget.hide()

@@ -19,17 +19,18 @@ from inspector.qt.widgets.markedrows import MarkedRows
 from inspector.qt.widgets.messages import MessageCard, MessagesView
 
 _MOST_ROWS = 4  # of the list, before it scrolls
-_AT_ONCE = 20  # parts below each other
-_LONGEST_TEXT = 2_000  # of a part among others
+_AT_ONCE = 20  # parts shown at first
+_LONGEST_TEXT = 2_000  # of one part in the overview
 
 
 class PartsView(QWidget):
-    """Several parts have a list above, which the arrow keys walk through; one part has the room to itself.
+    """Content parts, with a list above them if there are several.
 
-    The list begins with all of them: of long ones the beginning, which can be opened.
+    The arrow keys walk through the list. It begins with an overview of all parts, in which long ones are
+    cut and can be opened.
 
     Signals:
-        uri_requested: The person wants to see what a link leads to; carries its URI.
+        uri_requested: The user wants to follow a link; carries its URI.
     """
 
     uri_requested = Signal(str)
@@ -51,7 +52,7 @@ class PartsView(QWidget):
         self.overview.part_requested.connect(lambda place: self.choose(self.model.row_of(place)))
 
     def show_parts(self, parts: Sequence[Part]) -> None:
-        """What is on screen already, as when a tool is watched, stays as it is."""
+        """Show parts; does nothing if they are already shown, as while watching a tool."""
         if parts and parts == self.model.parts:
             return
         self.model.set_parts(parts)
@@ -65,18 +66,17 @@ class PartsView(QWidget):
             self._show(None, Content(ContentKind.TEXT))
 
     def choose(self, row: int) -> None:
-        """Go to a row of the list."""
         self.list.setCurrentIndex(self.model.index(row))
 
     def shown_text(self) -> str:
-        """What is on screen, where that is text."""
+        """Return the text on screen, if it is text."""
         if self._pages.currentWidget() is self.overview:
             return "\n\n".join(text for card in self.overview.cards if (text := card.text()))
         return self.view.text.shown_text()
 
     @property
     def is_partial(self) -> bool:
-        """Whether less than the whole of the part is shown."""
+        """True if the part is shown incompletely."""
         return self.view.text.is_partial
 
     # --------------------------------------------------------------
@@ -123,10 +123,10 @@ class PartsView(QWidget):
 
 
 class PartCards(MessagesView):
-    """All parts, one below the other; the next ones on demand.
+    """All parts, one below the other; more are added on demand.
 
     Signals:
-        part_requested: The person wants to see one by itself; carries its place.
+        part_requested: The user wants to open one; carries its position.
     """
 
     part_requested = Signal(int)

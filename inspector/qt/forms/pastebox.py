@@ -14,12 +14,13 @@ PROMPT = "npx -y @modelcontextprotocol/server-everything"
 
 
 class PasteBox(TextBox):
-    """Return ends a single line; in several lines it makes one more, and Ctrl+Return ends them.
+    """A text box for pasting.
 
-    What is dropped on it is for whoever holds it, who knows what to do with files.
+    Return finishes a single line; in several lines it adds one, and Ctrl+Return finishes. Drops are left to
+    the parent, which knows how to handle files.
 
     Signals:
-        entered: The person is done with it.
+        entered: The user finished the input.
     """
 
     entered = Signal()
@@ -33,7 +34,7 @@ class PasteBox(TextBox):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def put(self, text: str) -> None:
-        """Show a text, as pasting it would."""
+        """Set the text as if it had been pasted."""
         self.set_text(text.replace("\r\n", "\n").replace(GOES_ON, ""))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

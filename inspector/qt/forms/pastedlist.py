@@ -15,15 +15,15 @@ from inspector.config.finding import FoundServer
 from inspector.qt.forms.pastedserver import PastedServer
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 
-_SLICE = 4  # servers that are put on screen at a time: a file may hold hundreds
+_SLICE = 4  # servers shown per step: a file may hold hundreds
 
 
 class PastedList(QScrollArea):
-    """`servers` are those on screen; the others follow within moments.
+    """The servers found in pasted text. `servers` are those already shown; more follow shortly.
 
     Signals:
-        changed: More are on screen, or the person ticked or typed something.
-        laid_out: What is on screen may need another height.
+        changed: More servers were shown, or the user ticked or typed something.
+        laid_out: The content may need another height.
     """
 
     changed = Signal()
@@ -51,14 +51,14 @@ class PastedList(QScrollArea):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything can be looked at."""
+        """True once all servers are shown."""
         return len(self.servers) == len(self._found)
 
     def chosen(self) -> list[PastedServer]:
         return [server for server in self.servers if server.is_chosen]
 
     def show_servers(self, found: tuple[FoundServer, ...], taken: Collection[str], *, is_typed: bool) -> None:
-        """Instead of those before; names that are `taken` are not suggested."""
+        """Replace the servers; `taken` names are not suggested."""
         self._found, self._taken, self._is_typed = found, taken, is_typed
         for surplus in self.servers[len(found) :]:
             self._column.removeWidget(surplus)
@@ -68,7 +68,7 @@ class PastedList(QScrollArea):
         self._show_some(0)
 
     def wanted_height(self, width: int) -> int:
-        """With which nothing has to be scrolled, when it is so wide."""
+        """Return the height at which nothing has to scroll, for this width."""
         if not self.servers:
             return 0
         self._column.activate()
@@ -76,7 +76,10 @@ class PastedList(QScrollArea):
         return max(by_width, self._column.totalMinimumSize().height())
 
     def read(self, *, with_inputs: bool) -> list[tuple[Entry, dict[str, str]]]:
-        """All that are ticked, with their secrets. Raises ConfigError, for a value that is asked for too."""
+        """Return the ticked servers with their secrets.
+
+        Raises ConfigError, also for a missing input value.
+        """
         chosen: list[tuple[Entry, dict[str, str]]] = []
         for server in self.chosen():
             missing = server.missing() if with_inputs else None
@@ -137,7 +140,7 @@ class PastedList(QScrollArea):
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """The name, or the name with a number."""
+    """Return the name, with a number appended if it is taken."""
     if name not in taken:
         return name
     return next(each for number in range(2, len(taken) + 3) if (each := f"{name} {number}") not in taken)

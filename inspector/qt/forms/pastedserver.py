@@ -32,11 +32,13 @@ _MOST_ROWS, _LONGEST_ROW = 20, 500
 
 
 class PastedServer(QWidget):
-    """`name` is empty while the suggested name is fine. What was typed into it stays when another text is
-    understood.
+    """One server found in pasted text.
+
+    `name` is empty while the suggested name is used. What was typed into it stays when the text is parsed
+    again.
 
     Signals:
-        changed: The person ticked it, or typed something.
+        changed: The user ticked it or typed something.
     """
 
     changed = Signal()
@@ -77,16 +79,18 @@ class PastedServer(QWidget):
         return self.tick.isChecked() and self.entry is not None
 
     def shown_name(self) -> str:
-        """What it is to be called."""
+        """Return the typed name, or the suggested one."""
         return self.name.text().strip() or self.suggested
 
     def name_in_words(self) -> str:
-        """The same for a sentence."""
+        """Return the name quoted, for messages."""
         return f"“{shorten(one_line(self.shown_name()), 80)}”"
 
     def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool, is_typed: bool) -> None:
-        """`suggested` is what it is called when nobody says otherwise. Whoever typed a command knows what it
-        does; about others, it is said what one does not see at a glance."""
+        """Show a server; `suggested` is its default name.
+
+        A typed command needs no explanation; for others, the less obvious settings are listed.
+        """
         self.suggested = suggested
         self.name.setPlaceholderText(shorten(one_line(suggested), 200))
         self.tick.setVisible(not is_alone)
@@ -105,12 +109,12 @@ class PastedServer(QWidget):
         self._show(found)
 
     def missing(self) -> InputSpec | None:
-        """The first value that it asks for and nobody gave."""
+        """Return the first input without a value."""
         given = self.inputs.given() if self.inputs is not None else {}
         return next((each for each in self._asked() if each.id not in given), None)
 
     def read(self) -> tuple[Entry, dict[str, str]]:
-        """The server as it is to be, and what it refers to in the secret store. Raises ConfigError."""
+        """Return the entry and the secrets it refers to, by name. Raises ConfigError."""
         entry = self.entry
         if entry is None:
             raise ConfigError(self.found.problem if self.found is not None else "Nothing was given.")
@@ -124,13 +128,13 @@ class PastedServer(QWidget):
 
     @property
     def moves_secrets(self) -> bool:
-        """Whether what stands in it as plain text is to be in the store."""
+        """True if its plain-text secrets are to be moved to the store."""
         return self.store is not None and self.store.isChecked()
 
     # --------------------------------------------------------------
 
     def _asked(self) -> tuple[InputSpec, ...]:
-        """Those inputs that it uses, whether anybody said more about them or not."""
+        """Return the inputs it uses, whether or not they are described."""
         if self.found is None or self.found.entry is None:
             return ()
         known = {each.id: each for each in self.found.inputs}
@@ -171,7 +175,7 @@ class PastedServer(QWidget):
             column.addWidget(Muted(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
 
     def _add_settings(self, column: QVBoxLayout, entry: Entry) -> None:
-        """All of them: in rows while there are few, else in a text."""
+        """Show all settings: in rows if they are few, else as text."""
         content = {name: value for name, value in write_entry(entry).items() if name not in _SHOWN_ELSEWHERE}
         rows = [(place, text) for place, text in flattened(masked(content)) if place]
         names = names_in(entry)

@@ -32,13 +32,13 @@ _PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
 
 
 class MomentEditor(LineEditor):
-    """A date, a time or both, as RFC 3339 writes them: any text can be typed; Pick… writes one that fits."""
+    """An RFC 3339 date, time or both: free text, or Pick… inserts a valid one."""
 
     def __init__(self, look: Look, field: TextField, on_change: OnChange) -> None:
         super().__init__(look, field, on_change)
         self._format = field.format
         self.pick_button = QPushButton("Pick…")
-        self.pick_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab goes from entry to entry
+        self.pick_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
         self.pick_button.clicked.connect(self.open_picker)
         self.widget = _beside(self.line, self.pick_button)
 
@@ -46,7 +46,7 @@ class MomentEditor(LineEditor):
         self.line.setAccessibleName(name)
 
     def open_picker(self) -> MomentPicker:
-        """Open it below the line, at the moment that is written there."""
+        """Open the picker below the line, set to the typed value."""
         picker = MomentPicker(self._format, self.line)
         picker.set_text(self.line.text())
         picker.set_button.clicked.connect(lambda: self._take(picker))
@@ -64,7 +64,7 @@ class MomentEditor(LineEditor):
 
 
 class MomentPicker(QWidget):
-    """A small window with a calendar, a clock, or both. Times are in UTC, which every reader understands."""
+    """A popup with a calendar, a clock or both. Times are in UTC, which is unambiguous."""
 
     def __init__(self, format_name: str, owner: QWidget) -> None:
         super().__init__(owner, Qt.WindowType.Popup)
@@ -90,7 +90,7 @@ class MomentPicker(QWidget):
         column.addLayout(line)
 
     def set_text(self, text: str) -> None:
-        """Start from a written moment; from now where it cannot be read."""
+        """Set the moment from text; the current time if it cannot be parsed."""
         if self._format == "time":
             time = QTime.fromString(text.rstrip("Zz")[:8], "HH:mm:ss")
             moment = QDateTime(QDate.currentDate(), time, QTimeZone.utc()) if time.isValid() else QDateTime()
@@ -111,11 +111,11 @@ class MomentPicker(QWidget):
 
 
 class FileEditor(Editor):
-    """Text that stands for a file's content in base64: typed while it is short, or taken from a file."""
+    """Base64 text for a file's content: typed while it is short, or read from a file."""
 
     def __init__(self, look: Look, field: TextField, on_change: OnChange) -> None:
         self._on_change = on_change
-        self._long: str | None = None  # what is too long for the line
+        self._long: str | None = None  # text too long for the line
         self._line = LineEditor(look, field, self._on_line_changed)
         self._line.on_outgrown = self._on_long
         self.line = self._line.line
@@ -160,7 +160,7 @@ class FileEditor(Editor):
         return dialog
 
     def take_file(self, name: str) -> None:
-        """Put a file's content in; what is wrong with the file is said instead."""
+        """Load a file's content; shows an error if the file cannot be used."""
         try:
             data = _content(Path(name))
         except (OSError, ValueError) as exc:
@@ -203,7 +203,7 @@ def _content(path: Path) -> bytes:
     if path.stat().st_size > LARGEST_FILE:
         raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
     with path.open("rb") as file:
-        data = file.read(LARGEST_FILE + 1)  # a device says 0, and never ends
+        data = file.read(LARGEST_FILE + 1)  # a device reports size 0 but never ends
     if len(data) > LARGEST_FILE:
         raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
     return data

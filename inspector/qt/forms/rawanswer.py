@@ -23,7 +23,7 @@ from inspector.traffic.records import RecordKind
 
 
 class RawAnswer(QWidget):
-    """A message that went or came, or why none came; above it how it stands, and what can be done with it."""
+    """A sent or received message, or why there is none, with its status and actions."""
 
     def __init__(
         self, bridge: Bridge, theme: Theme, actions: Sequence[QAction] = (), parent: QWidget | None = None
@@ -41,7 +41,7 @@ class RawAnswer(QWidget):
         self._lay_out()
 
     def explain(self, icon: str, title: str, sentence: str) -> None:
-        """There is nothing to show yet, or nothing will come."""
+        """Show why there is no message, yet or at all."""
         self._begin(None, "", "muted", "")
         self._gate.explain("empty", icon, title, sentence)
 
@@ -54,7 +54,7 @@ class RawAnswer(QWidget):
         self._gate.explain("failed", "", "Not sent", summary, next_step)
 
     async def show_outcome(self, outcome: RawOutcome) -> None:
-        """What came back, or why nothing did."""
+        """Show the response, or why there is none."""
         if outcome.answer_row is not None:
             await self.show_row(outcome.answer_row, outcome.elapsed_ns)
         else:
@@ -63,7 +63,10 @@ class RawAnswer(QWidget):
             self.alert.say("outcome", outcome.summary, outcome.next_step)
 
     async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_answer: bool = False) -> None:
-        """A message of the log. With `of_answer` it is one that has no answer, and that is what is said."""
+        """Show a message of the log.
+
+        With `of_answer` it is a request without a response, and that is what is shown.
+        """
         log = self._bridge.log
         took = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
         refused = refusal(log, row)

@@ -27,22 +27,22 @@ from inspector.qt.widgets.rawedit import RawEdit, is_submit
 from inspector.qt.widgets.segments import Segments
 from inspector.qt.widgets.spinner import Spinner
 
-# Text is read at each key press only while that takes no time a person would notice.
+# Text is parsed on each key press only while that is not noticeable.
 _MOST_DESCRIBED = 256 * 1024
 _PATIENCE_MS = 120
 _NEW_ID = 0
 
 
 class RawComposer(QWidget):
-    """An editor, what its bytes would be to a server, and the buttons that send them.
+    """An editor, a description of its bytes and the buttons that send them.
 
-    Nothing that was typed is lost when sending fails: the reason stands below, with a button that helps.
-    With `one_at_a_time` there is no sending while an answer is waited for.
+    Nothing typed is lost when sending fails: the reason is shown below, with a button that helps. With
+    `one_at_a_time`, nothing can be sent while a response is pending.
 
     Signals:
-        begun: Bytes are about to be sent; carries the length of the log, where their row will be or later.
-        sent: They went out, and what came of it is known; carries a RawOutcome.
-        ended: Nothing is waited for any more, whatever came of it.
+        begun: Bytes are about to be sent; carries the log's length, at or after which their row will be.
+        sent: They were sent and the result is known; carries a RawOutcome.
+        ended: Nothing is pending any more, whatever the result.
     """
 
     begun = Signal(int)
@@ -56,7 +56,7 @@ class RawComposer(QWidget):
         self._bridge = bridge
         self._view: ServerView | None = None
         self._one_at_a_time = one_at_a_time
-        self.has_failed = False  # what was to be sent last could not be
+        self.has_failed = False  # True if the last send failed
         self._tasks: set[asyncio.Task[None]] = set()
         self.resent_of: Callable[[], int | None] = lambda: None
         self.editor = RawEdit(theme, "Message")
@@ -82,7 +82,7 @@ class RawComposer(QWidget):
         return bool(self._tasks)
 
     def set_view(self, view: ServerView | None) -> None:
-        """The server to send to stands like this."""
+        """Set the state of the server to send to."""
         is_other = self._view is None or view is None or self._view.name != view.name
         self._view = view
         if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
@@ -90,9 +90,9 @@ class RawComposer(QWidget):
         self._tell()
 
     def send(self, *, split: bool = False) -> None:
-        """Send what is written; when that cannot be done, say why, and offer what helps.
+        """Send the text; on failure show why and offer a remedy.
 
-        With `split` each line is a message of its own, over stdio.
+        With `split` each line is a separate message, over stdio.
         """
         if self._view is None or (self._one_at_a_time and self.is_waiting):
             return
@@ -107,17 +107,17 @@ class RawComposer(QWidget):
         self._tell()
 
     def cancel(self) -> None:
-        """Wait no longer; the server is told so."""
+        """Cancel the pending request; the server is notified."""
         for task in tuple(self._tasks):
             task.cancel()
 
     def set_raw(self, raw: bytes) -> None:
-        """Write these bytes in place of what is there; undo brings that back."""
+        """Replace the content with these bytes; can be undone."""
         self.editor.set_raw(raw)
         self._tell_status()
 
     def lay_out_text(self) -> None:
-        """The text in lines. They are ours, not the person's: so they are not sent."""
+        """Pretty-print the text. The line breaks are not the user's, so they are not sent."""
         if self.editor.is_too_big:
             return
         self.set_raw(indented(self.editor.raw()))
@@ -138,7 +138,7 @@ class RawComposer(QWidget):
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not shiboken6.isValid(self):  # it was put away while something was waited for
+        if not shiboken6.isValid(self):  # it was closed while waiting
             return
         self._tell()
         if not self._tasks:
@@ -201,7 +201,10 @@ class RawComposer(QWidget):
         return " ".join(filter(None, words)), is_odd
 
     def _tell_state_hint(self, raw: bytes) -> None:
-        """In a multi round-trip request the server's state comes back to it; it may be good for one use."""
+        """Warn about a requestState.
+
+        In a multi round-trip request the server's state is returned to it and may be valid only once.
+        """
         if b'"requestState"' in raw:
             words = "It carries a requestState of the server, which may refuse one that was used or is old."
             self.alert.say("state", words, "If it does, begin with the first request of the operation.")
@@ -277,10 +280,10 @@ class RawComposer(QWidget):
         column.addWidget(self.alert)
         column.addLayout(row)
         for button in self.findChildren(ActionButton):
-            button.setAutoDefault(False)  # Return in a dialog is for the text
+            button.setAutoDefault(False)  # Return in a dialog belongs to the text
         self.setFocusProxy(self.editor)
         self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
 
     def add_tool(self, widget: QWidget) -> None:
-        """Something above the editor, at the right of what is there."""
+        """Add a widget above the editor, on the right."""
         self.tool_row.addWidget(widget)

@@ -11,9 +11,9 @@ from inspector.qt.bridge import Bridge
 
 
 class Refreshing(QObject):
-    """However often it is asked for while the list is being fetched, that is done once more afterwards.
+    """Refetches a list; requests during a fetch are merged into one more fetch afterwards.
 
-    A server must not make us send a request for each of its notifications.
+    A server must not make MCP Lens send a request for each of its notifications.
     """
 
     def __init__(

@@ -46,13 +46,13 @@ _WORDS = ("Content", "Structured", "Changes", "Message")
 
 
 class ResultView(QWidget):
-    """The latest outcome.
+    """The result of the latest call.
 
     Signals:
-        shown: An outcome is on screen; carries it.
-        checked: Its structured content was compared with the output schema; carries the OutputCheck.
-        uri_requested: The person wants to see what a link leads to; carries its URI.
-        task_requested: They want to see the task that the call became; carries its id.
+        shown: An outcome is shown; carries it.
+        checked: Its structured content was validated against the output schema; carries the OutputCheck.
+        uri_requested: The user wants to follow a link; carries its URI.
+        task_requested: The user wants to see the task the call became; carries its id.
     """
 
     shown = Signal(object)
@@ -65,9 +65,9 @@ class ResultView(QWidget):
         self._bridge = bridge
         self._theme = theme
         self._answer = b""
-        self._unread: dict[JsonView, bytes] = {}  # what tabs show when they are looked at
+        self._unread: dict[JsonView, bytes] = {}  # content of tabs not opened yet
         self._turn = 0
-        self._shown_change = 0  # of the watch: which of its changes the table has
+        self._shown_change = 0  # the number of the watch's change in the table
         self.badge = Badge(theme)
         self.check_badge = Badge(theme)
         self.change_badge = Badge(theme)
@@ -92,21 +92,21 @@ class ResultView(QWidget):
         self.show_nothing()
 
     def show_nothing(self, *, has_arguments: bool = True) -> None:
-        """No call was made yet."""
+        """Show that no call was made yet."""
         self._begin(b"")
         words = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
         self.message.show_empty("play", "No result yet", words)
         self._pages.setCurrentWidget(self.message)
 
     def show_text(self, text: str) -> None:
-        """Something else than an outcome, as JSON."""
+        """Show a JSON text instead of an outcome."""
         self._begin(text.encode(errors="surrogatepass"))
         self._unread[self.whole] = self._answer
         self._show_tabs([self.whole])
         self._offer_output(None)
 
     async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
-        """`output_schema` is what the tool promises about structured content; None for no promise."""
+        """Show an outcome; `output_schema` is the tool's outputSchema, None if it has none."""
         turn = self._begin(outcome.answer)
         self._show_status(outcome)
         if outcome.kind is OutcomeKind.FAILED:
@@ -123,14 +123,14 @@ class ResultView(QWidget):
         else:
             result = await self._read(outcome)
             if turn != self._turn:
-                return  # reading it took so long that something newer is shown
+                return  # something newer was shown meanwhile
             self._show_result(outcome, result)
         self.shown.emit(outcome)
         if outcome.answer and output_schema is not None:
             await self._check(outcome, output_schema)
 
     async def show_sighting(self, sighting: Sighting, output_schema: JSON = None) -> None:
-        """One look of a watch: the outcome, and what changed since the look before. The tab stays."""
+        """Show one result of a watch and its changes since the previous one. The tab stays."""
         was = self.tabs.currentIndex()
         await self.show_outcome(sighting.outcome, output_schema)
         turn = self._turn
@@ -142,7 +142,7 @@ class ResultView(QWidget):
             self._shown_change = sighting.changes
         if turn != self._turn:
             return
-        # The latest change can be looked at until there is another.
+        # The latest change stays available until there is another.
         has_table = 0 < sighting.changes == self._shown_change
         show_tab(self.tabs, self.tabs.indexOf(self.changes), has_table)
         if self.tabs.isTabVisible(was):
@@ -194,7 +194,7 @@ class ResultView(QWidget):
         self._explain(outcome, result)
 
     def _offer_output(self, cost: CallCost | None) -> None:
-        """A tab of what was written during the call, if something was."""
+        """Show a tab with the output written during the call, if any."""
         rows = cost.rows if cost is not None else ()
         if self.output is None:
             if not rows:
@@ -222,7 +222,7 @@ class ResultView(QWidget):
             self.alert.say("composed", words, tone="wait")
 
     def _show_tabs(self, tabs: list[QWidget]) -> None:
-        """Show these tabs, and go to the first of them."""
+        """Show these tabs and select the first one."""
         views = (self.content, self.structured, self.changes, self.whole)
         for place, view in enumerate(views):
             show_tab(self.tabs, place, view in tabs)
@@ -231,7 +231,7 @@ class ResultView(QWidget):
         self._pages.setCurrentWidget(self.tabs)
 
     def _read_tab(self) -> None:
-        """Lay out the tab in front, if that is to be done: all of them at once would hold up the window."""
+        """Load the current tab if needed: loading all of them at once would block the window."""
         view = self.tabs.currentWidget()
         if isinstance(view, JsonView) and view in self._unread:
             view.set_body(BytesBody(self._unread.pop(view)), "pretty")

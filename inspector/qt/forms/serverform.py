@@ -54,11 +54,13 @@ _OF_WAY = {
 
 
 class ServerForm(QWidget):
-    """`draft` is the server as it is written; its secrets are called after `server`. `way` chooses how it is
-    reached, and stands where its owner puts it.
+    """The form of a server's settings.
+
+    `draft` is the server as saved; its secrets are named after `server`. `way` selects the transport and is
+    placed by the owner.
 
     Signals:
-        edited: The draft is another one.
+        edited: The draft changed.
     """
 
     edited = Signal()
@@ -68,9 +70,9 @@ class ServerForm(QWidget):
         self._theme = theme
         self.draft = draft
         self._server = server
-        self._is_behind = False  # the fields, to the text
-        self._is_broken = False  # the text
-        self._put_by: JSONObject = {}  # of the other way to reach it, should the person come back
+        self._is_behind = False  # the fields lag behind the text
+        self._is_broken = False  # the text is invalid
+        self._put_by: JSONObject = {}  # settings of the other transport, in case the user switches back
         self.way = Segments(theme, _WAYS)
         self.way.setAccessibleName("How it is reached")
         self.pages = QListWidget()
@@ -93,8 +95,8 @@ class ServerForm(QWidget):
         self.text.text_changed.connect(self._on_text)
 
     def read(self, name: str) -> Entry:
-        """The server that the draft says. Raises ConfigError."""
-        if self.is_at_text or self._is_broken:  # also when another page is in front: nothing typed is dropped
+        """Return the server entry of the draft. Raises ConfigError."""
+        if self.is_at_text or self._is_broken:  # also on another page: nothing typed is dropped
             self._read_text()
         self._catch_up()
         entry = read_entry(name, self.draft)
@@ -112,17 +114,17 @@ class ServerForm(QWidget):
         return entry
 
     def secrets(self) -> dict[str, str]:
-        """What is to be put into the secret store, by its name there."""
+        """Return the secrets to store, by their names in the store."""
         self._catch_up()
         return {ref: value for editor in self._given_editors() for ref, value in editor.secrets().items()}
 
     def show_page(self, page: str) -> None:
-        """One of `pages_of` the transport, or "JSON"."""
+        """Show one of the `pages_of` the transport, or "JSON"."""
         titles = [self.pages.item(row).text() for row in range(self.pages.count())]
         self.pages.setCurrentRow(titles.index(page) if page in titles else 0)
 
     def go_to(self, place: str) -> None:
-        """Bring the field that an error speaks of to the front; while the text is there, that stays."""
+        """Bring the field named by an error to the front, unless the JSON text is shown."""
         field = field_at(place, self._transport)
         if field is not None and not self.is_at_text:
             self.show_page(field.page)
@@ -149,7 +151,7 @@ class ServerForm(QWidget):
     # -------------------------------------------------------------- building
 
     def _make_pages(self) -> None:
-        """Those of the way in which it is reached; the text box is one and the same."""
+        """Create the pages of the transport; the text box is reused."""
         row = self.pages.currentRow()
         at = self.pages.item(row).text() if row >= 0 else ""
         self.text.setParent(None)
@@ -226,7 +228,7 @@ class ServerForm(QWidget):
     def _on_changed(self, field: EntryField) -> None:
         transport = self._transport
         self.draft = with_content(self.draft, field, self.editors[field.member].content())
-        if self._transport != transport:  # a URL became one of WebSocket, or no longer
+        if self._transport != transport:  # the URL became a WebSocket URL, or stopped being one
             self._make_pages()
             self._show_fields()
             self.editors[field.member].setFocus()
@@ -240,9 +242,9 @@ class ServerForm(QWidget):
         except FormError:
             self._is_broken = True
             self.edited.emit()
-            return  # it is said below the text, and by `read`
+            return  # shown below the text, and raised by `read`
         self._is_broken = False
-        self._is_behind = True  # at each key, two hundred rows would be made anew
+        self._is_behind = True  # two hundred rows would be rebuilt on each key press
         if self._transport != transport:
             self._make_pages()
             self.show_page(JSON_PAGE)
@@ -255,7 +257,7 @@ class ServerForm(QWidget):
         self._stack.setCurrentIndex(row)
 
     def _catch_up(self) -> None:
-        """The fields show what was typed as text."""
+        """Update the fields from the edited text."""
         if self._is_behind:
             self._show_fields()
 

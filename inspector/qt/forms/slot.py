@@ -13,14 +13,14 @@ from inspector.qt.forms.texteditors import LinesEditor, LongTextEditor
 from inspector.schema.fields import Field, JsonField, TextField
 from inspector.schema.values import ABSENT, Draft, FormError, Unreadable, finish
 
-_RAW_LEVELS = 2  # of every field, the last editors: for a large JSON value, and for any
+_RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
 
 
 class Slot:
     """One value's place in a layout.
 
-    Shows every draft: in the first of the field's editors that gives it back exactly; the last one is raw
-    JSON. `on_change` is called after each change by the person.
+    Shows every draft, in the first of the field's editors that returns it exactly; the last one is raw
+    JSON. `on_change` is called after each change by the user.
     """
 
     def __init__(self, kit: Kit, field: Field, layout: QBoxLayout, on_change: OnChange) -> None:
@@ -32,17 +32,17 @@ class Slot:
         self._level = 0
         self._name = ""
         if isinstance(field, JsonField):
-            self._level = len(self._makers) - 1  # to be written, and not large yet
+            self._level = len(self._makers) - 1  # about to be written, not large yet
         self.editor = self._make(self._level)
         layout.addWidget(self.editor.widget)
 
     @property
     def is_raw(self) -> bool:
-        """Whether the value is shown as JSON although the field has an editor of its own."""
+        """True if the value is shown as JSON although the field has a dedicated editor."""
         return isinstance(self.editor, JsonEditor | LongJsonEditor) and not isinstance(self.field, JsonField)
 
     def set_name(self, name: str) -> None:
-        """What a screen reader calls the value, in whichever editor."""
+        """Set the accessible name, in whichever editor."""
         self._name = name
         self.editor.set_name(name)
 
@@ -50,26 +50,26 @@ class Slot:
         return self.editor.draft()
 
     def value_draft(self) -> Draft:
-        """The draft as JSON, for another field to take; raises FormError where it is none."""
+        """Return the draft as JSON for another field; raises FormError if it is not JSON."""
         return finish(self.field, self.editor.draft())
 
     def set_draft(self, draft: Draft) -> None:
         self._show(draft, 0)
 
     def set_raw(self, draft: Draft) -> None:
-        """Show a draft, of JSON alone, as JSON text, whatever the field."""
+        """Show a draft, JSON only, as JSON text, whatever the field."""
         self._show(draft, len(self._makers) - _RAW_LEVELS)
 
     def set_rows(self) -> None:
-        """Show a list of choices row by row: there an item may stand twice, and be moved."""
+        """Show a list of choices row by row, where items can be duplicated and moved."""
         self._show(self.editor.draft(), 1)
 
     def set_several_lines(self) -> None:
-        """Give a text room for several lines, without changing it."""
+        """Switch a text to a multi-line editor without changing it."""
         self._edit_text(self.editor.draft())
 
     def set_field(self, field: Field) -> None:
-        """Take another field for the same value, as far as the value is JSON; else it stays as it is."""
+        """Use another field for the same value; does nothing if the value is not JSON."""
         if field is self.field:
             return
         try:
@@ -108,7 +108,7 @@ class Slot:
                 return
 
     def _as_json(self, draft: Draft) -> Draft:
-        """What raw JSON can show of a draft: all of it, unless something inside cannot be sent."""
+        """Return the draft for raw JSON; `Unreadable` if a part of it cannot be sent."""
         if draft is ABSENT or isinstance(draft, Unreadable):
             return draft
         try:
@@ -117,7 +117,7 @@ class Slot:
             return Unreadable("", str(exc))
 
     def _on_outgrown(self, draft: Draft) -> None:
-        """The person wrote or pasted more than the editor holds, or asked to edit a long text."""
+        """Switch editors when the value outgrew the current one or a long text is to be edited."""
         had_focus = _has_focus(self.editor.widget)
         if isinstance(self.editor, LongTextEditor):
             self._edit_text(draft)
@@ -145,7 +145,7 @@ class Slot:
         editor.set_name(self._name)
         self._layout.replaceWidget(old, editor.widget)
         old.hide()
-        old.deleteLater()  # it may be its own signal that we are answering
+        old.deleteLater()  # this may run inside its own signal
         self.editor = editor
 
 

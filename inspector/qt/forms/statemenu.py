@@ -32,20 +32,20 @@ _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
     (ObjectField, "Empty object", {}),
     (MapField, "Empty object", Pairs()),
 )
-_MOST_VARIANTS = 8  # asked what their empty value is
-_LARGEST_COMPARED = 50  # parts; the state is told anew at each key press
+_MOST_VARIANTS = 8  # checked for empty values
+_LARGEST_COMPARED = 50  # parts; the state is recomputed on each key press
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One entry of the menu: words, and the draft it puts into the field."""
+    """A menu entry: its label and the draft it sets."""
 
     words: str
     draft: Draft
 
 
 def state_words(field: Field, draft: Draft) -> str:
-    """The state in a word or two, as shown beside the field."""
+    """Return a short label for the state, as shown beside the field."""
     value = bare(draft)
     if value is ABSENT:
         return "not set"
@@ -59,10 +59,10 @@ def state_words(field: Field, draft: Draft) -> str:
 
 
 def offers(field: Field, *, is_optional: bool = True) -> Iterator[Offer]:
-    """What can be chosen for a field in one click, in the order of the menu."""
+    """Yield the values that can be set in one click, in menu order."""
     if is_optional:
         yield Offer("Not set", ABSENT)
-    if field.nullable or isinstance(field, JsonField):  # of which it is not known
+    if field.nullable or isinstance(field, JsonField):  # a JsonField may be nullable
         yield Offer("Null", None)
     yield from _empties(field)
     if field.default is not ABSENT:
@@ -72,7 +72,7 @@ def offers(field: Field, *, is_optional: bool = True) -> Iterator[Offer]:
 
 
 def _empties(field: Field) -> Iterator[Offer]:
-    """What is empty and of the field's kind; of a union, of each kind that it has."""
+    """Yield the empty values of the field's type; of a union, of each variant's type."""
     if not isinstance(field, UnionField):
         yield from (Offer(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
         return
@@ -102,5 +102,5 @@ def _is_default(field: Field, draft: Draft, value: object) -> bool:
 
 
 def _shown(value: JSON) -> str:
-    # An ampersand in a menu marks the next letter as its key, unless doubled.
+    # In a menu, an ampersand marks the next letter as mnemonic unless doubled.
     return one_line(shorten(write_line(value), 60)).replace("&", "&&")

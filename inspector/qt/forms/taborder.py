@@ -12,7 +12,10 @@ from PySide6.QtWidgets import QLayout, QWidget
 
 
 def step(form: QWidget, forward: bool) -> bool:
-    """Move the focus to the neighbour of what has it; at an end of the form, to what is outside."""
+    """Move the focus to the next or previous widget; at an end of the form, to one outside.
+
+    Return False if there is none.
+    """
     stops = [widget for widget in _laid_out(form) if _is_stop(widget)]
     focused = form.focusWidget()
     here = next((place for place, widget in enumerate(stops) if widget is focused), None)
@@ -27,7 +30,7 @@ def step(form: QWidget, forward: bool) -> bool:
 
 
 def _laid_out(widget: QWidget) -> Iterator[QWidget]:
-    """The widgets inside, as the layouts have them."""
+    """Yield the widgets inside, in layout order."""
     layout = widget.layout()
     if layout is not None:
         yield from _in_layout(layout)

@@ -23,17 +23,17 @@ _LONGEST_TEXT = 20_000_000
 
 
 def is_plain_line(text: str) -> bool:
-    """Whether a line shows the text as it is, and stays quick."""
+    """Return whether a line edit shows the text unchanged and stays fast."""
     return len(text) <= LONGEST_LINE and text.isprintable()
 
 
 class TextLine(QLineEdit):
-    """A line that never holds more than a line does: larger texts are refused and handed on.
+    """A line edit that rejects text too large for one line and passes it on.
 
-    Qt would replace line breaks, and takes ten seconds for a text of 700,000 characters.
+    Qt would replace line breaks, and takes ten seconds for 700,000 characters.
 
     Signals:
-        overflowed: What was pasted or dropped makes more than a line; carries the whole text.
+        overflowed: Pasted or dropped text exceeds a line; carries the whole text.
     """
 
     overflowed = Signal(str)
@@ -84,10 +84,10 @@ class TextLine(QLineEdit):
 
 
 class TextBox(QPlainTextEdit):
-    """A box of text that grows with its lines, and lets Tab go on to the next field.
+    """A text box that grows with its lines; Tab moves to the next field.
 
-    Long lines are kept as rows (`longlines`). `text` gives what was written; `toPlainText` would give the
-    rows, and spaces for no-break spaces.
+    Long lines are broken into rows (`longlines`). `text` returns the original; `toPlainText` would return
+    the rows, with spaces for no-break spaces.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class TextBox(QPlainTextEdit):
         self._lines_shown = lines
         self.setProperty("kind", "input")
         self.setFont(font)
-        self.document().setDocumentMargin(1)  # text starts where that of a line edit does
+        self.document().setDocumentMargin(1)  # aligns the text with that of a line edit
         self.setTabChangesFocus(True)
         self.textChanged.connect(self._on_changed)
         self._fit_height()
@@ -110,20 +110,20 @@ class TextBox(QPlainTextEdit):
         return self._text
 
     def rows(self) -> str:
-        """What is in the document."""
+        """Return the document's content."""
         if self._rows is None:
             self._rows = self.document().toRawText().replace("\u2029", "\n")
         return self._rows
 
     def set_text(self, text: str) -> bool:
-        """Show a text; False when it would not come back exactly."""
+        """Show a text; return False if it could not be returned exactly."""
         if GOES_ON in text or len(text) > _LONGEST_TEXT:
             return False
         self.setPlainText(to_rows(text))
         return self.text() == text
 
     def grow_freely(self) -> None:
-        """Take all the height there is."""
+        """Take all the available height."""
         self._lines_shown = (0, 0)
         self.setMinimumHeight(0)
         self.setMaximumHeight(16_777_215)  # QWIDGETSIZE_MAX

@@ -11,7 +11,7 @@ _RADIUS = 4.0
 
 
 class TextButton(QAbstractButton):
-    """Words in a palette role's colour, on a quiet ground while the pointer is over them."""
+    """Text in a palette role's color, with a subtle background on hover."""
 
     def __init__(
         self, text: str, font: QFont, role: QPalette.ColorRole, parent: QWidget | None = None

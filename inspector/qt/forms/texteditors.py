@@ -36,12 +36,12 @@ _HINTS = {
 
 
 class LineEditor(Editor):
-    """Text on one line. No text yet (ABSENT), null and the empty text are told apart by the placeholder."""
+    """A single line of text. The placeholder distinguishes not set (ABSENT), null and empty."""
 
     def __init__(self, look: Look, field: Field, on_change: OnChange) -> None:
         self._field = field
         self._on_change = on_change
-        self._unwritten: Absent | None = ABSENT  # what stands there while nothing is written
+        self._unwritten: Absent | None = ABSENT  # the state shown while nothing is typed
         self._written = False
         self.line = self.widget = TextLine()
         self._show_state()
@@ -62,7 +62,7 @@ class LineEditor(Editor):
         return self.line.text() == text
 
     def write(self, text: str) -> None:
-        """Put a text there for the person, who picked it from a list."""
+        """Set a text the user picked from a list."""
         self.line.setText(text)
         self._on_text_edited()
 
@@ -70,7 +70,7 @@ class LineEditor(Editor):
         return text
 
     def _text(self, draft: Draft) -> str | None:
-        """The text that stands for a draft, or None when no line of text does."""
+        """Return a draft's text, None if it cannot be a single line."""
         if draft is ABSENT or draft is None:
             return ""
         return draft if isinstance(draft, str) and is_plain_line(draft) else None
@@ -122,7 +122,7 @@ class NumberEditor(LineEditor):
 
 
 class LinesEditor(Editor):
-    """Text of several lines; without `longest`, of any length."""
+    """Multi-line text; without `longest`, of any length."""
 
     def __init__(
         self, look: Look, field: Field, on_change: OnChange, longest: int | None = LONGEST_SHOWN
@@ -176,9 +176,9 @@ class LinesEditor(Editor):
 
 
 class LongTextEditor(Editor):
-    """A text too long to be laid out in a form: how long it is and how it begins; edited when asked for.
+    """A text too long for a form: shows its length and beginning, and is edited on demand.
 
-    `on_outgrown` is called for that too: with the very text that is here.
+    `on_outgrown` is called for that too, with the unchanged text.
     """
 
     def __init__(self, look: Look, field: Field, on_change: OnChange) -> None:
@@ -223,7 +223,7 @@ class LongTextEditor(Editor):
 
 
 def _with_hint(field: Field, state: Absent | None) -> str:
-    """The state, and what a text of the field's format looks like."""
+    """Return the state, with an example of the field's format."""
     words = unwritten_words(field, state)
     hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
     return f"{words}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else words

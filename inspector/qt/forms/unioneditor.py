@@ -24,9 +24,9 @@ _BESIDE = QBoxLayout.Direction.LeftToRight
 
 
 class UnionEditor(Editor):
-    """Not set, null, or one of the variants.
+    """An editor for not set, null or one of the variants.
 
-    Each variant that was looked at keeps what was typed in it while another one is picked.
+    Each visited variant keeps what was typed in it while another one is selected.
     """
 
     def __init__(self, kit: Kit, field: UnionField, on_change: OnChange) -> None:
@@ -40,7 +40,7 @@ class UnionEditor(Editor):
         self._pointer = ""
         self._was_touched = False
         self._name = ""
-        # What the picker offers, in its order.
+        # The picker's choices, in order.
         self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
         titles = [variant.title for variant in field.variants]
         labels = [unwritten_words(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
@@ -54,7 +54,7 @@ class UnionEditor(Editor):
 
     @property
     def slot(self) -> Slot | None:
-        """The place of the variant that is picked."""
+        """The slot of the selected variant."""
         return self._slots.get(self._current)
 
     def draft(self) -> Draft:
@@ -85,7 +85,7 @@ class UnionEditor(Editor):
             slot.set_name(name)
 
     def pick(self, variant: int) -> None:
-        """Go to a variant for the person, with what was typed in it, or with what fits of the one before."""
+        """Select a variant, with what was typed in it or with what fits from the previous one."""
         before = self.slot
         if variant >= 0 and variant not in self._slots:
             self._slot_of(variant).set_draft(self._first_draft(variant, before))
@@ -115,11 +115,11 @@ class UnionEditor(Editor):
     # --------------------------------------------------------------
 
     def _first_draft(self, variant: int, before: Slot | None) -> Draft:
-        """What a variant starts with: its constants, and the members that it shares with the one before."""
+        """Return a variant's first draft: constants, and members shared with the previous one."""
         field = self._field.variants[variant].field
         draft = start_variant(self._field, variant).draft
         if isinstance(field, TextField | NumberField) and field.default is ABSENT:
-            return ABSENT  # to be written
+            return ABSENT  # to be typed
         if before is None or not isinstance(field, ObjectField) or not isinstance(draft, dict):
             return draft
         try:
@@ -148,19 +148,19 @@ class UnionEditor(Editor):
         self._current = variant
         self.picker.pick(self._offered.index(variant))
         for place, slot in self._slots.items():
-            # A constant is said by the picker already.
+            # A constant is already shown by the picker.
             is_said = isinstance(slot.field, ConstField) and not slot.is_raw
             slot.editor.widget.setVisible(place == variant and not is_said)
         self._column.setDirection(_BESIDE if self._fits_beside() else QBoxLayout.Direction.TopToBottom)
 
     def _fits_beside(self) -> bool:
-        """A drop-down and a line stand side by side."""
+        """Return whether the drop-down and the editor fit on one line."""
         return (
             self.picker.box is not None and self.slot is not None and isinstance(self.slot.editor, LineEditor)
         )
 
     def _forget(self) -> None:
-        """Another value comes: what was typed in other variants belonged to the one before."""
+        """Discard what was typed in the variants: it belonged to the previous value."""
         for slot in self._slots.values():
             slot.editor.widget.hide()
             slot.editor.widget.deleteLater()

@@ -13,7 +13,7 @@ from inspector.schema.validate import Verdict, pack, validate_packed
 
 
 class Validating:
-    """What an ArgumentsEditor asks: a callable. In another process, under a time limit."""
+    """The validator of an ArgumentsEditor: a callable, run in another process with a time limit."""
 
     def __init__(self, bridge: Bridge, owner: QObject) -> None:
         self._bridge = bridge

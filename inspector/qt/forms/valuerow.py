@@ -24,9 +24,9 @@ STATE_KEY = "Ctrl+Down"
 
 
 class ValueRow(QWidget):
-    """A value's place in a form. `on_change` is called after each change by the person.
+    """A value's place in a form. `on_change` is called after each change by the user.
 
-    A subclass lays out its parts in `column` and makes `slot` there.
+    A subclass lays out its parts in `column` and creates `slot` there.
     """
 
     slot: Slot
@@ -54,10 +54,10 @@ class ValueRow(QWidget):
         self.show_state()
 
     def show_state(self) -> None:
-        """Say in the row which state the value is in, where there is room for it."""
+        """Show the state of the value in the row, if there is room."""
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
-        """Say what is wrong here, and let the editor mark what is wrong inside it."""
+        """Show the problem of this value and let the editor mark problems inside it."""
         self.slot.show_problems(problems, pointer)
         problem = problems.get(pointer, "")
         if self._problem is None and problem:
@@ -68,18 +68,18 @@ class ValueRow(QWidget):
             self._problem.setVisible(bool(problem))
 
     def mark_touched(self) -> None:
-        """From now on say also that something is missing, here and inside."""
+        """From now on, also report missing values, here and inside."""
         self.slot.editor.mark_touched()
 
     def problem_text(self) -> str:
-        """What is said to be wrong with this value, if anything."""
+        """Return the problem shown for this value, "" if none."""
         return self._problem.text() if self._problem is not None else ""
 
     def at(self, path: Sequence[str]) -> QWidget:
         return self.slot.at(path)
 
     def open_state_menu(self) -> QMenu:
-        """The states of the value, to choose from, and other ways of editing it."""
+        """Open the menu of the value's states and alternative editors."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for offer in offers(self.field, is_optional=self.is_optional):
@@ -92,14 +92,14 @@ class ValueRow(QWidget):
         return menu
 
     def put(self, draft: Draft) -> None:
-        """Change the value for the person, who chose it from a menu or a button."""
+        """Set a value the user chose from a menu or a button."""
         self.slot.set_draft(draft)
         self.slot.editor.set_focus()
         self.on_slot_changed()
 
     def on_slot_changed(self) -> None:
         if self._filling is not None:
-            self._filling.cancel()  # what the person does now is meant
+            self._filling.cancel()  # the user's edit takes precedence
         self.show_state()
         self._on_change()
 
@@ -110,7 +110,7 @@ class ValueRow(QWidget):
         return self.column.count()
 
     def _add_views(self, menu: QMenu) -> None:
-        """Other ways of editing the same value."""
+        """Add the alternative editors to the menu."""
         editor = self.slot.editor
         is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
         if is_line or isinstance(editor, LongTextEditor):
@@ -140,7 +140,7 @@ class ValueRow(QWidget):
         try:
             whole = finish(self.field, self.slot.draft())
         except FormError:
-            return  # a part is not JSON, and marked as such: it would be lost
+            return  # a part is invalid JSON, and marked: it would be lost
         self.slot.set_raw(whole)
         self.on_slot_changed()
 

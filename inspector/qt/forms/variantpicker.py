@@ -17,7 +17,7 @@ _LEAST_WIDTH = 96
 
 
 class VariantPicker(QWidget):
-    """Exactly one of the labels is picked. `on_picked` is called with its place when the person picks."""
+    """Picks exactly one label. `on_picked` is called with its position when the user picks."""
 
     def __init__(
         self, look: Look, labels: Sequence[str], depth: int, on_picked: Callable[[int], None]
@@ -42,13 +42,13 @@ class VariantPicker(QWidget):
             self.setFocusProxy(self.box)
 
     def set_name(self, name: str) -> None:
-        """What a screen reader calls it."""
+        """Set the accessible name."""
         for part in (self.segments, self.box):
             if part is not None:
                 part.setAccessibleName(name)
 
     def pick(self, place: int) -> None:
-        """Show a place as picked, without a call."""
+        """Show a position as picked, without calling `on_picked`."""
         if self.segments is not None:
             self.segments.choose(place)
         elif self.box is not None:

@@ -14,11 +14,11 @@ from inspector.qt.widgets.labels import Muted, PlainLabel
 
 
 class WatchStrip(QWidget):
-    """The interval, and what was seen so far.
+    """The interval of a watch and what was seen so far.
 
     Signals:
-        watch_requested: Carries the WatchPlan.
-        stop_requested: The person ends the watch here; offered after `set_watching`.
+        watch_requested: Start watching; carries the WatchPlan.
+        stop_requested: Stop watching; offered after `set_watching`.
     """
 
     watch_requested = Signal(object)
@@ -64,7 +64,7 @@ class WatchStrip(QWidget):
         self._say("")
 
     def set_watching(self, watching: bool) -> None:
-        """Offer to stop instead of to begin, for a watch that nothing else offers to stop."""
+        """Offer Stop instead of Watch, for a watch that cannot be stopped elsewhere."""
         had_focus = self._watch_button.hasFocus() or self._stop_button.hasFocus()
         self._watch_button.setVisible(not watching)
         self._stop_button.setVisible(watching)
@@ -81,7 +81,7 @@ class WatchStrip(QWidget):
         self._say(f"{counted} · latest {time_of_day(latest_ns)[:8]}")
 
     def show_end(self, reason: str) -> None:
-        """`reason` is a sentence."""
+        """Show why the watch ended; `reason` is a sentence."""
         seen = self._words.text()
         self._say(f"{seen} · {reason}" if seen else reason)
 

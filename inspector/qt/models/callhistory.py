@@ -18,7 +18,10 @@ _OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
 
 
 def history_picks(calls: Sequence[KeptCall], today: str) -> Iterator[Pick]:
-    """Newest first, as they are kept; the key is the number. `today` is a date, as 2026-11-16."""
+    """Yield past calls, newest first; the key is the number.
+
+    `today` is a date such as 2026-11-16.
+    """
     for number, call in enumerate(calls):
         when = full_time(call.at_ns)
         moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]

@@ -6,16 +6,16 @@ from PySide6.QtCore import QObject, Signal
 
 from inspector.engine.cards import Card
 
-_MOST_ROWS = 500  # whose cards are found again: as many as the Inbox keeps of those that ended
+_MOST_ROWS = 500  # rows remembered with their cards: as many as the Inbox keeps of closed ones
 
 
 class OpenCards(QObject):
-    """What is known from the cards that came so far.
+    """The open Inbox cards.
 
     Signals:
-        opened: A card is new; carries it.
-        ended: A card has ended, also one that nobody saw open; carries it.
-        counted: The cards of a server are others now, or stand differently; carries its name.
+        opened: A new card; carries it.
+        ended: A card was closed, even if it was never seen open; carries it.
+        counted: A server's cards changed; carries its name.
     """
 
     opened = Signal(object)
@@ -28,7 +28,7 @@ class OpenCards(QObject):
         self._rows: dict[int, tuple[str, int]] = {}
 
     def put(self, card: Card) -> None:
-        """A card was opened, changed or ended."""
+        """Add, update or close a card."""
         is_new = card.id not in self._open
         if card.row is not None:
             self._remember(card.row, card)
@@ -43,11 +43,11 @@ class OpenCards(QObject):
             self.opened.emit(card)
 
     def of(self, server: str) -> tuple[Card, ...]:
-        """Those of a server that wait, the oldest first."""
+        """Return the open cards of a server, oldest first."""
         return tuple(card for card in self._open.values() if card.server == server)
 
     def card(self, card_id: int) -> Card | None:
-        """One that waits."""
+        """Return an open card; None if it is closed or unknown."""
         return self._open.get(card_id)
 
     @property
@@ -55,7 +55,7 @@ class OpenCards(QObject):
         return len(self._open)
 
     def asked_in(self, row: int) -> tuple[str, int] | None:
-        """The server and the id of the card that a row of the running traffic asked for."""
+        """Return the server and the card id of a request in the running traffic."""
         return self._rows.get(row)
 
     def _remember(self, row: int, card: Card) -> None:

@@ -6,7 +6,7 @@ from inspector.config.entrychanges import CatalogueDiff
 
 
 def change_words(diff: CatalogueDiff) -> str:
-    """`1 added, 2 changed`; the order is told of when nothing else is."""
+    """Return e.g. `1 added, 2 changed`; a changed order only if nothing else changed."""
     counts = (
         (len(diff.added), "added"),
         (len(diff.removed), "removed"),

@@ -14,10 +14,10 @@ _KEY = "compare/ignoring"
 
 
 class CompareChoices(QObject):
-    """With the window's layout: to lose it costs nobody any work.
+    """What comparisons ignore. Stored with the window layout: losing it loses no work.
 
     Signals:
-        changed: Something else is ignored now.
+        changed: The ignored parts changed.
     """
 
     changed = Signal()
@@ -32,11 +32,11 @@ class CompareChoices(QObject):
         return self._ignoring
 
     def set_preset(self, name: str, is_on: bool) -> None:
-        """One of `ignoring.PRESETS`."""
+        """Turn one of `ignoring.PRESETS` on or off."""
         self._change(replace(self._ignoring, **{name: is_on}))  # type: ignore[arg-type]
 
     def add_path(self, path: str) -> None:
-        """Ignore what stands there, too. Raises UserError for a path that cannot be read."""
+        """Also ignore the value at a path. Raises UserError for an invalid path."""
         if path not in self._ignoring.paths:
             self._change(replace(self._ignoring, paths=(*self._ignoring.paths, path)))
 
@@ -54,7 +54,7 @@ class CompareChoices(QObject):
         self.changed.emit()
 
     def _read(self) -> Ignoring:
-        """What was kept; nothing, when that cannot be read: the file is one that people may edit."""
+        """Return the saved choices; defaults if unreadable, since the file may be edited by hand."""
         text = self._layout.value(_KEY) if self._layout is not None else None
         try:
             kept = json.loads(str(text)) if text else {}

@@ -19,13 +19,13 @@ from inspector.traffic.records import RecordKind, Status
 
 _ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
 _SLICE = 1024 * 1024
-_AROUND = 200  # bytes shown before a difference, and ten times as many behind it
+_AROUND = 200  # bytes shown before a difference; ten times as many after it
 _MOST_PARSED = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two: a row of a log. `title` is what its traffic is called."""
+    """One side of a comparison: a row of a log. `title` names its traffic."""
 
     log: TrafficLog
     row: int
@@ -46,11 +46,11 @@ class Side:
         return self.log.status(self.request)
 
     def name(self) -> str:
-        """What was asked."""
+        """Return the method and subject of the request."""
         return f"{self.log.method(self.request)} {self.log.subject(self.request)}".strip()
 
     def facts(self, row: int | None) -> str:
-        """How long it took, and how big one of its messages is: `12 ms · 4.1 KiB · HTTP 200`."""
+        """Return timing, size and status of a message, e.g. `12 ms · 4.1 KiB · HTTP 200`."""
         log, took, http = self.log, self.log.duration_ns(self.request), self.log.http(self.request)
         words = [duration(took)] if took is not None else []
         if row is not None:
@@ -64,7 +64,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Two messages that belong together; a row is None where one side has none."""
+    """A pair of corresponding messages; a row is None where one side has none."""
 
     name: str
     left: int | None
@@ -72,9 +72,9 @@ class Part:
 
 
 def parts_of(left: Side, right: Side) -> tuple[list[Part], int]:
-    """What can be compared of two rows, and which of it is what was chosen.
+    """Return what can be compared of two rows, and the index of the chosen part.
 
-    Two requests, or two answers, stand for their exchanges; anything else for itself.
+    Two requests or two responses represent their exchanges; anything else represents itself.
     """
     roles = [_role(side) for side in (left, right)]
     if roles[0] != roles[1] or not roles[0]:
@@ -95,7 +95,10 @@ def _role(side: Side) -> str:
 
 
 async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, ignoring: Ignoring) -> Diff:
-    """What differs, big messages in the worker process. Raises UserError; cancelling ends the work."""
+    """Compare a part: large messages in the worker, huge ones up to their first difference.
+
+    Raises UserError. Cancelling ends the work.
+    """
     if part.left is None or part.right is None:
         return _one_sided(left, right, part)
     if max(left.log.kept(part.left), right.log.kept(part.right)) > MOST_BYTES:
@@ -115,7 +118,7 @@ def _one_sided(left: Side, right: Side, part: Part) -> Diff:
 
 
 def _value(log: TrafficLog, row: int) -> JSON:
-    """A message as JSON; the beginning of its text when it is big or none."""
+    """Parse a message; return the start of its text if it is large or not JSON."""
     text = log.head(row, _MOST_PARSED).decode(errors="backslashreplace")
     try:
         return parse(text) if log.kept(row) <= _MOST_PARSED else text[: 10 * _AROUND]
@@ -124,7 +127,7 @@ def _value(log: TrafficLog, row: int) -> JSON:
 
 
 async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row: int) -> Diff:
-    """Where they begin to differ; read piece by piece, so that the window goes on in between."""
+    """Find the first difference, reading in pieces so that the window stays responsive."""
     place = 0
     for start, left, right in _pieces(log, row, other, other_row):
         await asyncio.sleep(0)

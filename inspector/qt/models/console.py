@@ -34,7 +34,7 @@ class Column(IntEnum):
 
 
 class ConsoleModel(LogRowsModel):
-    """One server's output, a line a row."""
+    """One server's output, one line per row."""
 
     columns = ("Time", "Source", "Text")
 
@@ -48,13 +48,13 @@ class ConsoleModel(LogRowsModel):
         return (number for number in numbers if log.kind(number) in _WORDS and log.server(number) == server)
 
     def show_rows(self, rows: Iterable[int]) -> None:
-        """These rows of the log, and no others."""
+        """Show exactly these rows of the log."""
         self.beginResetModel()
         self._rows = array("q", rows)
         self.endResetModel()
 
     def line(self, row: int) -> str:
-        """The whole line, as it can be shown."""
+        """Return the whole line in displayable form."""
         return one_line(self._log.raw(self._rows[row]).decode(errors="replace"))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -18,7 +18,7 @@ from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
 from inspector.traffic.compare.lines import Fold, Line, Row, each_line, lines
 from inspector.traffic.compare.paths import path_text
 
-# The stretch of a changed text that differs: a pair of its start and its end, or None.
+# The span of a changed text that differs: a pair of start and end, or None.
 StretchRole = Qt.ItemDataRole.UserRole + 1
 _NOWHERE = QModelIndex()
 _SLICE_S = 0.008
@@ -52,7 +52,7 @@ class Column(IntEnum):
 
 
 class DiffRowsModel(QAbstractTableModel):
-    """At most `lines.MOST_LINES` rows. Every cell is a look into a list."""
+    """The rows of a diff, at most `lines.MOST_LINES`. Each cell is a list lookup."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class DiffRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- what is shown
 
     async def show(self, diff: Diff) -> None:
-        """Make all rows, letting the window go on in between, and show them."""
+        """Create the rows in slices, so that the window stays responsive, and show them."""
         rows: list[Row] = []
         until = time.monotonic() + _SLICE_S
         for row in each_line(diff):
@@ -78,7 +78,7 @@ class DiffRowsModel(QAbstractTableModel):
         self._set_rows(rows)
 
     def toggle(self, row: int) -> bool:
-        """Open what is folded at a row, or fold it again. False when nothing is."""
+        """Open or close the fold at a row. Return False if there is none."""
         key = self._rows[row].key
         if key is None:
             return False
@@ -105,7 +105,7 @@ class DiffRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- what others ask
 
     def changes(self) -> list[int]:
-        """The rows where a difference begins. Of a long text that is each line of it that differs."""
+        """Return the rows where a difference begins; in a long text, each line that differs."""
         return self._changes
 
     def _find_changes(self) -> list[int]:
@@ -126,12 +126,12 @@ class DiffRowsModel(QAbstractTableModel):
         return below is not None and below.is_line and below.parent == entry
 
     def path(self, row: int) -> str:
-        """Where a row's value stands, in words."""
+        """Return the path of a row's value."""
         line = self._rows[row]
         return self._diff.path_text(line.entry) if self._diff is not None and isinstance(line, Line) else ""
 
     def ignorable(self, row: int) -> list[str]:
-        """Paths to ignore what a row shows: the place itself, and alike places in all items."""
+        """Return paths to ignore for a row: the exact one, and the same place in all items."""
         line = self._rows[row]
         if self._diff is None or not isinstance(line, Line):
             return []
@@ -143,7 +143,7 @@ class DiffRowsModel(QAbstractTableModel):
         return list(dict.fromkeys([path_text(path), loose.removeprefix(".")]))
 
     def values(self, row: int) -> tuple[JSON | Cut, JSON | Cut] | None:
-        """Both values that a row is about, whole."""
+        """Return both values of a row, in full."""
         line = self._rows[row]
         if self._diff is None or not isinstance(line, Line):
             return None
@@ -155,7 +155,7 @@ class DiffRowsModel(QAbstractTableModel):
         return line.note if isinstance(line, Line) else ""
 
     def as_text(self) -> str:
-        """All rows as they are folded, in the manner of a unified diff."""
+        """Return all rows as currently folded, in unified diff style."""
         return "\n".join(text for row in self._rows for text in _unified(row))
 
     # -------------------------------------------------------------- for views
@@ -212,7 +212,7 @@ class DiffRowsModel(QAbstractTableModel):
         return self._theme.color("muted" if line.mark is ChangeKind.IGNORED else "text")
 
     def _ground(self, line: Line, column: int) -> QColor | None:
-        """A tint where something differs; sunken where the other side has something and this one not."""
+        """Return a tint for differences; sunken where only the other side has something."""
         if not line.mark.is_difference:
             return None
         text = {Column.LEFT: line.left, Column.RIGHT: line.right}.get(Column(column), "sign")
@@ -225,7 +225,7 @@ class DiffRowsModel(QAbstractTableModel):
 
 
 def _named(step: str) -> str:
-    """A member as it is written behind another step: `.text`, or `["odd name"]`."""
+    """Return a member as a path suffix: `.text` or `["odd name"]`."""
     return path_text(("x", step)).removeprefix("x")
 
 
@@ -234,7 +234,7 @@ def _indent(depth: int) -> str:
 
 
 def _stretch(line: Line, column: int) -> tuple[int, int] | None:
-    """Where a changed line differs: between the equal beginnings and the equal ends of both texts."""
+    """Return the span of a changed line between the common prefix and suffix of both texts."""
     if line.mark is not ChangeKind.CHANGED or column == Column.SIGN or not (line.left and line.right):
         return None
     left, right = line.left, line.right

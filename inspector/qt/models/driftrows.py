@@ -35,7 +35,7 @@ class DriftColumn(IntEnum):
 
 
 class DriftRowsModel(QAbstractTableModel):
-    """Every cell is a look into a list: there may be ten thousand."""
+    """The changes since the baseline. Each cell is a list lookup: there may be ten thousand."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class DriftRowsModel(QAbstractTableModel):
         return self._changes[row]
 
     def row_of(self, change: ItemChange) -> int | None:
-        """That of the same item, whatever became of it."""
+        """Return the row of the same item, whatever its change."""
         known = (change.kind, change.name, change.number)
         rows = enumerate(self._changes)
         return next((row for row, each in rows if (each.kind, each.name, each.number) == known), None)
@@ -86,7 +86,7 @@ class DriftRowsModel(QAbstractTableModel):
 
 
 def name_of(change: ItemChange) -> str:
-    """As it is called in the window."""
+    """Return the display name of a change's item."""
     if change.kind == SERVER:
         return "The server itself"
     name = f"{change.old_name} → {change.name}" if change.became is Became.RENAMED else change.name
@@ -94,7 +94,7 @@ def name_of(change: ItemChange) -> str:
 
 
 def strip_words(view: DriftView) -> str:
-    """`3 tools changed since 12 Nov.`, and that characters are hidden in them."""
+    """Return e.g. `3 tools changed since 12 Nov.`, plus a warning about hidden characters."""
     if view.problem:
         return view.problem
     words = in_words(view.changes)

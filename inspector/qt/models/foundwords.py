@@ -15,13 +15,13 @@ TONES: dict[Trust, Tone] = {Trust.NONE: "muted", Trust.CHANGED: "warn", Trust.GI
 
 
 def place_words(source: Source) -> str:
-    """`Claude Code · ~/project/.mcp.json`."""
+    """Return e.g. `Claude Code · ~/project/.mcp.json`."""
     path = f" · {short_path(source.path)}" if source.path is not None else ""
     return one_line(f"{source.tool}{path}")
 
 
 def short_path(path: Path) -> str:
-    """From the home folder on, where it is below that."""
+    """Return the path, abbreviated with `~` inside the home folder."""
     try:
         return str(Path("~") / path.relative_to(Path.home()))
     except ValueError:
@@ -29,7 +29,7 @@ def short_path(path: Path) -> str:
 
 
 def standing_words(view: FoundView) -> str:
-    """For beside its name: why it does not count, or how it is trusted."""
+    """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
         return "cannot be used"
     if view.overridden_by is not None:
@@ -38,7 +38,7 @@ def standing_words(view: FoundView) -> str:
 
 
 def order_words(view: FoundView) -> str:
-    """Who overrides whom; nothing while it is the only one of its name."""
+    """Return what overrides what; "" if no other server has the name."""
     if view.overridden_by is not None:
         return f"{place_words(view.overridden_by)} has a server of the same name, which counts there."
     if view.overrides:
@@ -48,12 +48,12 @@ def order_words(view: FoundView) -> str:
 
 
 def command_text(view: FoundView) -> str:
-    """All words of the command, one a line, with hidden characters shown."""
+    """Return the command's words, one per line, with hidden characters shown."""
     return words_text((view.command, *view.args))
 
 
 def words_text(words: Sequence[str]) -> str:
-    """One a line: where a word ends is seen, and what is hidden in it."""
+    """Return one word per line, so that word ends and hidden characters are visible."""
     return "\n".join(map(whole_line, words))
 
 
@@ -71,20 +71,20 @@ def file_words(file: FoundFile) -> str:
 
 
 def summary_words(report: FoundReport) -> str:
-    """For the head of the list."""
+    """Return the summary for the list's header."""
     servers = plural(len(report.servers), "server")
     return f"{servers} in {plural(len(report.files), 'file')}"
 
 
 def tool_words(report: FoundReport) -> str:
-    """Whose files they are: `Claude Code, Cursor and Zed`."""
+    """Return the tools that own the files: `Claude Code, Cursor and Zed`."""
     tools = [one_line(tool) for tool in dict.fromkeys(file.source.tool for file in report.files)]
     *others, last = tools or ["other tools"]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def nothing_words(folder: Path | None = None) -> str:
-    """Where we looked, when nothing was there."""
+    """Return where MCP Lens looked when nothing was found."""
     where = f"in {one_line(short_path(folder))}" if folder is not None else "in this folder"
     return (
         f"No .mcp.json {where} or above it, and no servers in the settings of Claude, VS Code, Cursor, "
@@ -93,7 +93,7 @@ def nothing_words(folder: Path | None = None) -> str:
 
 
 def news_count(report: FoundReport) -> int:
-    """How many there are that nobody decided about: those that count, and changed ones."""
+    """Return how many active servers are not trusted yet, changed ones included."""
     return sum(
         view.trust is not Trust.GIVEN and not view.problem and view.overridden_by is None
         for view in report.servers

@@ -14,16 +14,16 @@ _SCATTERED = 12
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Less is better. `places` are the letters of the name that fit, in order."""
+    """A match; a lower score is better. `places` are the matching letters of the name, in order."""
 
     score: int
     places: tuple[int, ...]
 
 
 class Query:
-    """Words that must all be found, in any order: as they are, or as letters that follow one another.
+    """A query of words that must all match, in any order: verbatim, or as a subsequence.
 
-    Letters are looked for in the name only; whole words also in what is said beside it.
+    Subsequences are searched in the name only; whole words also in the rest.
     """
 
     def __init__(self, words: str) -> None:
@@ -34,7 +34,7 @@ class Query:
         return bool(self._words)
 
     def match(self, name: str, haystack: str) -> Match | None:
-        """`haystack` is what `haystack()` made of the name and the rest."""
+        """Match a name; `haystack` is the result of `haystack()` for it and the rest."""
         end, score = len(name), 0
         places: list[int] = []
         for word, scattered in zip(self._words, self._scattered, strict=True):
@@ -53,7 +53,7 @@ class Query:
 
 
 def haystack(name: str, rest: str) -> str:
-    """What is searched: in small letters, each at the place that it has in the name."""
+    """Return the lower-case search text, with the name's letters at their original positions."""
     lowered = name.lower()
     return f"{lowered if len(lowered) == len(name) else name}\n{rest.lower()}"
 
@@ -67,7 +67,7 @@ def _place_score(text: str, start: int, end: int) -> int:
 
 
 def _best_letters(word: str, text: str, starts: set[int], end: int) -> list[int]:
-    """Beginnings of words first, where the rest still fits after them; else the first letters that fit."""
+    """Match letters at word beginnings where the rest still matches after, else anywhere."""
     places: list[int] = []
     at = 0
     for place, letter in enumerate(word):
@@ -90,6 +90,6 @@ def _fits(letters: str, text: str, at: int, end: int) -> bool:
 
 
 def _gaps(places: list[int]) -> int:
-    """How scattered: the number of runs of neighbours, and a little for how far apart they are."""
+    """Score the scatter: the number of runs, and a little for the distance."""
     runs = sum(later != earlier + 1 for earlier, later in pairwise(places))
     return 2 * runs + min((places[-1] - places[0]) // 8, 8)

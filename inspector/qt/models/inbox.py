@@ -28,9 +28,9 @@ _NOWHERE = QModelIndex()
 
 
 class InboxModel(QAbstractListModel):
-    """Rows of Card (`CardRole`), and one in between that says “Earlier”, while there are such.
+    """Cards by row (`CardRole`), with an “Earlier” heading before the closed ones, if any.
 
-    `server` narrows it to one; None has those of all. `now` is the clock that cards were asked by.
+    `server` restricts it to one server; None shows all. `now` is the clock of the cards' timestamps.
     """
 
     def __init__(self, server: str | None = None, now: Callable[[], int] = time.monotonic_ns) -> None:
@@ -45,7 +45,7 @@ class InboxModel(QAbstractListModel):
         return tuple(self._open)
 
     def put(self, card: Card) -> None:
-        """A card was opened, changed or ended."""
+        """Add, update or close a card."""
         if self.server is not None and card.server != self.server:
             return
         place = next((place for place, known in enumerate(self._open) if known.id == card.id), None)
@@ -69,7 +69,7 @@ class InboxModel(QAbstractListModel):
         return next((row for row, card in enumerate(cards) if card is not None and card.id == card_id), None)
 
     def tick(self) -> None:
-        """Time has passed: those that wait are older now."""
+        """Update the ages of the open cards."""
         if self._open:
             self.dataChanged.emit(self.index(0), self.index(len(self._open) - 1), [AgeRole])
 
@@ -79,7 +79,7 @@ class InboxModel(QAbstractListModel):
         if place is not None:
             self._open[place] = card
             self.dataChanged.emit(self.index(place), self.index(place))
-        elif all(known.id != card.id for known in self._earlier):  # old news of one that has ended
+        elif all(known.id != card.id for known in self._earlier):  # else a late update of a closed card
             at = sum(known.id < card.id for known in self._open)
             self.beginInsertRows(_NOWHERE, at, at)
             self._open.insert(at, card)
@@ -98,7 +98,7 @@ class InboxModel(QAbstractListModel):
             self.endRemoveRows()
         at = sum(_ended(each) > _ended(card) for each in self._earlier)
         row = len(self._open) + at + 1
-        self.beginInsertRows(_NOWHERE, row if self._earlier else row - 1, row)  # the first with the heading
+        self.beginInsertRows(_NOWHERE, row if self._earlier else row - 1, row)  # the first adds the heading
         self._earlier.insert(at, card)
         self.endInsertRows()
         if len(self._earlier) > MOST_EARLIER:
@@ -116,7 +116,7 @@ class InboxModel(QAbstractListModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if self.card(index.row()) is None:
-            return Qt.ItemFlag.NoItemFlags  # arrow keys step over it
+            return Qt.ItemFlag.NoItemFlags  # arrow keys skip it
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

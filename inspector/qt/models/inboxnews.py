@@ -9,7 +9,7 @@ from inspector.base.plaintext import one_line
 from inspector.engine.cards import Card, CardEnd
 from inspector.qt.models.inboxwords import excerpt_of, for_person, waits_words, what_words, wish_words
 
-_NAME = 40  # letters of a server's name where there is one line for all
+_NAME = 40  # letters of a server's name in a one-line text
 _ENDS = {
     CardEnd.WITHDRAWN: "{server} took its question back ({what}).",
     CardEnd.OVERDUE: "A question of {server} was not answered in time ({what}).",
@@ -20,19 +20,19 @@ _ENDS = {
 
 
 def toast_words(card: Card) -> tuple[str, str, str, str]:
-    """Who asks, what for, what it is about, and which call waits."""
+    """Return the server, its request, an excerpt and the waiting call."""
     wish = wish_words(card).removeprefix(one_line(card.server)).strip()
     about = next((words for words in map(excerpt_of, for_person(card)) if words), "")
     return one_line(card.server), wish[:1].upper() + wish[1:], about, waits_words(card)
 
 
 def is_news(card: Card) -> bool:
-    """Did it end in a way that somebody who did not look should hear of?"""
+    """Return whether it ended in a way worth a notification."""
     return card.end in _ENDS
 
 
 def news_words(cards: Sequence[Card]) -> str:
-    """How the last of them ended; the others are counted. The Inbox has the reasons."""
+    """Return how the last of them ended and the number of others. The Inbox has the reasons."""
     last = cards[-1]
     assert last.end is not None
     server = one_line(shorten(last.server, _NAME))
@@ -41,9 +41,10 @@ def news_words(cards: Sequence[Card]) -> str:
 
 
 def asked_of_call(cards: Sequence[Card], tool: str, since_ns: int) -> Card | None:
-    """The oldest question that a call of a tool waits for, or may be waiting for: not every one tells.
+    """Return the oldest server request that a tool call waits for, or may be waiting for.
 
-    `since_ns` is when the call began: what was asked before is for another call.
+    Not every request says which call it belongs to. `since_ns` is when the call started: earlier requests
+    belong to other calls.
     """
     whose = (("tools/call", tool), ("", ""))
     found = (card for card in cards if (card.method, card.subject) in whose and card.asked_ns >= since_ns)
@@ -51,6 +52,6 @@ def asked_of_call(cards: Sequence[Card], tool: str, since_ns: int) -> Card | Non
 
 
 def waiting_words(card: Card) -> str:
-    """Above the call that waits."""
+    """Return the text shown above a waiting call."""
     what = "the page" if card.awaits_page else what_words(card).lower()
     return f"Waiting for you: {what}"

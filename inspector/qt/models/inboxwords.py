@@ -35,17 +35,17 @@ def _kind(question: Question) -> str:
 
 
 def kind_words(question: Question) -> str:
-    """Form, Page to open, Sampling, Roots."""
+    """Return the kind: Form, Page to open, Sampling or Roots."""
     return _KINDS.get(_kind(question)) or one_line(question.method)
 
 
 def for_person(card: Card) -> tuple[Question, ...]:
-    """Those that nobody but a person, or a rule in their place, can answer."""
+    """Return the requests that only the user, or a reply rule, can answer."""
     return tuple(each for each in card.questions if each.reply is None or not each.reply.is_known)
 
 
 def what_words(card: Card) -> str:
-    """What a card asks for, in two or three words."""
+    """Return what a card asks for, in two or three words."""
     asked = for_person(card) or card.questions
     if len(asked) == 1:
         return kind_words(asked[0])
@@ -54,7 +54,7 @@ def what_words(card: Card) -> str:
 
 
 def wish_words(card: Card) -> str:
-    """everything asks you to fill in a form."""
+    """Return e.g. "everything asks you to fill in a form"."""
     asked = for_person(card) or card.questions
     wish = _WISHES.get(_kind(asked[0]), f"asks with {one_line(asked[0].method)}")
     if len(asked) > 1:
@@ -63,7 +63,7 @@ def wish_words(card: Card) -> str:
 
 
 def excerpt_of(question: Question) -> str:
-    """What it is about, on one line: the message, or what the user said last."""
+    """Return a one-line excerpt: the message, or the last user message."""
     params = question.params
     text = (
         text_of(params, "message") if question.method == ELICITATION else _last_said(params.get("messages"))
@@ -85,7 +85,7 @@ def _last_said(messages: object) -> str:
 
 
 def waits_words(card: Card) -> str:
-    """Which call waits for the answer: tool roll_dice."""
+    """Return which call waits for the reply, e.g. "tool roll_dice"."""
     if card.subject:
         what = {"tools/call": "tool ", "prompts/get": "prompt ", "resources/read": "resource "}
         return f"{what.get(card.method, '')}{one_line(shorten(card.subject, 120))}"
@@ -95,20 +95,23 @@ def waits_words(card: Card) -> str:
 
 
 def asking_task(card: Card) -> str:
-    """The server's task that asks; a question may be a task of ours, too, which is nobody else's."""
+    """Return the id of the server's task behind the request, "" if there is none.
+
+    A request may itself run as a task of the client, which is not the server's.
+    """
     is_ours = any("task" in question.params for question in card.questions)
     return "" if is_ours else card.task_id
 
 
 def round_words(card: Card) -> str:
-    """Round 2 of at most 10; "" for a request of the server's own."""
+    """Return e.g. "Round 2 of at most 10"; "" for a request outside of multi round-trip calls."""
     if not card.round:
         return ""
     return f"Round {card.round} of at most {card.most_rounds}" if card.most_rounds else f"Round {card.round}"
 
 
 def state_words(card: Card) -> str:
-    """How an open card stands; "" when it simply waits."""
+    """Return the state of an open card; "" if it is just pending."""
     if card.awaits_page:
         return "waiting for the page"
     asked = for_person(card)
@@ -117,7 +120,7 @@ def state_words(card: Card) -> str:
 
 
 def age_words(card: Card, now_ns: int) -> str:
-    """12 s, 3 min, 2 h 05 min."""
+    """Return the age: 12 s, 3 min, 2 h 05 min."""
     seconds = max(now_ns - card.asked_ns, 0) // _SECOND
     if seconds < 60:
         return f"{seconds} s"
@@ -129,7 +132,7 @@ def age_words(card: Card, now_ns: int) -> str:
 
 
 def reply_words(reply: Reply) -> str:
-    """accepted, declined, cancelled, answered, refused."""
+    """Return the kind of reply: accepted, declined, cancelled, answered or refused."""
     if reply.is_known:
         return "answered by itself"
     if reply.result is None:
@@ -139,14 +142,14 @@ def reply_words(reply: Reply) -> str:
 
 
 def rule_words(reply: Reply) -> str:
-    """by the rule “Echo”, drafted by the rule “A model”; "" when a person answered all alone."""
+    """Return the rule that replied or drafted, e.g. "by the rule “Echo”"; "" without a rule."""
     name = reply.rule or reply.drafted_by
     words = f"by the rule “{one_line(shorten(name, 60))}”" if name else ""
     return f"{_DRAFTED} {words}" if words and not reply.rule else words
 
 
 def end_words(card: Card) -> str:
-    """How it ended, by whom, after how long: accepted by the rule “Yes” after 1.2 s."""
+    """Return how it ended, by whom and when: "accepted by the rule “Yes” after 1.2 s"."""
     if card.end is None:
         return ""
     words = card.end.value
@@ -157,13 +160,13 @@ def end_words(card: Card) -> str:
         words = ", ".join(said) or words
         for rule in rules:
             words += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
-    # What is refused unasked never waited.
+    # A request refused automatically was never pending.
     waited = waited_words(card) if card.end is not CardEnd.REFUSED else ""
     return f"{words} after {waited}" if waited else words
 
 
 def is_yes(card: Card) -> bool:
-    """Did it end with what the server wanted?"""
+    """Return whether it ended with what the server asked for."""
     replies = [each.reply for each in for_person(card) or card.questions]
     yes = ("answered", "answered by itself", _ACTIONS[ACCEPT])
     given = [reply_words(reply) for reply in replies if reply is not None]
@@ -171,7 +174,7 @@ def is_yes(card: Card) -> bool:
 
 
 def note_words(card: Card) -> str:
-    """Why it ended, or what is to be known while it waits: a sentence."""
+    """Return a sentence on why it ended, or a note on an open card."""
     note = card.note.strip()
     if not note:
         return ""

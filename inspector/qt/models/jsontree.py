@@ -27,7 +27,7 @@ _ROOT_ID = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a row says: `key: value  note`."""
+    """The content of a row: `key: value note`."""
 
     key: str
     value: str
@@ -37,7 +37,7 @@ class Look:
 
 @dataclass(eq=False, slots=True)
 class _Item:
-    """One row, once its parent was opened. A range has the step None: it is no level of the JSON."""
+    """A row, created when its parent is opened. A range has the step None: it is no JSON level."""
 
     parent: int
     row: int
@@ -50,7 +50,7 @@ class _Item:
 
 
 class JsonTreeModel(QAbstractItemModel):
-    """One column. The root itself is not shown, unless it is no container: then it is the one row."""
+    """A one-column tree. The root is hidden if it is a container, else it is the only row."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +58,6 @@ class JsonTreeModel(QAbstractItemModel):
         self._top: list[int] = []
 
     def set_value(self, value: TreeValue) -> None:
-        """Show another value."""
         self.beginResetModel()
         self._items = []
         is_open = isinstance(value, list) and (value or left_out(value))
@@ -76,7 +75,7 @@ class JsonTreeModel(QAbstractItemModel):
         return self._items[index.internalId()].look
 
     def steps(self, index: Index) -> Steps:
-        """The way to a row's value: names of members, and places of items."""
+        """Return the path to a row's value: member names and item indexes."""
         steps: list[str | int] = []
         at = index.internalId()
         while at != _ROOT_ID:
@@ -87,22 +86,22 @@ class JsonTreeModel(QAbstractItemModel):
         return tuple(reversed(steps))
 
     def is_leaf(self, index: Index) -> bool:
-        """Whether the row has a value that can be compared with others."""
+        """Return whether the row has a value that can be compared with others."""
         item = self._items[index.internalId()]
         return item.kind == "value" and not isinstance(item.value, list)
 
     def leaf(self, index: Index) -> Leaf:
-        """The value of a leaf; a number as one."""
+        """Return the value of a leaf; a number as a number."""
         value = self._items[index.internalId()].value
         assert not isinstance(value, list)
         return value.value if isinstance(value, Number) else value
 
     def text(self, index: Index) -> str:
-        """A leaf's text as it is meant, a string without quotes and escapes; a container as JSON."""
+        """Return a leaf's text, a string without quotes and escapes; a container as JSON."""
         return tree_text(self._items[index.internalId()].value)
 
     def child_count(self, index: Index) -> int:
-        """How many values a container has, without making rows of them."""
+        """Return how many values a container has, without creating rows."""
         value = self._items[index.internalId()].value
         return len(value) if isinstance(value, list) else 0
 

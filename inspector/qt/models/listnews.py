@@ -15,7 +15,7 @@ _SLICE = 200
 
 @dataclass(frozen=True, slots=True)
 class ListNews:
-    """The names of what was added, removed and changed. False when nothing was."""
+    """The names of the added, removed and changed items of a list. Falsy if nothing changed."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -25,9 +25,9 @@ class ListNews:
         return bool(self.added or self.removed or self.changed)
 
     def then(self, later: ListNews) -> ListNews:
-        """What both together come to: a server may tell of one change after the other."""
+        """Merge with a later change."""
         came, went = {*self.added}, {*self.removed}
-        back = tuple(name for name in later.added if name in went)  # who knows whether as it was
+        back = tuple(name for name in later.added if name in went)  # it may not be as it was
         new = tuple(name for name in later.added if name not in went)
         gone, now_gone = {*later.removed}, tuple(name for name in later.removed if name not in came)
         changed = dict.fromkeys((*self.changed, *back, *later.changed))
@@ -38,7 +38,7 @@ class ListNews:
         )
 
     def sentence(self) -> str:
-        """`2 added: a, b. 1 removed: c.`"""
+        """Return a summary such as `2 added: a, b. 1 removed: c.`."""
         parts = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
         return " ".join(f"{len(names):,} {word}: {_named(names)}." for word, names in parts if names)
 
@@ -46,9 +46,9 @@ class ListNews:
 def news_slices(
     before: Iterable[tuple[str, JSONObject]], after: Iterable[tuple[str, JSONObject]]
 ) -> Iterator[ListNews | None]:
-    """What became of a list, whose items are given by name and as they were sent; None until it is known.
+    """Compare two lists of (name, source) in slices; yields None until the result is known.
 
-    Of several with one name the first counts, as everywhere.
+    Of several items with the same name the first one is used, as everywhere.
     """
     old: dict[str, JSONObject] = {}
     seen: set[str] = set()

@@ -34,11 +34,11 @@ class LogRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- for subclasses
 
     def matching(self, numbers: range) -> Iterable[int]:
-        """Which of these log rows belong here, in order."""
+        """Return which of these log rows belong here, in order."""
         raise NotImplementedError
 
     def refilter(self) -> None:
-        """The condition changed: choose the rows anew."""
+        """Select the rows again after the condition changed."""
         self.beginResetModel()
         self._seen = len(self._log)
         self._rows = array("q", self.matching(range(self._first, self._seen)))
@@ -47,7 +47,7 @@ class LogRowsModel(QAbstractTableModel):
     # -------------------------------------------------------------- for views
 
     def extend(self, length: int) -> None:
-        """The log has grown to this length. An older length, told late, changes nothing."""
+        """Extend to this length of the log. A stale, smaller length is ignored."""
         new = array("q", self.matching(range(max(self._seen, self._first), length)))
         self._seen = max(self._seen, length)
         if new:
@@ -57,21 +57,21 @@ class LogRowsModel(QAbstractTableModel):
             self.endInsertRows()
 
     def clear_view(self) -> None:
-        """Show only what comes from now on. The log keeps everything."""
+        """Show only rows from now on. The log keeps everything."""
         self._first = len(self._log)
         self.refilter()
 
     @property
     def is_cleared(self) -> bool:
-        """Are older rows hidden by `clear_view`?"""
+        """True if older rows are hidden by `clear_view`."""
         return self._first > 0
 
     def number(self, row: int) -> int:
-        """The log's number of a shown row."""
+        """Return the log row number of a shown row."""
         return self._rows[row]
 
     def find_row(self, number: int) -> int | None:
-        """Where a log row is shown; they are in order, so this is a binary search."""
+        """Return where a log row is shown, by binary search."""
         place = bisect_left(self._rows, number)
         return place if place < len(self._rows) and self._rows[place] == number else None
 
@@ -93,5 +93,5 @@ class LogRowsModel(QAbstractTableModel):
         return None
 
     def alignment(self, column: int) -> Qt.AlignmentFlag:
-        """Of a column's cells and of its header."""
+        """Return the alignment of a column's cells and header."""
         return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

@@ -35,9 +35,10 @@ _MOST_SEARCHED = 4_000  # characters of one item
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """How items of one kind are named: `key` for good, `text` on the row, `note` beside it, `rest` to search.
+    """How items of one kind are described.
 
-    Only ever asked about items of that kind.
+    `key` identifies one, `text` is shown on the row, `note` beside it, and `rest` is searched, too. Only
+    called for items of that kind.
     """
 
     key: Callable[[Item], str]
@@ -48,14 +49,14 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """A list with all that there is, and where everything stands in it: its place."""
+    """A complete list with an index of its items' places."""
 
     items: tuple[Item, ...] = ()
-    keys: list[str] = field(default_factory=list)  # empty for what cannot be used
-    haystacks: list[tuple[str, str]] = field(default_factory=list)  # made when something is searched for
+    keys: list[str] = field(default_factory=list)  # empty for malformed items
+    haystacks: list[tuple[str, str]] = field(default_factory=list)  # created on the first search
 
     def place_of(self, item: Item, key: str) -> int | None:
-        """Of the very same if there is one, else of the first one of that name."""
+        """Return the place of the same item if there is one, else of the first with the key."""
         first: int | None = None
         for place in self._places(key):
             if self.items[place] == item:
@@ -67,7 +68,7 @@ class _Whole:
         return next(self._places(key), None) if key else None
 
     def _places(self, key: str) -> Iterator[int]:
-        """Where a key stands; list.index is a hundred times faster than a loop."""
+        """Yield the places of a key; list.index is a hundred times faster than a loop."""
         place = -1
         with contextlib.suppress(ValueError):
             while True:
@@ -76,13 +77,14 @@ class _Whole:
 
 
 class OfferedModel(QAbstractListModel):
-    """Names that begin with the words come first, then names that hold them, then everything else.
+    """The searchable list of what a server offers.
 
-    What could not be used stands at the end, marked. `marks` are words beside a row, by the item's key.
-    While a new list is searched, the rows are still those of the one before.
+    Names that start with the query come first, then names that contain it, then other matches. Malformed
+    items are last, marked. `marks` are labels beside a row, by item key. While a new list is being
+    searched, the rows are still the previous ones.
 
     Signals:
-        searched: The rows are those that fit the words; until then they were others.
+        searched: The rows now match the query.
     """
 
     searched = Signal()
@@ -92,20 +94,20 @@ class OfferedModel(QAbstractListModel):
         self._describe = describe
         self._whole = _Whole()
         self._shown_of = self._whole
-        self._shown: Sequence[int] = range(0)  # a row each: its place in `_shown_of`
+        self._shown: Sequence[int] = range(0)  # per row: the place in `_shown_of`
         self._words = ""
         self._is_listed = False
-        self._told: _Whole | None = None  # the list whose news was told last
+        self._told: _Whole | None = None  # the list at the last `news_soon`
         self._marks: dict[str, tuple[str, Tone]] = {}
         self._search: Iterator[None] = iter(())
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._go_on)
-        self.cache: CacheHints | None = None  # what the server says about keeping the list
+        self.cache: CacheHints | None = None  # the server's cache hints for the list
 
     # -------------------------------------------------------------- what is shown
 
     def set_listing(self, listing: Listing[Any]) -> None:
-        """Show a new list. `news_soon` tells what is new in it."""
+        """Show a new list. `news_soon` returns what changed in it."""
         key = self._describe.key
         keys = [key(item) for item in listing.items] + [""] * len(listing.malformed)
         self._whole = _Whole((*listing.items, *listing.malformed), keys)
@@ -114,9 +116,9 @@ class OfferedModel(QAbstractListModel):
         self._begin()
 
     async def news_soon(self) -> ListNews:
-        """What is different since this was asked last. Nothing is, in a list that is the first.
+        """Return what changed since the previous call; nothing for the first list.
 
-        Worked out in slices: comparing ten thousand tools with all their schemas takes a while.
+        Computed in slices: comparing ten thousand tools with their schemas takes a while.
         """
         before, self._told = self._told, self._whole if self._is_listed else None
         if before is None or before is self._whole:
@@ -147,23 +149,23 @@ class OfferedModel(QAbstractListModel):
         return self._timer.isActive()
 
     def all_items(self) -> Sequence[Item]:
-        """Also those that the words hide."""
+        """Return all items, including those filtered out."""
         return self._whole.items
 
     def items(self) -> Sequence[Item]:
-        """Those on the rows, in their order."""
+        """Return the shown items, in order."""
         return [self._shown_of.items[place] for place in self._shown]
 
     def item(self, row: int) -> Item | None:
         return self._shown_of.items[self._shown[row]] if 0 <= row < len(self._shown) else None
 
     def find(self, key: str) -> Item | None:
-        """An item by its key, also one that the words hide."""
+        """Find an item by its key, even if it is filtered out."""
         place = self._whole.first_of(key)
         return self._whole.items[place] if place is not None else None
 
     def renewed(self, item: Item) -> Item | None:
-        """What the list has now in the place of an item; None when it has it no longer."""
+        """Return the current version of an item; None if it is no longer listed."""
         place = self._whole.place_of(item, self.key(item))
         return self._whole.items[place] if place is not None else None
 
@@ -171,7 +173,7 @@ class OfferedModel(QAbstractListModel):
         return self._row_at(self._shown_of.first_of(key))
 
     def row_of_item(self, item: Item) -> int | None:
-        """Also of one that has no key, or not one of its own."""
+        """Return the row of an item, even without a unique key."""
         return self._row_at(self._shown_of.place_of(item, self.key(item)))
 
     def key(self, item: Item) -> str:
@@ -183,7 +185,7 @@ class OfferedModel(QAbstractListModel):
     # -------------------------------------------------------------- marks
 
     def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
-        """Words beside items, in place of their notes; empty ones to take them away."""
+        """Set labels shown instead of the items' notes; "" removes one."""
         before = dict(self._marks)
         for key, (words, tone) in marks.items():
             if words:
@@ -194,12 +196,12 @@ class OfferedModel(QAbstractListModel):
             self._repaint()
 
     def mark_news(self, news: ListNews) -> None:
-        """What was added or changed, unless it is marked otherwise; `see` takes these marks away again."""
+        """Mark added and changed items, unless marked otherwise; `see` removes these marks."""
         marks = {**dict.fromkeys(news.changed, _CHANGED), **dict.fromkeys(news.added, _NEW)}
         self.set_marks({key: mark for key, mark in marks.items() if self._marks.get(key) in (None, _CHANGED)})
 
     def see(self, item: Item) -> None:
-        """Somebody looks at it: it is no news any more."""
+        """Remove the new or changed mark of an item the user has seen."""
         key = self.key(item)
         if self._marks.get(key) in (_NEW, _CHANGED):
             self.set_marks({key: ("", "muted")})
@@ -221,7 +223,7 @@ class OfferedModel(QAbstractListModel):
         return self.item_data(item, role) if item is not None else None
 
     def item_data(self, item: Item, role: int) -> object:
-        """What a row about an item says: for a tree of the same items, too."""
+        """Return what an item's row shows; also used by a tree of the same items."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self.text(item)
         if isinstance(item, Malformed):
@@ -245,7 +247,7 @@ class OfferedModel(QAbstractListModel):
     # -------------------------------------------------------------- searching
 
     def _begin(self) -> None:
-        """The first slice is taken at once."""
+        """Start searching; the first slice runs at once."""
         if not self._words:
             self._show(range(self.total))
             return

@@ -17,7 +17,10 @@ _IS_OUT = bytes(direction == Direction.OUT for direction in range(256))
 
 
 class OperationRows:
-    """Reads the log as far as it is told to, and each row once; rows that changed can be noted again."""
+    """The requests of each operation, read from the log.
+
+    Each row is read once, up to the length given to `update`; changed rows can be noted again.
+    """
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
@@ -25,7 +28,7 @@ class OperationRows:
         self._later: dict[int, list[int]] = {}  # further requests, by the row of the first
 
     def update(self, length: int) -> set[int]:
-        """Read on, up to here. Gives the operations that went on, by their first rows."""
+        """Read the log up to `length`. Returns the first rows of the operations that continued."""
         first, columns = self._seen, self._log.columns
         if length <= first:
             return set()
@@ -39,7 +42,7 @@ class OperationRows:
         return {operation[row] for row in others if operation[row] >= 0}
 
     def note_again(self, row: int) -> int:
-        """A row changed: it may have got its operation. Gives that operation, or -1."""
+        """Note a changed row, which may have got its operation. Returns the operation, or -1."""
         if row < self._seen and self._log.columns.kind[row] == RecordKind.REQUEST:
             self._note(row)
         return self._log.columns.operation[row]
@@ -56,24 +59,24 @@ class OperationRows:
     # -------------------------------------------------------------- of an operation, by its first row
 
     def last(self, root: int) -> int:
-        """Its newest request of ours."""
+        """Return the newest client request of an operation."""
         later = self._later.get(root)
         return later[-1] if later else root
 
     def rounds(self, root: int) -> int:
-        """How often the same was asked: 1, and one more for each time that the server wanted to know more."""
+        """Return the number of rounds: 1, plus one for each time the server asked for more input."""
         method = self._log.columns.method
         return 1 + sum(method[row] == method[root] for row in self._later.get(root, ()))
 
     def answer(self, root: int) -> int:
-        """The row of its newest answer, or -1 while it waits."""
+        """Return the row of the newest response, or -1 while it is pending."""
         return self._log.columns.partner[self.last(root)]
 
     def status(self, root: int) -> Status:
-        """How it stands now: as its newest request."""
+        """Return the operation's status: that of its newest request."""
         return self._log.status(self.last(root))
 
     def duration_ns(self, root: int) -> int | None:
-        """From the first request to the newest answer, over all rounds."""
+        """Return the time from the first request to the newest response, over all rounds."""
         answer, monotonic = self.answer(root), self._log.columns.monotonic
         return None if answer < 0 else abs(monotonic[answer] - monotonic[root])

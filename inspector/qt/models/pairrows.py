@@ -33,7 +33,7 @@ _SIGNS: dict[Verdict, tuple[str, str, Tone]] = {
 
 
 class _Table(QAbstractTableModel):
-    """What both tables have in common."""
+    """The common base of both tables."""
 
     names: tuple[str, ...] = ()
     right_aligned: frozenset[int] = frozenset()
@@ -67,7 +67,7 @@ class PairColumn(IntEnum):
 
 
 class PairRowsModel(_Table):
-    """The pairs with some verdicts, in the order in which they happened."""
+    """The pairs with the selected verdicts, in chronological order."""
 
     names = (
         "", "Verdict", "Exchange", "Left row", "Status", "Duration", "Right row", "Status", "Duration"
@@ -96,7 +96,7 @@ class PairRowsModel(_Table):
         self.endResetModel()
 
     def number(self, row: int) -> int:
-        """Of the pair that a row shows."""
+        """Return the number of the pair on a row."""
         return self._pairs[row]
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
@@ -192,7 +192,7 @@ class SubjectRowsModel(_Table):
         return "" if median is None else duration(median)
 
     def _color(self, subject: SubjectDiff, column: int) -> QColor:
-        """What differs stands out; durations always differ."""
+        """Highlight differences, except in durations, which always differ."""
         counts, errors = subject.counts, subject.errors
         is_count = column in (SubjectColumn.LEFT_COUNT, SubjectColumn.RIGHT_COUNT)
         is_error = column in (SubjectColumn.LEFT_ERRORS, SubjectColumn.RIGHT_ERRORS)

@@ -33,7 +33,10 @@ _MOST_PICKS = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One thing. `key` is what it is remembered by; text and note must be safe to show (`one_line`)."""
+    """An entry of the palette.
+
+    `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`).
+    """
 
     key: str
     text: str
@@ -50,10 +53,10 @@ class _Row:
 
 
 class PickModel(QAbstractListModel):
-    """The best matches, best first; without words, what was used last first, then the order that was given.
+    """The best matches first; without a query, the most recent first, then the given order.
 
     Signals:
-        searched: The rows are those that fit the words; until then they were others.
+        searched: The rows now match the query.
     """
 
     searched = Signal()
@@ -72,14 +75,16 @@ class PickModel(QAbstractListModel):
         self._timer.timeout.connect(self._go_on)
 
     def set_picks(self, picks: Iterable[Pick], recent: Sequence[str] = ()) -> None:
-        """Other things. They are taken from the iterable bit by bit. `recent` are keys, latest first."""
+        """Replace the entries. `recent` are keys, latest first.
+
+        The iterable is consumed bit by bit.
+        """
         self._picks, self._haystacks = [], []
         self._coming = iter(picks)
         self._recent = {key: place for place, key in enumerate(recent)}
         self._begin()
 
     def add_picks(self, picks: Iterable[Pick]) -> None:
-        """More of them."""
         self._coming = chain(self._coming, picks)
         self._begin()
 
@@ -93,7 +98,7 @@ class PickModel(QAbstractListModel):
 
     @property
     def found(self) -> int:
-        """How many fit, shown or not."""
+        """The number of matches, shown or not."""
         return self._found
 
     @property
@@ -101,7 +106,7 @@ class PickModel(QAbstractListModel):
         return self._timer.isActive()
 
     def finish(self) -> None:
-        """Search to the end at once: for somebody who has chosen before it was done."""
+        """Finish the search now, for a choice made before it was done."""
         if self.is_searching:
             for _ in self._search:
                 pass
@@ -136,7 +141,7 @@ class PickModel(QAbstractListModel):
     # -------------------------------------------------------------- searching
 
     def _begin(self) -> None:
-        """The first slice is taken at once."""
+        """Start searching; the first slice runs at once."""
         self._search = self._run()
         self._timer.start()
         self._go_on()
@@ -167,7 +172,7 @@ class PickModel(QAbstractListModel):
         self._show([_Row(pick) for pick in shown[:MOST_SHOWN]], len(self._picks))
 
     def _matching(self) -> Iterator[None]:
-        # One number for each, not a tuple: the garbage collector would look at thousands of them.
+        # An int each, not a tuple: the garbage collector would scan thousands of them.
         found: list[int] = []
         query, recent = self._query, self._recent
         for place, pick in enumerate(self._picks):
@@ -198,7 +203,7 @@ class PickModel(QAbstractListModel):
 
 
 def _rank(score: int, age: int, length: int, place: int) -> int:
-    """One number that sorts by each of these in turn."""
+    """Pack the criteria into one number that sorts by each of them in turn."""
     return (
         (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
     ) * _MOST_PICKS + place

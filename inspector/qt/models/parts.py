@@ -22,8 +22,11 @@ _MOST_JOINED = 4 * 1024 * 1024
 
 
 class PartsModel(QAbstractListModel):
-    """A row for each part. Before them, where there are several, one for all of them, and one for all texts;
-    a result that is nothing but texts needs only the latter."""
+    """One row per content part.
+
+    If there are several, a row for all parts and one for all texts come first; a text-only result has just
+    the latter.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,21 +47,20 @@ class PartsModel(QAbstractListModel):
         return self._parts
 
     def is_overview(self, row: int) -> bool:
-        """Is it the row of all parts?"""
+        """Return whether it is the row of all parts."""
         return self._has_overview and row == 0
 
     def content(self, row: int) -> Content | None:
-        """None for the row of all parts."""
+        """Return the content of a row; None for the row of all parts."""
         part = self.part(row)
         return part.content if part is not None else None if self.is_overview(row) else self._joined
 
     def part(self, row: int) -> Part | None:
-        """None for the rows of several."""
+        """Return the part of a row; None for rows of several parts."""
         place = row - self._lead
         return self._parts[place] if 0 <= place < len(self._parts) else None
 
     def row_of(self, place: int) -> int:
-        """The row of a part."""
         return place + self._lead
 
     @property
@@ -91,7 +93,7 @@ class PartsModel(QAbstractListModel):
 
 
 def title(content: Content) -> str:
-    """What a part is called: its name or address, else how its text begins."""
+    """Return a part's title: its name or URI, else the beginning of its text."""
     if content.title or content.uri:
         return one_line(shorten(content.title or content.uri, _LONGEST))
     if not content.is_text:
@@ -101,9 +103,9 @@ def title(content: Content) -> str:
 
 
 def note(content: Content) -> str:
-    """`Markdown · 4.1 KiB`."""
+    """Return type and size, e.g. `Markdown · 4.1 KiB`."""
     kind = one_line(content.mime_type) if content.mime_type and not content.is_text else content.kind.value
-    # A link's bytes are our own rendering of it: how many there are says nothing.
+    # A link's bytes are rendered by MCP Lens: their number means nothing.
     return kind if content.kind is ContentKind.LINK else f"{kind} · {size(len(content.data))}"
 
 
@@ -112,7 +114,7 @@ def _texts(parts: Sequence[Part]) -> int:
 
 
 def _joined(parts: Sequence[Part]) -> Content | None:
-    """All texts, one below the other; None when there are not several, or they are very long."""
+    """Return all texts joined; None if there are fewer than two or they are too long."""
     texts = [part.content.data for part in parts if part.type == "text"]
     if len(texts) < 2 or sum(map(len, texts)) > _MOST_JOINED:
         return None

@@ -38,7 +38,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class ProcessesModel(QAbstractTableModel):
-    """The latest Sample. As long as the processes are the same ones, rows stay and their numbers change."""
+    """The latest Sample. Rows are kept while the processes stay the same."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -117,14 +117,14 @@ def cell(process: ProcessFacts, column: int, now_ns: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Of one core: 250 % are two and a half."""
+    """Format a share of one core: 250 % is two and a half cores."""
     if share is None:
         return _UNKNOWN
     return f"{share * 100:.1f} %" if 0.0005 <= share < 0.0995 else f"{share * 100:.0f} %"
 
 
 def age(nanoseconds: int) -> str:
-    """12 s, 3 min 05 s, 2 h 07 min, 3 d 4 h."""
+    """Format an age: 12 s, 3 min 05 s, 2 h 07 min, 3 d 4 h."""
     seconds = max(0, nanoseconds) // 1_000_000_000
     if seconds < 60:
         return f"{seconds} s"

@@ -12,7 +12,7 @@ def _name(item: Item) -> str:
 
 
 def _note(item: Item) -> str:
-    """How many arguments it has; looked at only for the rows on screen."""
+    """Return the number of arguments; computed only for visible rows."""
     arguments = item.source.get("arguments") if isinstance(item, Prompt) else None
     return plural(len(arguments), "argument") if isinstance(arguments, list) and arguments else ""
 

@@ -22,7 +22,7 @@ from inspector.traffic.records import Direction, RecordKind, Status
 _LONGEST = 300
 _SHOWN = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
 _ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
-_REFUSED = 400  # HTTP statuses from here on
+_REFUSED = 400  # HTTP statuses from here on are errors
 
 
 class Column(IntEnum):
@@ -34,7 +34,7 @@ class Column(IntEnum):
 
 
 class RawRowsModel(LogRowsModel):
-    """One server's messages since the first one that was written here."""
+    """One server's messages, starting with the first one sent from here."""
 
     columns = ("", "Time", "Message", "Status", "Duration")
 
@@ -45,7 +45,7 @@ class RawRowsModel(LogRowsModel):
         self._has_begun = False
 
     def begin(self, length: int) -> None:
-        """Bytes are sent for the first time; the log is this long before."""
+        """Start at this length of the log, when bytes are sent for the first time."""
         if not self._has_begun:
             self._has_begun = True
             self._first = self._seen = length
@@ -96,7 +96,7 @@ class RawRowsModel(LogRowsModel):
         return ""
 
     def _text(self, number: int) -> str:
-        """An answer begins with what it answers: in a long list that is what one looks for."""
+        """Return a row's text. A response starts with its method, to be found in a long list."""
         log = self._log
         text = one_line(log.head(number, _LONGEST).decode(errors="replace"))
         if log.kind(number) in _ANSWERS and log.method(number):
@@ -123,7 +123,7 @@ class RawRowsModel(LogRowsModel):
 
 
 def refusal(log: TrafficLog, row: int) -> int | None:
-    """The HTTP status with which a message of ours was refused."""
+    """Return the HTTP error status that rejected a sent message, else None."""
     exchange = log.exchange(row)
     if exchange is None or log.direction(row) != Direction.OUT:
         return None
@@ -132,7 +132,7 @@ def refusal(log: TrafficLog, row: int) -> int | None:
 
 
 def standing(log: TrafficLog, row: int) -> tuple[str, Tone]:
-    """How a message stands, in a word or two, and the colour for it."""
+    """Return a message's status in a word or two, and its tone."""
     refused = refusal(log, row)
     if refused is not None:
         return f"HTTP {refused}", "error"
@@ -141,5 +141,5 @@ def standing(log: TrafficLog, row: int) -> tuple[str, Tone]:
         return STATUS_WORDS[status], STATUS_TONES[status]
     if kind in (RecordKind.INVALID, RecordKind.TEXT) and log.direction(row) == Direction.IN:
         return "no message", "warn"
-    # An error that no request is known for: the answer to something that was no message.
+    # An error without a known request: the reply to something that was no message.
     return ("error", "error") if kind in (RecordKind.ERROR, RecordKind.LOCAL) else ("", "muted")

@@ -48,7 +48,7 @@ TONES: dict[RerunState, Tone] = {
 
 
 class RerunsModel(QAbstractTableModel):
-    """`mark` gives the icon of a state."""
+    """The watched calls and their results. `mark` returns the icon of a state."""
 
     def __init__(
         self, theme: Theme, mark: Callable[[RerunState], QIcon], parent: QObject | None = None
@@ -60,7 +60,7 @@ class RerunsModel(QAbstractTableModel):
         theme.changed.connect(self._on_theme_changed)
 
     def show(self, view: RerunView) -> None:
-        """Rows stay as long as the calls are the same ones."""
+        """Show the results. Rows are kept while the calls stay the same."""
         results = view.results
         if [each.call.path for each in results] != [each.call.path for each in self._results]:
             self.beginResetModel()
@@ -76,7 +76,7 @@ class RerunsModel(QAbstractTableModel):
         return self._results[row] if 0 <= row < len(self._results) else None
 
     def row_of(self, path: Path | None) -> int:
-        """-1 when it is not there."""
+        """Return the row of a call; -1 if there is none."""
         paths = [each.call.path for each in self._results]
         return paths.index(path) if path in paths else -1
 
@@ -139,7 +139,7 @@ def cell(result: RerunResult, column: int) -> str:
 
 
 def what_differs(result: RerunResult) -> str:
-    """In a few words; "" where nothing is to be said."""
+    """Return what differs, in a few words; "" if there is nothing to report."""
     if result.problem:
         return result.problem
     if result.state is RerunState.DIFFERENT and result.diff is not None:
@@ -148,7 +148,7 @@ def what_differs(result: RerunResult) -> str:
 
 
 def summary(view: RerunView) -> str:
-    """`2 different, 3 as expected`; of the states that there are."""
+    """Return counts by state: `2 different, 3 as expected`."""
     order = (
         RerunState.RUNNING,
         RerunState.FAILED,
@@ -164,7 +164,7 @@ def summary(view: RerunView) -> str:
 
 
 def verdict(view: RerunView) -> tuple[str, Tone]:
-    """For a badge: red, green or neither; "" before the first run."""
+    """Return a badge: red, green or neutral; "" before the first run."""
     if not view.number or not view.results:
         return "", "muted"
     total = len(view.results)

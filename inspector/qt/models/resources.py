@@ -37,13 +37,13 @@ TEMPLATES = Describe(_uri, _text, _uri, _rest)
 
 
 def short_type(mime_type: str) -> str:
-    """`text/markdown; charset=utf-8` -> `markdown`."""
+    """Shorten a MIME type: `text/markdown; charset=utf-8` -> `markdown`."""
     bare = mime_type.partition(";")[0].strip()
     return bare.rpartition("/")[2].removeprefix("x-") or bare
 
 
 def facts_of(source: JSONObject) -> list[tuple[str, str]]:
-    """What a resource or a template tells besides its URI, title and description: labels and values."""
+    """Return labelled facts about a resource or template besides URI, title and description."""
     facts = [(label, _string(source.get(member))) for label, member in _MEMBERS]
     facts.append(("Size", _size(source.get("size"))))
     annotations = source.get("annotations")
@@ -77,7 +77,7 @@ def _annotation(name: str, value: JSON) -> str:
 
 
 def _moment(text: str) -> str:
-    """A time in the reader's zone, and as it was sent when that is none."""
+    """Format a time in the local zone; return unparsable text as sent."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):

@@ -21,7 +21,7 @@ _SLICE = 2_000
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    """A folder of `items`, whose URIs agree in their first `depth` parts; or one item."""
+    """A folder of `items` whose URIs share their first `depth` parts, or a single item."""
 
     parent: int
     row: int
@@ -33,7 +33,7 @@ class _Node:
 
 
 class ResourceTreeModel(QAbstractItemModel):
-    """The rows of an OfferedModel, by their URIs. A folder that holds only one folder is one row with it."""
+    """The rows of an OfferedModel as a URI tree. Folders with a single subfolder are merged."""
 
     def __init__(self, offered: OfferedModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,6 @@ class ResourceTreeModel(QAbstractItemModel):
         self._top: list[int] = []
 
     def rebuild(self) -> None:
-        """The list is another one."""
         self.beginResetModel()
         self._items = self._offered.items()
         self._parts = [self._parts_of(item) for item in self._items]
@@ -58,14 +57,14 @@ class ResourceTreeModel(QAbstractItemModel):
         self.endResetModel()
 
     async def learn(self, items: Sequence[Item]) -> None:
-        """Take the URIs of a long list apart in slices, before a tree is made of it."""
+        """Split the URIs of a long list in slices, before the tree is built."""
         for start in range(0, len(items), _SLICE):
             for item in items[start : start + _SLICE]:
                 self._parts_of(item)
             await asyncio.sleep(0)
 
     def _parts_of(self, item: Item) -> list[str]:
-        """Kept from one tree to the next: a search makes one with each word."""
+        """Return an item's URI parts, cached between trees: each search word builds one."""
         if not isinstance(item, Resource):
             return []
         parts = self._known.get(item.uri)
@@ -76,12 +75,12 @@ class ResourceTreeModel(QAbstractItemModel):
         return parts
 
     def item(self, index: Index) -> Item | None:
-        """The resource on a row; None for a folder."""
+        """Return the resource on a row; None for a folder."""
         place = self._nodes[index.internalId()].item if index.isValid() else None
         return self._items[place] if place is not None else None
 
     def index_of(self, key: str) -> QModelIndex:
-        """The row of a resource; what leads there is made."""
+        """Return the index of a resource, creating its parents."""
         place, nodes = self._offered.row_of(key), self._top
         while place is not None:
             at = next((each for each in nodes if place in self._nodes[each].items), None)
@@ -93,7 +92,7 @@ class ResourceTreeModel(QAbstractItemModel):
         return QModelIndex()
 
     def folders(self, parent: Index | None = None) -> Iterator[tuple[str, QModelIndex]]:
-        """The folders in one, or at the top: the beginning of a URI that each stands for, and its row."""
+        """Yield a folder's subfolders, or the top ones: their URI prefix and index."""
         for row, at in enumerate(self._children_of(parent)):
             node = self._nodes[at]
             if node.item is None:
@@ -156,7 +155,7 @@ class ResourceTreeModel(QAbstractItemModel):
         return node.children
 
     def _make_children(self, parent: int, items: list[int], depth: int) -> list[int]:
-        """Folders by their next part, in the order in which they are met; resources at their place."""
+        """Create folders by their next part in order of appearance, with the resources in place."""
         folders: dict[str, int] = {}
         made: list[int] = []
         for place in items:
@@ -190,9 +189,10 @@ class ResourceTreeModel(QAbstractItemModel):
 
 
 def uri_parts(uri: str) -> list[str]:
-    """`file:///a/b.txt` -> `file://`, `/`, `a/`, `b.txt`. Joined they are the URI; a query stays whole.
+    """Split a URI: `file:///a/b.txt` -> `file://`, `/`, `a/`, `b.txt`.
 
-    Plain string methods: there may be ten thousand, and somebody waits for the tree.
+    The parts join to the URI; a query stays whole. Uses plain string methods for speed: there may be ten
+    thousand URIs while the user waits for the tree.
     """
     scheme, colon, rest = uri.partition(":")
     if not colon:
@@ -209,7 +209,7 @@ def uri_parts(uri: str) -> list[str]:
 
 
 def _cut(path: str) -> tuple[str, str]:
-    """Where a query or a fragment begins."""
+    """Split off a query or fragment."""
     if "?" not in path and "#" not in path:
         return path, ""
     place = min(place for place in (path.find("?"), path.find("#")) if place >= 0)

@@ -21,13 +21,13 @@ from inspector.qt.models.operationrows import OperationRows
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 
-# The first turn may be as long as nobody notices: small logs are done with it, and need no second one.
+# The first turn may take as long as is unnoticeable: small logs need no second one.
 _FIRST_TURN_S = 0.02
 _TURN_S = 0.008
-# How often what was found is told while the search goes on: a view paints itself anew each time, and would
-# otherwise take most of the time.
+# How often results are reported during a search: the view repaints each time, which would otherwise take
+# most of the time.
 _TELL_S = 0.1
-_FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is looked at in between
+_FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is checked in between
 
 _ALL_KINDS = bytes([1] * 256)
 _FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
@@ -37,48 +37,48 @@ _ALL_BUT_STDERR = bytes(kind != RecordKind.STDERR for kind in range(256))
 
 
 class Matcher(Protocol):
-    """What a filter comes to (`inspector.traffic.query.matcher`)."""
+    """A compiled filter (`inspector.traffic.query.matcher`)."""
 
     def rows(self, numbers: range) -> Iterable[int]:
-        """Those of these rows that fit, in order."""
+        """Return those of these rows that match, in order."""
         ...
 
     def matches(self, number: int) -> bool: ...
 
     @property
     def is_cheap(self) -> bool:
-        """Does it get by without reading bodies?"""
+        """True if it does not need to read bodies."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What rows must be to be shown. All of it must hold."""
+    """The condition for rows to be shown. All parts must hold."""
 
     server: str | None = None
     with_events: bool = False
-    with_logins: bool = True  # their steps, what they sent, and their HTTP exchanges
+    with_logins: bool = True  # login steps, requests and HTTP exchanges
     any_kind: bool = False  # the matcher decides about kinds, stderr included
     matcher: Matcher | None = None
-    span: tuple[int, int] | None = None  # wall time in nanoseconds: from, up to and with
+    span: tuple[int, int] | None = None  # wall time in nanoseconds, both ends inclusive
     operations: bool = False  # only the first request of each operation
 
     @property
     def narrows(self) -> bool:
-        """Does more than the choice of kinds hide rows?"""
+        """True if more than the choice of kinds hides rows."""
         return self.server is not None or self.matcher is not None or self.span is not None
 
 
 class RowSearch(QObject):
-    """The rows that fit, in the log's order, kept in step as it grows and as its rows change.
+    """The matching rows in log order, kept up to date as the log grows and its rows change.
 
     Signals:
-        restarted: The condition changed, or what was cleared: `rows` is empty, and fills again.
-        found: More rows fit, behind all others; carries them.
-        moved_in: An older row fits now; carries its place, where it is already, and the row.
-        moved_out: A row fits no more; carries the place where it was, and the row.
-        retouched: Rows that are shown changed; carries them.
-        progressed: Some looking was done; `share` says how much.
+        restarted: The condition or the cleared range changed: `rows` is empty and fills again.
+        found: More rows match, after all others; carries them.
+        moved_in: An older row matches now; carries its position, where it already is, and the row.
+        moved_out: A row no longer matches; carries its former position and the row.
+        retouched: Shown rows changed; carries them.
+        progressed: The search made progress; see `share`.
     """
 
     restarted = Signal()
@@ -95,13 +95,13 @@ class RowSearch(QObject):
         self._log = log
         self._condition = Condition()
         self._first = 0
-        self._seen = 0  # rows before this one were looked at
-        self._length = 0  # of the log, as far as it is to be looked at
+        self._seen = 0  # rows before this one were searched
+        self._length = 0  # of the log, as far as it is searched
         self._backlog = 0
         self._touched = 0
         self._untold = array("q")
         self._told_at = 0.0
-        self._again: list[int] = []  # rows to look at once more, newest first
+        self._again: list[int] = []  # rows to check again, newest first
         self._step = _FEWEST
         self._is_stopped = False
         self._timer = QTimer(self, interval=0)
@@ -113,32 +113,32 @@ class RowSearch(QObject):
 
     @property
     def first(self) -> int:
-        """Rows before this one are not looked at: the view was cleared."""
+        """The first row that is searched: earlier ones were cleared from the view."""
         return self._first
 
     @property
     def length(self) -> int:
-        """The log's length as far as this search was told."""
+        """The log's length as last reported to this search."""
         return self._length
 
     @property
     def backlog(self) -> int:
-        """Rows from this one on came after the search had begun: they are new."""
+        """The first row that was recorded after the search started."""
         return self._backlog
 
     @property
     def is_searching(self) -> bool:
-        """Is there more to look at?"""
+        """True while there are rows left to search."""
         return not self._is_stopped and (self._seen < self._length or bool(self._again))
 
     @property
     def is_stopped(self) -> bool:
-        """The person ended it early: not everything was looked at."""
+        """True if the user stopped the search early."""
         return self._is_stopped
 
     @property
     def share(self) -> float:
-        """How much was looked at, from 0 to 1."""
+        """The fraction searched, from 0 to 1."""
         whole = self._length - self._first
         return (self._seen - self._first) / whole if whole > 0 else 1.0
 
@@ -150,7 +150,7 @@ class RowSearch(QObject):
             self.restart()
 
     def begin_at(self, first: int) -> None:
-        """Leave out the rows before `first`; 0 for none."""
+        """Exclude the rows before `first`; 0 excludes none."""
         if first != self._first:
             self._first = first
             self.restart()
@@ -168,7 +168,7 @@ class RowSearch(QObject):
         self._take_turn(_FIRST_TURN_S)
 
     def extend(self, length: int) -> None:
-        """The log has grown to this length, or rows of it changed. An older length changes nothing."""
+        """Search up to this length of the log and its changed rows. A stale length is ignored."""
         is_idle = not self.is_searching
         self._length = max(self._length, length)
         self._note_touched()
@@ -176,37 +176,37 @@ class RowSearch(QObject):
             self._take_turn(_FIRST_TURN_S)
 
     def look_again(self, numbers: Iterable[int]) -> None:
-        """Something changed about these rows that the log does not tell, such as the person's remarks."""
+        """Check rows again after a change the log does not report, such as a remark."""
         self._requeue(set(numbers))
         if not self._is_stopped:
             self._take_turn(_FIRST_TURN_S)
 
     def stop(self) -> None:
-        """Leave it at what was found. New rows are not looked at until `go_on` or `restart`."""
+        """Stop searching. New rows are ignored until `go_on` or `restart`."""
         self._tell()
         self._is_stopped = True
         self._timer.stop()
         self.progressed.emit()
 
     def go_on(self) -> None:
-        """After `stop`: look at the rest."""
+        """Resume after `stop`."""
         self._is_stopped = False
         self._take_turn(_TURN_S)
 
     def finish(self) -> None:
-        """Look at everything now, however long it takes."""
+        """Search everything now, however long it takes."""
         while self.is_searching:
             self._take_turn(3600.0)
 
     def look_up_to(self, number: int) -> None:
-        """Look on now until this row was looked at: somebody wants to go there. Stopping is undone."""
+        """Search up to this row now, for navigation. Undoes `stop`."""
         self._is_stopped = False
         while self._seen <= number < self._length:
             self._take_turn(_FIRST_TURN_S)
         self._tell()
 
     def place_of(self, number: int) -> int | None:
-        """Where a row of the log is among those found."""
+        """Return the position of a log row among those found, None if absent."""
         place = bisect_left(self.rows, number)
         return place if place < len(self.rows) and self.rows[place] == number else None
 
@@ -244,7 +244,7 @@ class RowSearch(QObject):
             self._timer.start()
 
     def _look_at_some(self) -> None:
-        """A run of rows; the next is longer or shorter, to take a few milliseconds."""
+        """Search a run of rows; its length is adjusted to take a few milliseconds."""
         began = perf_counter()
         numbers = range(self._seen, min(self._seen + self._step, self._length))
         self._seen = numbers.stop
@@ -265,17 +265,17 @@ class RowSearch(QObject):
         flags = self._of_kinds(numbers)
         if wanted.matcher is None:
             return self._in_place(compress(numbers, flags))
-        found = wanted.matcher.rows(numbers)  # whole runs: that is what it is fastest with
+        found = wanted.matcher.rows(numbers)  # whole runs, which are fastest
         return self._in_place(row for row in found if flags[row - numbers.start])
 
     def _of_kinds(self, numbers: range) -> bytes | bytearray:
-        """A one for each of these rows whose kind is to be shown."""
+        """Return one byte per row: 1 if its kind is to be shown."""
         wanted, kinds = self._condition, self._log.columns.kind[numbers.start : numbers.stop].tobytes()
         if wanted.any_kind:
             return kinds.translate(_ALL_KINDS)
         if wanted.with_events == wanted.with_logins:
             return kinds.translate(_ALL_BUT_STDERR if wanted.with_events else _FRAMES)
-        # An HTTP exchange may be one of a login. Few logs have any; what they are about tells them apart.
+        # An HTTP exchange may be part of a login. Few logs have any; the subject distinguishes them.
         flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if wanted.with_events else _FRAMES_AND_LOGINS))
         login = self._log.words.number_of(LOGIN_SUBJECT)
         place = kinds.find(RecordKind.HTTP) if login is not None else -1
@@ -287,7 +287,7 @@ class RowSearch(QObject):
         return flags
 
     def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
-        """Those of the wanted server and time."""
+        """Filter rows by server and time span."""
         wanted, columns = self._condition, self._log.columns
         if wanted.server is not None:
             server, servers = self._log.server_number(wanted.server), columns.server
@@ -298,8 +298,11 @@ class RowSearch(QObject):
         return rows
 
     def _operations_in(self, numbers: range) -> Iterable[int]:
-        """The first requests among these rows whose operations fit: by what was asked, or by what came of
-        it, for the person looks for either. What fits as an answer to an older one is looked at again."""
+        """Return the first requests among these rows whose operations match.
+
+        Either the request or the response may match, since users search for both. A match in the response
+        to an older request is checked again later.
+        """
         operation, partner = self._log.columns.operation, self._log.columns.partner
         matcher = self._condition.matcher
         if matcher is None:
@@ -308,7 +311,7 @@ class RowSearch(QObject):
         for row in matcher.rows(numbers):
             root = operation[row]
             if root < 0 <= partner[row]:
-                root = operation[partner[row]]  # an answer belongs where its request does
+                root = operation[partner[row]]  # a response belongs to its request's operation
             if root >= 0 and (root == row or self.operations.answer(root) == row):
                 roots.add(root)
         self._queue(root for root in roots if self._first <= root < numbers.start)
@@ -328,7 +331,7 @@ class RowSearch(QObject):
             self._touched = end
 
     def _requeue(self, numbers: set[int]) -> None:
-        """Queue those that a change may move in or out; tell of the rest at once."""
+        """Queue rows that a change may move in or out; report the others at once."""
         numbers = {number for number in numbers if self._first <= number < self._seen}
         if not numbers:
             return

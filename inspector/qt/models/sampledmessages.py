@@ -10,7 +10,7 @@ from inspector.protocol.members import text_of
 
 
 def messages_of(role: str, content: JSON) -> list[Message]:
-    """Raises ValueError for content that is none."""
+    """Convert sampling content to messages. Raises ValueError if it is not valid content."""
     found: list[Message] = []
     for block in read_blocks(content):
         found += _messages(role, block)
@@ -46,10 +46,10 @@ def _json(value: JSON) -> Content:
 
 
 def shown_json(value: JSON, limit: int | None = None) -> str:
-    """A value as people read it: the beginning of a long one."""
+    """Pretty-print a value, shortened to `limit`."""
     try:
         text = pretty(value)
-    except RecursionError:  # reading it took less of the stack than writing it
+    except RecursionError:  # parsing it needed less stack than writing it does
         return "… (nested too deeply to be shown)"
     return text if limit is None else shorten(text, limit)
 

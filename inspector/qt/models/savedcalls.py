@@ -22,7 +22,7 @@ def all_calls(folders: Sequence[SavedFolder]) -> list[SavedCall]:
 
 
 def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[Pick]:
-    """With the name of the folder where there are several."""
+    """Yield saved calls as picks, with the folder's name if there are several."""
     names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
     for call in calls:
         place = names.get(call.folder, "") if call.folder is not None else ""
@@ -32,5 +32,5 @@ def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> I
 
 
 def short_problem(folder: SavedFolder, sentence: str) -> str:
-    """A sentence on a file, without the path of its folder: that is known where it is shown."""
+    """Remove the folder's path from a message about a file: it is known where it is shown."""
     return sentence.replace(f"{one_line(str(folder.path))}{os.sep}", "")

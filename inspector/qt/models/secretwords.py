@@ -36,7 +36,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One choice: its name, and what it means."""
+    """A place where secrets can be stored: its name and description."""
 
     rung: Rung
     name: str
@@ -64,12 +64,12 @@ PLACES = (
 
 
 def is_worth_saying(state: SecretsState) -> bool:
-    """Nobody who never stored a secret needs to know where it would go."""
+    """Return whether to show the state: not before a secret was ever stored."""
     return state.is_chosen or state.in_memory > 0 or state.standing is Standing.UNREADABLE
 
 
 def status_words(state: SecretsState) -> str:
-    if state.rung is Rung.MEMORY:  # no keychain is then the reason for it, not one more trouble
+    if state.rung is Rung.MEMORY:  # then a missing keychain is the reason, not another problem
         return _STATUS[state.rung]
     return _TROUBLE.get(state.standing, _STATUS[state.rung])
 
@@ -81,7 +81,7 @@ def status_tone(state: SecretsState) -> Tone:
 
 
 def status_hint(state: SecretsState) -> str:
-    """For the tool tip: the place, how many there are, what is wrong."""
+    """Return the tool tip: the place, the number of secrets and any problem."""
     place = next(each for each in PLACES if each.rung is state.rung)
     lines = [f"{place.name}: {counted(state)}", state.words, state.next_step]
     return "\n".join(line for line in lines if line)
@@ -103,5 +103,5 @@ def kind_of(name: str) -> str:
 
 
 def rest_of(name: str) -> str:
-    """What it is for: the parts behind the kind."""
+    """Return what a secret is for: its name without the kind."""
     return one_line(" › ".join(parts_of(name)[1:]))

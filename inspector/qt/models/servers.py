@@ -19,9 +19,9 @@ _NOWHERE = QModelIndex()
 
 
 class ServersModel(QAbstractListModel):
-    """Rows of ServerView; `ViewRole` gives the view itself to the delegate.
+    """Rows of ServerView; `ViewRole` returns the view itself to the delegate.
 
-    `WaitingRole` is how many questions of a server wait for the person.
+    `WaitingRole` is the number of pending server requests.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class ServersModel(QAbstractListModel):
         self._waiting: dict[str, int] = {}
 
     def put(self, view: ServerView) -> None:
-        """A server was added or stands differently."""
+        """Add or update a server."""
         row = self.row_of(view.name)
         if row is None:
             self.beginInsertRows(_NOWHERE, len(self._views), len(self._views))
@@ -48,7 +48,7 @@ class ServersModel(QAbstractListModel):
             self.endRemoveRows()
 
     def set_order(self, names: Sequence[str]) -> None:
-        """They stand like this now; one that is not named stays behind those that are."""
+        """Reorder the servers; unnamed ones go last."""
         places = {name: place for place, name in enumerate(names)}
         views = sorted(self._views, key=lambda view: places.get(view.name, len(places)))
         if views == self._views:
@@ -62,7 +62,7 @@ class ServersModel(QAbstractListModel):
         self.layoutChanged.emit()
 
     def set_waiting(self, name: str, count: int) -> None:
-        """So many questions of a server wait."""
+        """Set the number of a server's pending requests."""
         self._waiting[name] = count
         row = self.row_of(name)
         if row is not None:
@@ -101,7 +101,7 @@ class ServersModel(QAbstractListModel):
 
 
 def _tip_words(view: ServerView) -> str:
-    """What there is no room for in two lines."""
+    """Return details that do not fit into two lines."""
     anew = "It was configured anew: reconnect to use that." if view.is_outdated else ""
     origin = f"From {view.origin}." if view.origin else ""
     words = f"{view.reason} {view.next_step}".strip()
@@ -109,7 +109,7 @@ def _tip_words(view: ServerView) -> str:
 
 
 def state_words(view: ServerView) -> str:
-    """One line on how a server stands, for under its name."""
+    """Return a one-line status, shown below the server's name."""
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
             words = f"connected · {view.agreement.revision}"

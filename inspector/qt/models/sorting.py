@@ -12,16 +12,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-# What rows are sorted by: all keys of one sort are of one type.
+# Sort keys; all keys of one sort are of one type.
 Key: TypeAlias = Callable[[int], int | str | tuple[int, int]]
 
-_BUCKET = 4_096  # rows, about: how many are sorted in one step
-_DEAL = 4_096  # rows dealt in one step
-_SAMPLES = 8  # keys looked at for each splitter
+_BUCKET = 4_096  # approximate rows sorted per step
+_DEAL = 4_096  # rows distributed per step
+_SAMPLES = 8  # keys sampled per splitter
 
 
 def sort_in_steps(rows: Sequence[int], key: Key, *, is_descending: bool) -> Iterator[array[int] | None]:
-    """Yields None after each step, and the sorted rows in the end. Rows of equal keys keep their order."""
+    """Sort in steps: yield None after each, and the rows at the end. The sort is stable."""
     splitters = _splitters(rows, key)
     yield None
     buckets = [array("q") for _ in range(2 * len(splitters) + 1)]
@@ -32,7 +32,7 @@ def sort_in_steps(rows: Sequence[int], key: Key, *, is_descending: bool) -> Iter
     order = range(len(buckets))
     for number in reversed(order) if is_descending else order:
         bucket, buckets[number] = buckets[number], array("q")
-        if number % 2 == 0:  # the others hold equal keys only
+        if number % 2 == 0:  # odd buckets hold equal keys only
             bucket = array("q", sorted(bucket, key=key, reverse=is_descending))
         result.extend(bucket)
         yield None
@@ -40,15 +40,15 @@ def sort_in_steps(rows: Sequence[int], key: Key, *, is_descending: bool) -> Iter
 
 
 def sort_now(rows: Sequence[int], key: Key, *, is_descending: bool) -> array[int]:
-    """The same for a few rows."""
+    """Sort a few rows at once."""
     return array("q", sorted(rows, key=key, reverse=is_descending))
 
 
 def _splitters(rows: Sequence[int], key: Key) -> list[int | str | tuple[int, int]]:
-    from random import Random  # not for a start of the window to wait for
+    from random import Random  # imported late, to keep startup fast
 
     count = len(rows) // _BUCKET
-    # Not every n-th: requests and answers alternate, and half of the keys would never be seen.
+    # Not every n-th row: requests and responses alternate, so half of the keys would never be sampled.
     chosen = Random(0).choices(rows, k=count * _SAMPLES) if count else []
     sample = sorted(map(key, chosen))
     return sorted(set(sample[_SAMPLES // 2 :: _SAMPLES]))
@@ -60,7 +60,7 @@ def _deal(
     splitters: list[int | str | tuple[int, int]],
     buckets: list[array[int]],
 ) -> None:
-    """Bucket 2i+1 takes what equals splitter i, bucket 2i what lies before it."""
+    """Distribute rows: bucket 2i+1 gets keys equal to splitter i, bucket 2i those before it."""
     count = len(splitters)
     for row, value in zip(rows, map(key, rows), strict=True):
         place = bisect_left(splitters, value)

@@ -9,10 +9,10 @@ from inspector.traffic.log import TrafficLog
 
 
 class TrafficSource(QObject):
-    """A log and its name. One that was opened does not grow any more, but its remarks may change.
+    """A log and its name. An opened log does not grow, but its remarks may change.
 
     Signals:
-        grew: The log has more rows, or some changed; carries its length.
+        grew: Rows were added to the log or changed; carries its length.
     """
 
     grew = Signal(int)
@@ -27,7 +27,7 @@ class TrafficSource(QObject):
 
 
 class LiveSource(TrafficSource):
-    """What the engine records now."""
+    """The traffic being recorded by the engine."""
 
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(bridge.log, "Traffic", is_live=True, parent=parent)

@@ -9,13 +9,13 @@ from inspector.engine.views import ServerStatus, ServerView
 
 Look: TypeAlias = Literal["empty", "loading", "failed"]
 
-# Connected, or on the way there: what a person can do about it is to end it.
+# Connected or connecting: the user's option is to disconnect.
 UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN, ServerStatus.RESTARTING)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Words for an empty, waiting or failed panel, and the command that leads on."""
+    """The text for an empty, waiting or failed panel, and the suggested command."""
 
     look: Look
     title: str
@@ -25,7 +25,7 @@ class Standing:
 
 
 def standing_of(view: ServerView) -> Standing | None:
-    """None when the server is connected."""
+    """Return the text for a server that is not connected; None if it is."""
     match view.status:
         case ServerStatus.CONNECTED:
             return None

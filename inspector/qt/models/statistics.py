@@ -23,7 +23,7 @@ _LEAST_RATIO = 8
 
 @dataclass(slots=True)
 class _Group:
-    """One method of one server. `number` stays when the groups are sorted."""
+    """A method of a server. `number` stays the same when the groups are sorted."""
 
     number: int
     stats: MethodStats
@@ -31,14 +31,14 @@ class _Group:
 
 
 class StatisticsModel(QAbstractItemModel):
-    """The sum of all stays on top, however the rest is sorted."""
+    """Statistics by method and subject. The total stays on top in any sort order."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._groups: list[_Group] = []  # the first is the sum
+        self._groups: list[_Group] = []  # the first is the total
         self._by_number: list[_Group] = []
-        self._places: dict[int, int] = {}  # of the groups, by their numbers
+        self._places: dict[int, int] = {}  # row of each group, by number
         self._numbers: dict[Key, int] = {}
         self._sorting = (int(Column.COUNT), Qt.SortOrder.DescendingOrder)
         self._axis = (1, 2)
@@ -53,7 +53,7 @@ class StatisticsModel(QAbstractItemModel):
         self.endResetModel()
 
     def update(self, summary: Sequence[MethodStats]) -> None:
-        """Newer numbers of the same, and what is new. Nothing goes away but by `clear`."""
+        """Update and add statistics. Rows are only removed by `clear`."""
         if not summary:
             self.clear()
             return
@@ -81,7 +81,7 @@ class StatisticsModel(QAbstractItemModel):
         return not index.internalId() and index.row() == 0
 
     def axis(self) -> tuple[int, int]:
-        """The shortest and the longest duration of all: one axis for all plots."""
+        """Return the shortest and longest duration: a common axis for all plots."""
         return self._axis
 
     # -------------------------------------------------------------- Qt's questions
@@ -149,7 +149,7 @@ class StatisticsModel(QAbstractItemModel):
         return None
 
     def _arrow_of(self, section: int) -> str:
-        """In the text: Qt would draw its own over the words of a narrow column."""
+        """Return the sort arrow as text: Qt would draw its own over a narrow column's title."""
         column, order = self._sorting
         return "" if column != section else " ↓" if order == Qt.SortOrder.DescendingOrder else " ↑"
 
@@ -159,7 +159,10 @@ class StatisticsModel(QAbstractItemModel):
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(Column) - 1)
 
     def sort_by(self, column: int) -> None:
-        """As a click on its head does: numbers from the greatest, names from A; once more, the other way."""
+        """Sort as a click on the header does.
+
+        Numbers start descending, names ascending; a second click reverses the order.
+        """
         is_name = column in (Column.METHOD, Column.SERVER)
         order = Qt.SortOrder.AscendingOrder if is_name else Qt.SortOrder.DescendingOrder
         if self._sorting == (column, order):
@@ -194,7 +197,7 @@ class StatisticsModel(QAbstractItemModel):
         return number
 
     def _set_subjects(self, group: _Group, subjects: list[MethodStats]) -> None:
-        """Those that are there stay where they are, for now; new ones come behind them."""
+        """Update subjects in place, for now; append new ones."""
         fresh = {stats.subject: stats for stats in subjects}
         group.subjects = [fresh.pop(stats.subject) for stats in group.subjects]
         if fresh:
@@ -226,7 +229,7 @@ class StatisticsModel(QAbstractItemModel):
         self.layoutChanged.emit()
 
     def _where(self, stats: MethodStats, id: int, column: int) -> QModelIndex:
-        """Where a row went. Rows are told apart by identity: their numbers may be equal."""
+        """Return a row's new index. Rows are compared by identity: their numbers may be equal."""
         siblings = self._by_number[id - 1].subjects if id else [group.stats for group in self._groups]
         row = next(place for place, one in enumerate(siblings) if one is stats)
         return self.createIndex(row, column, id)
@@ -255,7 +258,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def _by_method(summary: Sequence[MethodStats]) -> Iterable[tuple[MethodStats, Iterable[MethodStats]]]:
-    """Each method with its subjects, which follow it."""
+    """Group the summary into methods and the subjects that follow each."""
     methods: list[tuple[MethodStats, list[MethodStats]]] = []
     for stats in summary:
         if stats.subject and methods:
@@ -266,7 +269,7 @@ def _by_method(summary: Sequence[MethodStats]) -> Iterable[tuple[MethodStats, It
 
 
 def _sum_of(wholes: list[MethodStats]) -> MethodStats:
-    """Percentiles over different methods would say nothing, so there are none."""
+    """Return the total, without percentiles: those make no sense across methods."""
 
     def total(name: str) -> int:
         return sum(getattr(stats, name) for stats in wholes)
@@ -293,5 +296,5 @@ def _axis_of(wholes: Iterable[MethodStats]) -> tuple[int, int]:
     if not bins:
         return 1, 2
     first, last = max(1, min(start for start, _ in bins)), max(2, *(end for _, end in bins))
-    # Durations that are almost the same should look it.
+    # Nearly equal durations should look equal.
     return (first, last) if last > _LEAST_RATIO * first else (max(1, first // 4), last * 4)

@@ -63,7 +63,6 @@ _COUNTS = (Column.COUNT, Column.ERRORS, Column.GIVEN_UP)
 
 
 def sort_key(column: Column) -> Callable[[MethodStats], tuple[int, str]]:
-    """What rows are compared by."""
     if column is Column.METHOD:
         return lambda stats: (0, (stats.subject or stats.method).casefold())
     if column is Column.SERVER:
@@ -78,7 +77,7 @@ def sort_key(column: Column) -> Callable[[MethodStats], tuple[int, str]]:
 
 
 def number(stats: MethodStats, column: Column) -> str:
-    """A cell, with its unit."""
+    """Format a cell, with its unit."""
     value = VALUES[column](stats)
     if value is None:
         return _NONE
@@ -88,7 +87,6 @@ def number(stats: MethodStats, column: Column) -> str:
 
 
 def tip(stats: MethodStats, column: Column) -> str:
-    """The rest of what a cell can say."""
     match column:
         case Column.METHOD:
             return f"{stats.method} {stats.subject}".strip()
@@ -114,7 +112,7 @@ def _latency_words(stats: MethodStats) -> str:
 
 
 def spoken(stats: MethodStats, column: Column) -> str:
-    """For a screen reader, where a cell is a picture."""
+    """Return accessible text for cells that are graphics."""
     if column is Column.PLOT:
         return _latency_words(stats)
     sender = "" if stats.method == "All" else ", sent by us" if stats.is_ours else ", sent by the server"

@@ -40,7 +40,7 @@ class Column(IntEnum):
 
 
 class StoryModel(QAbstractTableModel):
-    """One row a step; where steps were left out, one row says how many."""
+    """The steps of a story, one per row; a row in between tells how many were omitted."""
 
     def __init__(self, log: TrafficLog, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class StoryModel(QAbstractTableModel):
         self._texts: dict[int, str] = {}
 
     def set_story(self, story: Story | None, current: int | None) -> None:
-        """`current` is the row that is looked at: it stands out."""
+        """Show a story; the `current` log row is highlighted."""
         self.beginResetModel()
         self._texts.clear()
         self._story, self._current = story, current
@@ -60,7 +60,7 @@ class StoryModel(QAbstractTableModel):
         self.endResetModel()
 
     def number(self, place: int) -> int | None:
-        """The row of the log that a step is; None where steps were left out."""
+        """Return the log row of a step; None for the row of omitted steps."""
         at = self._step(place)
         return self._story.steps[at].row if self._story is not None and at is not None else None
 
@@ -128,7 +128,7 @@ class StoryModel(QAbstractTableModel):
         return step.role.value if column == Column.ROLE else self._step_text(step.row)
 
     def _step_text(self, row: int) -> str:
-        """Looked up once a step, when it comes into view."""
+        """Return a step's text, computed once when it comes into view."""
         if row not in self._texts:
             self._texts[row] = step_text(self._log, row)
         return self._texts[row]
@@ -151,7 +151,7 @@ _STATUS_NOTES = {
 
 
 def step_text(log: TrafficLog, row: int) -> str:
-    """A row in one line: its method and what it is about, or what it says."""
+    """Return a row in one line: its method and subject, or its text."""
     if log.kind(row) > RecordKind.TEXT or not log.method(row):
         said = log.head(row, 4 * _LONGEST).decode(errors="replace").strip()
         return shorten(one_line(said), _LONGEST)
@@ -160,7 +160,7 @@ def step_text(log: TrafficLog, row: int) -> str:
 
 
 def _news(log: TrafficLog, row: int) -> str:
-    """What a notification tells, of those that come while one waits."""
+    """Return what a progress, log or cancelled notification says; "" for others."""
     if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _BIGGEST_NEWS:
         return ""
     try:

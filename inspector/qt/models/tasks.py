@@ -21,7 +21,7 @@ Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
 _LONGEST = 300
 _SECOND = 1_000_000_000
-_FEW = 20  # rows that are taken out one by one
+_FEW = 20  # rows removed one by one; more reset the model
 
 
 class Column(IntEnum):
@@ -49,7 +49,7 @@ _TONES: dict[TaskStatus, Tone] = {
 
 
 class TasksModel(QAbstractTableModel):
-    """`mark` gives the icon of a task; `tick` brings the times up to date."""
+    """The tasks of a server. `mark` returns a task's icon; `tick` updates the times."""
 
     def __init__(
         self, theme: Theme, mark: Callable[[TaskView], QIcon], parent: QObject | None = None
@@ -70,14 +70,14 @@ class TasksModel(QAbstractTableModel):
         self.endResetModel()
 
     def put(self, view: TaskView) -> None:
-        """One that is new, or stands differently."""
+        """Add or update a task."""
         self.apply({view.id: view})
 
     def remove(self, id: str) -> None:
         self.apply({id: None})
 
     def apply(self, changes: Mapping[str, TaskView | None]) -> None:
-        """Many at once, by their ids; None for one that is gone. When many are, the model begins anew."""
+        """Apply changes by task id; None removes one. If many are removed, the model is reset."""
         self._take_away([id for id, view in changes.items() if view is None and id in self._places])
         views = [view for view in changes.values() if view is not None]
         self._change([view for view in views if view.id in self._places])
@@ -120,7 +120,7 @@ class TasksModel(QAbstractTableModel):
         return None if place is None else self._views[place]
 
     def row_of(self, id: str) -> int:
-        """-1 for none."""
+        """Return the row of a task; -1 if there is none."""
         place = self._places.get(id)
         return -1 if place is None else self._row(place)
 
@@ -174,7 +174,7 @@ class TasksModel(QAbstractTableModel):
     # --------------------------------------------------------------
 
     def _row(self, place: int) -> int:
-        """From a place in the list to a row, and back."""
+        """Convert a list position to a row, or back."""
         return len(self._views) - 1 - place
 
     def _number(self) -> None:
@@ -203,7 +203,7 @@ def status_words(view: TaskView) -> str:
 
 
 def news_words(view: TaskView) -> str:
-    """What is to be known first: what stands in its way, what it asks, how far it is, the server's words."""
+    """Return the most important fact: obstacle, request, progress or the server's message."""
     if view.standing is Standing.WAITING:
         return "Waits for the connection"
     if view.note:
@@ -216,7 +216,10 @@ def news_words(view: TaskView) -> str:
 
 
 def asks(view: TaskView) -> bool:
-    """Does it wait for an answer of ours? Only the later design names its questions in the state."""
+    """Return whether it is waiting for input from the user.
+
+    Only the newer task design lists its pending requests in the state.
+    """
     is_asking = bool(view.open_questions) or view.task.status is TaskStatus.INPUT_REQUIRED
     return is_asking and view.standing is Standing.FOLLOWED
 
@@ -246,7 +249,7 @@ def cell(view: TaskView, column: Column, now: int) -> str:
 
 
 def left_words(view: TaskView, now: int) -> str:
-    """How long the server keeps it."""
+    """Return how long the server keeps it."""
     if view.expires_ns is None:
         return "no limit"
     return about(view.expires_ns - now) if view.expires_ns > now else "over"
@@ -258,11 +261,11 @@ def poll_words(view: TaskView, now: int) -> str:
     if view.next_poll_ns is None:
         return ""
     left = max(view.next_poll_ns - now, 1)
-    return f"in {about(-(-left // _SECOND) * _SECOND)}"  # whole seconds, upwards: it is never "in 0 s"
+    return f"in {about(-(-left // _SECOND) * _SECOND)}"  # rounded up to whole seconds: never "in 0 s"
 
 
 def about(nanoseconds: int) -> str:
-    """12 s, 3 min 05 s, 2 h 10 min, 4 d: to be read while it changes."""
+    """Format a duration readably while it changes: 12 s, 3 min 05 s, 2 h 10 min, 4 d."""
     seconds = round(nanoseconds / 1e9)
     if seconds < 60:
         return f"{seconds} s"

@@ -25,22 +25,22 @@ from inspector.traffic.timeline import Bar, LaneView, Mark, Place, Timeline, Wai
 
 _TURN_S = 0.006
 _REST_MS = 15
-# Looking at one operation again may take this share of the time, and no more.
+# Refreshing one operation may take at most this share of the time.
 _SHARE = 0.05
 _MOST_KEPT = 4_000
 _LONGEST_LABEL = 80
 _FAR = 2**62
 _PIXELS = 1_000
 
-# What happened during an operation: a person was waited for, and moments.
+# What happened during an operation: waits for the user, and marks.
 Inside: TypeAlias = tuple[tuple[Wait, ...], tuple[Mark, ...]]
 
 
 class TimelineBars(QObject):
-    """The operations that were given to it, and what is known of them.
+    """The operations of the timeline and their known details.
 
     Signals:
-        found: What is inside of some bars is known now.
+        found: Details of some bars are known now.
     """
 
     found = Signal()
@@ -64,7 +64,7 @@ class TimelineBars(QObject):
     # -------------------------------------------------------------- which operations
 
     def reset(self) -> None:
-        """Forget every operation."""
+        """Remove all operations."""
         self._timeline = Timeline(self._log)
         self._window = None
         self._inside.clear()
@@ -91,11 +91,11 @@ class TimelineBars(QObject):
     # -------------------------------------------------------------- what is painted
 
     def span(self) -> tuple[int, int] | None:
-        """From the first start to the last moment that is known of."""
+        """Return the first start and the last known time."""
         return self._timeline.span()
 
     def density(self, t0: int, t1: int, columns: int) -> tuple[list[int], list[Status]]:
-        """How many operations began in each column of a range, and the worst of their statuses."""
+        """Return the operations started per column of a range, and their worst status."""
         counts, worst, factor = [0] * columns, [Status.NONE] * columns, columns / max(1, t1 - t0)
         for lane in self._timeline.window(t0, t1, columns):
             for piece in lane.pieces:
@@ -106,13 +106,13 @@ class TimelineBars(QObject):
         return counts, worst
 
     def lanes(self, t0: int, t1: int) -> tuple[LaneView, ...]:
-        """Which lanes there are; each with everything of a sub-row in one piece, but for what is open."""
+        """Return the lanes; each sub-row merged into one piece, except for open operations."""
         return self._timeline.window(t0, t1, 1)
 
     def window(
         self, t0: int, t1: int, width: int, servers: Sequence[int] | None = None
     ) -> tuple[LaneView, ...]:
-        """The last answer is kept until something changes: most paintings are of the same part again."""
+        """Return the lanes in a range. The last result is cached: most paints repeat it."""
         asked = t0, t1, width, None if servers is None else tuple(servers)
         if self._window is None or self._window[0] != asked:
             self._window = asked, self._timeline.window(t0, t1, width, servers)
@@ -125,7 +125,7 @@ class TimelineBars(QObject):
         return self._timeline.at(at, server, subrow, slack)
 
     def label(self, operation: int) -> tuple[str, str]:
-        """What a bar is called, and what can be said besides: tool and method, or only the method."""
+        """Return a bar's label and its detail: tool and method, or just the method."""
         columns = self._log.columns
         numbers = columns.method[operation], columns.subject[operation]
         if numbers not in self._labels:
@@ -136,11 +136,11 @@ class TimelineBars(QObject):
     # -------------------------------------------------------------- what is inside
 
     def inside(self, operation: int) -> Inside | None:
-        """None while it is not known: `ask` for it."""
+        """Return the details of an operation; None while unknown (see `ask`)."""
         return self._inside.get(operation)
 
     def ask(self, operations: Sequence[int]) -> None:
-        """Those that are in view. Only what is unknown or changed is looked for."""
+        """Request the details of visible operations. Only unknown or stale ones are computed."""
         now = perf_counter()
         self._asked = [
             one
@@ -170,7 +170,7 @@ class TimelineBars(QObject):
     # -------------------------------------------------------------- beside
 
     def neighbour(self, operation: int, step: int) -> int | None:
-        """The operation after (1) or before (-1) one in its sub-row."""
+        """Return the next (1) or previous (-1) operation in the same sub-row."""
         place = self.where(operation)
         if place is None:
             return None
@@ -184,7 +184,7 @@ class TimelineBars(QObject):
             last = pieces[-1]
             pieces = self._pieces(place, last.start_ns, place.start_ns, _PIXELS)
             if pieces and pieces[-1] == last:
-                break  # they overlap, and cannot be told apart
+                break  # they overlap and cannot be distinguished
         return pieces[-1].operation if pieces else None
 
     def _pieces(self, place: Place, t0: int, t1: int, width: int) -> list[Piece]:
@@ -194,7 +194,7 @@ class TimelineBars(QObject):
     # -------------------------------------------------------------- in words
 
     def words(self, operation: int, now_ns: int) -> str:
-        """Everything about one, in a few lines."""
+        """Return a summary of an operation in a few lines."""
         bar = self._timeline.bar(operation)
         if bar is None:
             return ""

@@ -11,7 +11,7 @@ from inspector.qt.models.rowsearch import Matcher
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
 
-# More than this of a tone, and muted text on it would be too faint to read.
+# With a stronger tint, muted text on it would be hard to read.
 SHARE = 0.1
 TONES: dict[str, Tone] = {
     "error": "error",
@@ -22,15 +22,15 @@ TONES: dict[str, Tone] = {
     "outbound": "outbound",
 }
 _MOST_KEPT = 20_000
-# A rule that reads bodies is not asked about bigger ones: a row must be painted in no time.
+# A rule that reads bodies skips larger ones: painting a row must be fast.
 _BIGGEST_BODY = 256 * 1024
 
-# Makes a rule's filter ready; None for one that cannot be read.
+# Compiles a rule's filter; None if it is invalid.
 Compile = Callable[[str], Matcher | None]
 
 
 class RowTints:
-    """Asks the rules about a row once, in their order. The first one that fits gives its colour."""
+    """Row tints by color rules, evaluated once per row. The first rule that matches wins."""
 
     def __init__(self, log: TrafficLog, theme: Theme, compile: Compile) -> None:
         self._log = log
@@ -43,13 +43,13 @@ class RowTints:
         theme.changed.connect(self._colors.clear)
 
     def set_rules(self, rules: Sequence[ColourRule]) -> None:
-        """Their filters are read when a row is painted: nothing of the language is loaded before that."""
+        """Set the rules. Filters are compiled when a row is painted, so the parser is loaded late."""
         self._rules = rules
         self._ready = None
         self._known.clear()
 
     def color(self, number: int) -> QColor | None:
-        """The ground of a row; None for that of the table."""
+        """Return the background of a row; None for the default."""
         tint = self._known.get(number)
         if tint is None:
             if len(self._known) > _MOST_KEPT:
@@ -58,7 +58,7 @@ class RowTints:
         return self._color(tint) if tint else None
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """These rows changed."""
+        """Forget the tints of changed rows."""
         for number in numbers:
             self._known.pop(number, None)
 

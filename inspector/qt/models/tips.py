@@ -7,5 +7,5 @@ from inspector.base.plaintext import escaped, one_line
 
 
 def plain_tip(text: str) -> str:
-    """A tool tip that shows exactly this text."""
+    """Return a tool tip that shows exactly this text."""
     return f"<span>{escaped(one_line(shorten(text, 500)))}</span>"

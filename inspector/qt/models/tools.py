@@ -26,11 +26,11 @@ TOOLS = Describe(_name, _name, _note, _rest)
 
 
 class ToolsModel(OfferedModel):
-    """The tools of one server that fit what is typed into the search field."""
+    """The tools of one server that match the search."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(TOOLS, parent)
 
     def tools(self) -> Sequence[Tool]:
-        """All of them, whatever is searched for."""
+        """Return all tools, whatever the search."""
         return [item for item in self.all_items() if isinstance(item, Tool)]

@@ -23,25 +23,25 @@ __all__ = ["STATUS_TONES", "STATUS_WORDS", "Column", "TrafficModel"]
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
-# Made once: combining two of Qt's flags takes longer than everything else that a cell is asked for.
+# Created once: combining two Qt flags takes longer than the rest of a cell lookup.
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 _COLUMNS = len(Column)
 _SORTED_AT_ONCE = 4_096
 _TURN_S = 0.008
-# A table that grows is sorted again and again, for a quarter of the time at most.
+# A growing table is sorted repeatedly, for at most a quarter of the time.
 _REST = 3
 
 
 class TrafficModel(QAbstractTableModel):
-    """Shows what its `search` finds. Cells are read from the log when they are asked for.
+    """The rows found by its `search`. Cells are read from the log on demand.
 
-    `tint` gives the ground of a row (colour rules), or None.
+    `tint` returns the background of a row (color rules), or None.
 
     Signals:
-        reordering: The rows are about to be put in another order: keep in mind which ones are chosen.
-        reordered: They are: choose them again, where they are now (`places_of`).
+        reordering: The rows are about to be reordered: remember the selected ones.
+        reordered: The rows were reordered: select them again at their new positions (`places_of`).
     """
 
     reordering = Signal()
@@ -59,12 +59,12 @@ class TrafficModel(QAbstractTableModel):
         self._sorted_by: tuple[int, bool] | None = None
         self._sorting: Iterator[array[int] | None] | None = None
         self._began = 0.0
-        self._lost_some = False  # rows went away since the sorting began
+        self._lost_some = False  # rows were removed since the sort started
         self._sort_timer = QTimer(self, interval=0)
         self._sort_timer.timeout.connect(self._sort_some)
         self._resort_timer = QTimer(self, singleShot=True, interval=0)
         self._resort_timer.timeout.connect(self._sort_anew)
-        # By number: a view asks for seven roles of every cell that it paints, most of which have no answer.
+        # By role: a view asks for seven roles per painted cell, most of which have no value.
         self._answers: dict[int, Callable[[int, int], object]] = {
             Qt.ItemDataRole.DisplayRole: self.cells.text,
             Qt.ItemDataRole.ForegroundRole: self.cells.color,
@@ -92,32 +92,32 @@ class TrafficModel(QAbstractTableModel):
         self.search.set_condition(replace(self.search.condition, with_logins=shown))
 
     def set_matcher(self, matcher: Matcher | None, *, any_kind: bool = False) -> None:
-        """Only what a filter lets through. With `any_kind` it alone decides about kinds of rows."""
+        """Show only rows that match. With `any_kind`, the matcher alone decides about kinds."""
         condition = replace(self.search.condition, matcher=matcher, any_kind=any_kind)
         self.search.set_condition(condition)
 
     def set_span(self, span: tuple[int, int] | None) -> None:
-        """Only rows between two wall times."""
+        """Show only rows between two wall times."""
         self.search.set_condition(replace(self.search.condition, span=span))
 
     def set_by_operation(self, by_operation: bool) -> None:
-        """One row an operation instead of one a frame."""
+        """Show one row per operation instead of one per message."""
         self.cells.is_by_operation = by_operation
         self.search.set_condition(replace(self.search.condition, operations=by_operation))
 
     @property
     def is_filtered(self) -> bool:
-        """Does a choice of server, words or time hide rows?"""
+        """True if a server, filter or time range hides rows."""
         return self.search.condition.narrows
 
     def extend(self, length: int) -> None:
-        """The log has grown to this length, or some of its rows changed."""
+        """Update to this length of the log and its changed rows."""
         self._recorded = max(self._recorded, length)
         if not self._is_paused:
             self.search.extend(length)
 
     def set_paused(self, paused: bool) -> None:
-        """While paused, no row comes or goes; they are all there afterwards."""
+        """Pause or resume: while paused, no rows are added or removed; they appear afterwards."""
         self._is_paused = paused
         if not paused:
             self.search.extend(self._recorded)
@@ -127,7 +127,7 @@ class TrafficModel(QAbstractTableModel):
         return self._recorded - self.search.length if self._is_paused else 0
 
     def clear_view(self) -> None:
-        """Show only what comes from now on. The log keeps everything."""
+        """Show only rows from now on. The log keeps everything."""
         self.search.begin_at(self.search.length)
 
     def show_cleared(self) -> None:
@@ -135,7 +135,7 @@ class TrafficModel(QAbstractTableModel):
 
     @property
     def cleared_count(self) -> int:
-        """How many rows of the log `clear_view` hides."""
+        """The number of log rows hidden by `clear_view`."""
         return self.search.first
 
     @property
@@ -143,29 +143,29 @@ class TrafficModel(QAbstractTableModel):
         return self.search.first > 0
 
     def number(self, row: int) -> int:
-        """The log's number of a shown row."""
+        """Return the log row number of a shown row."""
         return self._rows[row]
 
     def places_of(self, numbers: Iterable[int]) -> list[int]:
-        """Where those of these log rows are that are shown. One look through, however many."""
+        """Return the positions of those log rows that are shown, in one pass."""
         wanted = set(numbers)
         if self._sorted_by is not None and len(wanted) > 4:
             return [place for place, number in enumerate(self._rows) if number in wanted]
         return [place for place in map(self.find_row, wanted) if place is not None]
 
     def new_among(self, first: int, last: int) -> int:
-        """How many of these shown rows have come since the search began: the others were only found."""
+        """Return how many of these shown rows were recorded after the search started."""
         if self._sorted_by is not None:
             return 0
         return last + 1 - bisect_left(self._rows, self.search.backlog, first, last + 1)
 
     def shown_as(self, number: int) -> int:
-        """The log row that stands for another one: that of its operation, where operations are listed."""
+        """Return the log row that represents another: that of its operation, if grouped."""
         operation = self._log.operation(number) if self.cells.is_by_operation else None
         return number if operation is None else operation
 
     def find_row(self, number: int) -> int | None:
-        """Where a log row is shown."""
+        """Return the position of a log row, None if it is not shown."""
         if self._sorted_by is None:
             return self.search.place_of(number)
         try:
@@ -206,14 +206,14 @@ class TrafficModel(QAbstractTableModel):
         self._sort_again()
 
     def _on_retouched(self, numbers: array[int]) -> None:
-        # No `dataChanged`: what is on screen is painted anew after every batch anyway.
+        # No `dataChanged`: the visible part is repainted after every batch anyway.
         self._sort_again()
 
     # -------------------------------------------------------------- sorting
 
     @property
     def sorted_by(self) -> tuple[int, bool] | None:
-        """A column, and whether it descends. None for the order of arrival."""
+        """The sort column and whether it is descending. None for the order of arrival."""
         return self._sorted_by
 
     def sort_by(self, column: int | None, *, is_descending: bool = False) -> None:
@@ -226,7 +226,7 @@ class TrafficModel(QAbstractTableModel):
             self._sort_anew()
 
     def finish(self) -> None:
-        """Search and sort to the end now: for tests, and for those who count."""
+        """Finish searching and sorting now, for tests and counting."""
         self.search.finish()
         while self._sorting is not None or self._resort_timer.isActive():
             if self._resort_timer.isActive():
@@ -234,7 +234,7 @@ class TrafficModel(QAbstractTableModel):
             self._sort_some()
 
     def _sort_again(self) -> None:
-        """Soon, and not for each of many changes."""
+        """Sort again soon, once for many changes."""
         if self._sorted_by is not None and self._sorting is None and not self._resort_timer.isActive():
             self._resort_timer.start()
 
@@ -276,7 +276,10 @@ class TrafficModel(QAbstractTableModel):
             self._sort_again()
 
     def _put_in_order(self, rows: array[int]) -> None:
-        """As other contents of the same rows: `layoutChanged` would have a view measure a million of them."""
+        """Reorder the rows as changed data.
+
+        `layoutChanged` would make a view measure a million rows.
+        """
         self.reordering.emit()
         self._rows = rows
         if rows:
@@ -305,13 +308,13 @@ class TrafficModel(QAbstractTableModel):
         return None
 
     def _arrow_of(self, column: int) -> str:
-        """In the text: Qt would draw its own over the words of a narrow column."""
+        """Return the sort arrow as text: Qt would draw its own over a narrow column's title."""
         if self._sorted_by is None or self._sorted_by[0] != column:
             return ""
         return " ↓" if self._sorted_by[1] else " ↑"
 
     def alignment(self, column: int) -> Qt.AlignmentFlag:
-        """Of a column's cells and of its header."""
+        """Return the alignment of a column's cells and header."""
         return _RIGHT if column in NUMERIC else _LEFT
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:

@@ -22,7 +22,7 @@ _LAST_FRAME = RecordKind.TEXT
 
 
 class Column(IntEnum):
-    """In the order in which they stand unless the person moves them."""
+    """The columns in their default order."""
 
     MARK = 0
     NUMBER = 1
@@ -43,7 +43,7 @@ class Column(IntEnum):
     FINDING = 16
 
 
-# What stands over a column, and what it is called where there is room to say it.
+# A column's header text, and its full name.
 HEADS = {
     Column.MARK: ("", "Mark"),
     Column.NUMBER: ("#", "Number"),
@@ -79,14 +79,14 @@ _DIRECTION_WORDS = {Direction.NONE: "", Direction.IN: "from the server", Directi
 
 
 class TrafficCells:
-    """Cells by the log's number of their row. `is_by_operation`: a row stands for its whole operation."""
+    """Cell contents by log row. `is_by_operation`: a row represents its whole operation."""
 
     def __init__(self, log: TrafficLog, theme: Theme, operations: OperationRows) -> None:
         self._log = log
         self._theme = theme
         self._operations = operations
         self.is_by_operation = False
-        self._colors: dict[Tone, QColor] = {}  # making one takes longer than all else that a cell says
+        self._colors: dict[Tone, QColor] = {}  # creating one takes longer than the rest of a cell lookup
         theme.changed.connect(self._colors.clear)
         self._texts: dict[int, Callable[[int], str]] = {
             Column.NUMBER: lambda number: str(number + 1),
@@ -117,7 +117,7 @@ class TrafficCells:
         if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
             head = self._log.head(number, 400)
             if kind == RecordKind.LOGIN:
-                head = _masked(head)  # it may be the form that a token was asked for with
+                head = _masked(head)  # it may be a token request's form
             return shorten(one_line(head.decode(errors="replace")), 200)
         method, subject = self._log.method(number), self._log.subject(number)
         words = f"{method}  {subject}" if subject else method
@@ -137,14 +137,14 @@ class TrafficCells:
             return RecordKind(kind).name.lower()
         status = self._status_of(number)
         if status is Status.PENDING and self._log.method(number) == "subscriptions/listen":
-            return "listening"  # a stream, not a call that waits
+            return "listening"  # a stream, not a pending call
         return STATUS_WORDS[status]
 
     def _status_of(self, number: int) -> Status:
         return self._operations.status(number) if self.is_by_operation else self._log.status(number)
 
     def _http(self, number: int) -> str:
-        """Of an HTTP row, or of the exchange that a frame rode on."""
+        """Return the HTTP status of an HTTP row, or of the exchange that carried a message."""
         columns = self._log.columns
         row = number if columns.kind[number] == RecordKind.HTTP else columns.exchange[number]
         if row < 0:
@@ -211,7 +211,7 @@ class TrafficCells:
         return self._theme.icon("arrow-in" if is_in else "arrow-out", "inbound" if is_in else "outbound")
 
     def tip(self, number: int, column: int) -> str | None:
-        """The rest of what a cell can say. None for nothing more."""
+        """Return a cell's tool tip. None for no tool tip."""
         if column in (Column.TIME, Column.DATE):
             return full_time(self._log.wall_ns(number))
         if column in (Column.STATUS, Column.FINDING) and self._log.problem(number):
@@ -224,7 +224,7 @@ class TrafficCells:
         return plain_tip(comment) if comment else None
 
     def spoken(self, number: int, column: int) -> str | None:
-        """For a screen reader, where a cell is a picture."""
+        """Return accessible text for cells that are graphics."""
         if column == Column.DIRECTION:
             return _DIRECTION_WORDS[Direction(self._log.direction(number))]
         if column == Column.MARK:
@@ -235,7 +235,7 @@ class TrafficCells:
     # -------------------------------------------------------------- what they sort by
 
     def sort_key(self, column: int) -> Key:
-        """A column's values as they compare; read in C where a column of the log is what is shown."""
+        """Return a column's sort key; a C-level lookup where a log column is shown directly."""
         log, columns = self._log, self._log.columns
         by_column: dict[int, Key] = {
             Column.TIME: columns.wall.__getitem__,
@@ -258,7 +258,7 @@ class TrafficCells:
         return by_column.get(column, _same)
 
     def _message_key(self) -> Key:
-        """By method, then subject. Not by what stands in bodies: they may be on disk, all of them."""
+        """Return a sort key: method, then subject. Not the body, which may be on disk for all rows."""
         columns, text = self._log.columns, self._log.words.text
         known: dict[tuple[int, int], str] = {}
 
@@ -288,6 +288,6 @@ def _same(row: int) -> int:
 
 
 def _masked(head: bytes) -> bytes:
-    from inspector.traffic.export.masking import masked_alone  # 30 patterns, for rows of logins only
+    from inspector.traffic.export.masking import masked_alone  # 30 patterns, only for login rows
 
     return masked_alone(head)

@@ -16,12 +16,14 @@ _MOST_HISTORY = 30
 
 
 class TrafficChoices(QObject):
-    """One for all traffic panels. Filters and rules are in the preferences file, once it is known (`open`);
-    the history is with the window's layout: to lose it costs nobody any work.
+    """Saved filters, color rules and the filter history, shared by all traffic panels.
+
+    Filters and rules are in the preferences file, once it is known (`open`); the history is with the window
+    layout: losing it loses no work.
 
     Signals:
-        changed: Filters or rules are other ones now.
-        problem_found: The file cannot be used; carries a sentence.
+        changed: The filters or rules changed.
+        problem_found: The file cannot be used; carries the message.
     """
 
     changed = Signal()
@@ -35,7 +37,7 @@ class TrafficChoices(QObject):
         self._history = self._read_history()
 
     def open(self, path: Path) -> None:
-        """Read this file, and write it when something changes."""
+        """Read this file, and save changes to it."""
         self._file = TrafficPrefsFile(path)
         self._prefs, problems = self._file.load()
         for sentence in problems:
@@ -44,7 +46,7 @@ class TrafficChoices(QObject):
 
     @property
     def filters(self) -> dict[str, str]:
-        """Saved filters by their names."""
+        """The saved filters by name."""
         return dict(self._prefs.filters)
 
     @property
@@ -53,11 +55,11 @@ class TrafficChoices(QObject):
 
     @property
     def history(self) -> Sequence[str]:
-        """Filters that were used, newest first."""
+        """The used filters, newest first."""
         return self._history
 
     def save_filter(self, name: str, text: str) -> None:
-        """Keep a filter under a name; an empty one forgets the name."""
+        """Save a filter under a name; an empty one deletes the name."""
         rest = {key: value for key, value in self._prefs.filters.items() if key != name}
         self._change(replace(self._prefs, filters={**rest, name: text} if text else rest))
 
@@ -80,5 +82,5 @@ class TrafficChoices(QObject):
 
     def _read_history(self) -> list[str]:
         value = self._layout.value(_HISTORY) if self._layout is not None else None
-        texts = value if isinstance(value, list) else [value]  # a list of one comes back as its item
+        texts = value if isinstance(value, list) else [value]  # a list of one is returned as its item
         return [text for text in texts if isinstance(text, str) and text][:_MOST_HISTORY]

@@ -15,7 +15,7 @@ from inspector.qt.widgets.itemviews import dress_table
 
 
 class ConsolePanel(QWidget):
-    """One server's output, following its end while the person is there."""
+    """One server's output. Follows the end while scrolled to it."""
 
     def __init__(self, bridge: Bridge, server: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class ConsolePanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window has other things to copy
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
         copy.activated.connect(self._on_copy)
         bridge.traffic_grew.connect(self._on_traffic_grew)
         self._show_or_explain()

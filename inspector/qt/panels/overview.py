@@ -21,12 +21,12 @@ from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, PlainLabel
 
 _WIDEST = 900
-_LONGEST_NOTES = 600  # the rest is in the edit dialog: notes must not push the server out of view
+_LONGEST_NOTES = 600  # the edit dialog has the rest: long notes must not push the server out of view
 _CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
 
 
 class OverviewPanel(QWidget):
-    """Shows one ServerView; give it the next one with `set_view`."""
+    """Shows one ServerView; update it with `set_view`."""
 
     def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class OverviewPanel(QWidget):
         self.keep_action.triggered.connect(self._keep_plain)
         self._configured = KeyValueList(theme)
         self._configured_heading = Heading(theme, "Configuration")
-        self._before = KeyValueList(theme)  # the same, while there is no connection
+        self._before = KeyValueList(theme)  # the same, while disconnected
         self._before.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, 0)
         self._server = KeyValueList(theme)
         self._connection = KeyValueList(theme)
@@ -100,7 +100,7 @@ class OverviewPanel(QWidget):
         self._before.setVisible(bool(facts) and not has_connection)
 
     def _keep_plain(self) -> None:
-        """Until the app ends, or there are others."""
+        """Keep plain-text secrets: no more warnings until the app exits or there are new ones."""
         self._plain_as_wanted = self._plain
         self.alert.close_about("secrets")
 
@@ -143,7 +143,7 @@ class OverviewPanel(QWidget):
 
 
 def _configured_facts(view: ServerView) -> list[Fact]:
-    """What the person, or a file, says about it; nothing of it comes from the server."""
+    """Return what the configuration says; nothing of it comes from the server."""
     names = ", ".join(f"${{{name}}}" for name in view.expands)
     facts = [
         Fact("Notes", shorten(view.notes, _LONGEST_NOTES)) if view.notes.strip() else None,
@@ -184,7 +184,7 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
 
 
 def _capability_facts(agreement: Agreement) -> list[Fact]:
-    """The known ones, offered or not; then what else the server declared."""
+    """Return the known capabilities, offered or not, then the others the server declared."""
     declared = agreement.capabilities
     names = [*_CAPABILITIES, *(name for name in declared if name not in _CAPABILITIES)]
     return [_capability_fact(name, declared) for name in names]

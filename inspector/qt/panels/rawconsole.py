@@ -46,10 +46,12 @@ _MOST_HISTORY = 100
 
 
 class RawConsole(QWidget):
-    """The editor at the left; at the right the messages since the first one sent, and the chosen one whole.
+    """The raw console: the editor on the left, the messages on the right.
+
+    The messages start with the first one sent; the selected one is shown in full below them.
 
     Signals:
-        row_requested: The person wants to see a row in the traffic; carries its number.
+        row_requested: The user wants to see a row in the traffic; carries its number.
     """
 
     row_requested = Signal(int)
@@ -67,9 +69,9 @@ class RawConsole(QWidget):
         self._connect_action = connect_action
         self._theme = theme
         self._history: list[bytes] = []
-        self._place = 0  # in the history; behind its end is what was being written
+        self._place = 0  # in the history; past its end is the draft
         self._draft = b""
-        self._is_chosen = False  # by the person, since the last message was sent
+        self._is_chosen = False  # by the user, since the last message was sent
         self.strips = Strips(theme)
         self.composer = RawComposer(bridge, theme)
         self.model = RawRowsModel(bridge.log, server, theme)
@@ -98,12 +100,12 @@ class RawConsole(QWidget):
         self.composer.send()
 
     def use_template(self, name: str) -> None:
-        """Write a template in place of what is there; undo brings that back."""
+        """Replace the text with a template; can be undone."""
         self.composer.set_raw(TEMPLATES[name])
         self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def go_back(self, steps: int) -> None:
-        """Go through what was sent: -1 for the one before, 1 for the next, which is at last the draft."""
+        """Step through the history: -1 for the previous message, 1 for the next; the draft is last."""
         editor = self.composer.editor
         place = min(max(self._place + steps, 0), len(self._history))
         if place == self._place:
@@ -124,7 +126,7 @@ class RawConsole(QWidget):
         self.model.begin(length)
 
     def _on_sent(self, outcome: RawOutcome) -> None:
-        """What came of it comes to the front, unless the person went to something else meanwhile."""
+        """Select the response, unless the user selected something else meanwhile."""
         self.model.extend(len(self._bridge.log))
         self._explain()
         if self._is_chosen:
@@ -143,7 +145,7 @@ class RawConsole(QWidget):
         self.model.extend(length)
         self._explain()
         if self.isVisible():
-            self.table.viewport().update()  # rows may have got their status
+            self.table.viewport().update()  # statuses may have changed
         if is_at_end:
             self.table.scrollToBottom()
 

@@ -20,7 +20,7 @@ from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _WIDEST = 720
-_ROOMY = 330  # pixels of height, with which there is room for words too
+_ROOMY = 330  # height in pixels from which the texts fit, too
 _PASTE = (
     "A command, a URL, a configuration of any tool, an install link. You see what it would do before "
     "anything is started."
@@ -36,9 +36,11 @@ class _Title(PlainLabel):
 
 
 class WelcomePanel(QWidget):
-    """Signals:
-    pasted: The person wants to add this; carries the text. Nothing is added by that.
-    review_wanted: They want to see the servers in files of other tools.
+    """The start page.
+
+    Signals:
+        pasted: The user wants to add this; carries the text. This adds nothing by itself.
+        review_wanted: The user wants to see the servers found in other tools' files.
     """
 
     pasted = Signal(str)
@@ -76,7 +78,7 @@ class WelcomePanel(QWidget):
         self._show_found()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a low window the three offers are what is seen."""
+        """In a low window, show only the three options."""
         super().resizeEvent(event)
         for widget in (self._title, self._about_paste, self._gap):
             widget.setVisible(self.height() >= _ROOMY)
@@ -172,7 +174,7 @@ class WelcomePanel(QWidget):
         )
 
     async def _load(self) -> None:
-        """What was found before this was made, and where."""
+        """Load what was found before the panel was created, and where."""
 
         async def last(found: FoundServers) -> tuple[FoundReport, Path]:
             return found.report, found.folder

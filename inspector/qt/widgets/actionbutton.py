@@ -15,7 +15,8 @@ ButtonKind = Literal["plain", "primary", "danger", "quiet"]
 class ActionButton(QPushButton):
     """A push button that shows and triggers a QAction (Qt offers this for tool buttons only).
 
-    `kind` picks the look: one `primary` at most in view; `danger` destroys; `quiet` is a link in a strip.
+    `kind` selects the style: at most one `primary` in view; `danger` for destructive actions; `quiet` is a
+    link in a strip.
     """
 
     def __init__(self, action: QAction, kind: ButtonKind = "plain", parent: QWidget | None = None) -> None:

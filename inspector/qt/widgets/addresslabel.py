@@ -20,13 +20,13 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 
 
 class AddressLabel(QWidget):
-    """All of the address is shown, on as many lines as it takes; the host is bold, the rest is muted."""
+    """Shows a URL in full, on as many lines as needed; the host is bold, the rest muted."""
 
     def __init__(self, theme: Theme, link: Link, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._parts = (one_line(link.before), one_line(link.host), one_line(link.after))
-        self._heights: dict[int, int] = {}  # by width: a layout asks over and over
+        self._heights: dict[int, int] = {}  # by width: a layout asks repeatedly
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -80,7 +80,7 @@ class AddressLabel(QWidget):
         muted, strong = self._theme.color("muted"), self._theme.color("text")
         found, start = [], 0
         for part, color, is_bold in ((before, muted, False), (host, strong, True), (after, muted, False)):
-            length = len(part.encode("utf-16-le")) // 2  # as Qt counts
+            length = len(part.encode("utf-16-le")) // 2  # in Qt's UTF-16 units
             if length:
                 found.append(_format(start, length, color, is_bold))
             start += length

@@ -13,7 +13,7 @@ from inspector.qt.widgets.labels import PlainLabel
 
 
 class Alert(QWidget):
-    """Any number of sentences, each about something else; hidden while there are none. They wrap."""
+    """Any number of wrapped messages, one per topic; hidden if there are none."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class Alert(QWidget):
         actions: Sequence[QAction] = (),
         tone: Tone = "warn",
     ) -> None:
-        """`about` is what it is about: a later sentence about the same takes its place."""
+        """Show a message about a topic; it replaces an earlier one about the same."""
         text = f"{words} {next_step}".strip()
         known = self._lines.get(about)
         if known is not None and known.words.text() == text:
@@ -55,7 +55,7 @@ class Alert(QWidget):
             self.close_about(about)
 
     def text(self, about: str) -> str:
-        """What is said about something, or nothing."""
+        """Return the message about a topic, "" if none."""
         return self._lines[about].words.text() if about in self._lines else ""
 
 

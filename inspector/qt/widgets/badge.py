@@ -17,7 +17,7 @@ _BADGE_LIMIT = 48
 
 
 class Badge(QWidget):
-    """A small pill: one word in a tone's colour on a tint of it. Hidden while it has no text."""
+    """A small pill: text in a tone's color on a tint of it. Hidden while it has no text."""
 
     def __init__(
         self, theme: Theme, text: str = "", tone: Tone = "muted", parent: QWidget | None = None
@@ -54,7 +54,7 @@ class Badge(QWidget):
         paint_badge(painter, self.rect(), self._theme, self._text, self._tone)
 
     def _hide_without_text(self) -> None:
-        if self.parentWidget() is not None:  # alone, it would open as a window
+        if self.parentWidget() is not None:  # without a parent, it would open as a window
             self.setVisible(bool(self._text))
 
     def _on_theme_changed(self) -> None:
@@ -86,7 +86,7 @@ def _badge_font(theme: Theme) -> QFont:
 
 
 class DotShape(Enum):
-    """Shapes that stay apart without colour."""
+    """Shapes that are distinguishable without color."""
 
     FILLED = "filled circle"
     RING = "ring"
@@ -96,7 +96,7 @@ class DotShape(Enum):
 
 
 class StateDot(QWidget):
-    """A painted state mark with its meaning in words (accessible name and tool tip)."""
+    """A painted state mark, explained by its accessible name and tool tip."""
 
     def __init__(
         self, theme: Theme, shape: DotShape, tone: Tone, text: str, parent: QWidget | None = None
@@ -119,7 +119,7 @@ class StateDot(QWidget):
 
 
 def dot_icon(theme: Theme, shape: DotShape, tone: Tone) -> QIcon:
-    """The mark as an icon, for a model's decoration role. Ask again when the theme changes."""
+    """Return the mark as an icon, for a model's decoration role. Recreate on theme changes."""
     icon = QIcon()
     for ratio in (1, 2):
         pixmap = QPixmap(ICON_SIZE * ratio, ICON_SIZE * ratio)
@@ -129,12 +129,12 @@ def dot_icon(theme: Theme, shape: DotShape, tone: Tone) -> QIcon:
         paint_dot(painter, QRectF(0, 0, ICON_SIZE, ICON_SIZE), shape, theme.color(tone))
         painter.end()
         icon.addPixmap(pixmap)
-        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # else Qt washes it with the selection colour
+        icon.addPixmap(pixmap, QIcon.Mode.Selected)  # else Qt tints it with the selection color
     return icon
 
 
 def paint_dot(painter: QPainter, rect: QRectF, shape: DotShape, color: QColor) -> None:
-    """Paint the mark in the middle of `rect`; for delegates."""
+    """Paint the mark centred in `rect`, for delegates."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.translate(rect.center())

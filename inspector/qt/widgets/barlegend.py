@@ -30,7 +30,7 @@ _GAP = 6
 
 
 class BarLegend(QWidget):
-    """Samples and their words, in as many lines as the width needs."""
+    """Samples with labels, in as many lines as the width needs."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class BarLegend(QWidget):
         self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
@@ -82,7 +82,7 @@ class BarLegend(QWidget):
             look.mark(painter, box.left() + 5, box.center().y() - height / 2, height, sample)
 
     def _places(self) -> Iterator[tuple[int, float, Status | MarkKind | None, str]]:
-        """Line, left edge, sample and words of each."""
+        """Yield line, left edge, sample and label of each."""
         metrics = self.fontMetrics()
         line, x = 0, float(SPACE_3)
         for sample, words in self._samples:

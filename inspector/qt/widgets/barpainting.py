@@ -33,7 +33,7 @@ _NO_PEN = Qt.PenStyle.NoPen
 
 
 class BarPainter:
-    """Pens and brushes of the current look, made once for all bars."""
+    """Pens and brushes of the current theme, created once for all bars."""
 
     def __init__(self, theme: Theme) -> None:
         tokens = theme.tokens
@@ -62,7 +62,7 @@ class BarPainter:
     # -------------------------------------------------------------- bars
 
     def block(self, painter: QPainter, x: int, y: int, width: int, height: int, status: Status) -> None:
-        """Too small for an edge: one bar, or several together."""
+        """Paint one or several bars that are too small for an edge."""
         inset = 0 if status in FAILED else 3
         painter.fillRect(x, y + inset, width, height - 2 * inset, self._solid[status])
 
@@ -73,7 +73,7 @@ class BarPainter:
         painter.fillRect(QRectF(box.left(), box.top(), 3, box.height() + 1), self._solid[status])
 
     def end_mark(self, painter: QPainter, box: QRectF, status: Status) -> float:
-        """Say at the end of a bar how it failed. Gives the room that this takes."""
+        """Mark at the end of a bar how it failed. Returns the width of the mark."""
         words = _END_MARKS.get(status)
         if words is None or box.width() < _LEAST_END_MARK:
             return 0.0
@@ -83,7 +83,7 @@ class BarPainter:
         return side
 
     def label(self, painter: QPainter, box: QRectF, words: tuple[str, str]) -> None:
-        """Both words if there is room for both, else as much of the first as there is room for."""
+        """Paint both texts if they fit, else as much of the first as fits."""
         room = box.width() - 10
         if room >= _LEAST_LABEL:
             painter.setPen(self._text)
@@ -91,7 +91,7 @@ class BarPainter:
             painter.drawText(QRectF(box.left() + 7, box.top(), room, box.height()), _LEFT, shown)
 
     def _fitting(self, words: tuple[str, str], room: int) -> str:
-        """Kept: to shorten a text takes longer than to paint it."""
+        """Return the shortened text, cached: shortening takes longer than painting."""
         key = (words[0], room)
         if key not in self._shortened:
             if len(self._shortened) > _MOST_KEPT:
@@ -102,7 +102,7 @@ class BarPainter:
         return self._shortened[key]
 
     def wait(self, painter: QPainter, box: QRectF) -> None:
-        """A person was waited for: across the bar, in a colour of its own."""
+        """Paint a wait for the user across the bar, in a distinct color."""
         painter.fillRect(box, self._wait_ground)
         painter.fillRect(box.adjusted(0, box.height() / 2, 0, 0), self._wait_hatch)
         painter.setPen(self._wait_edge)
@@ -112,7 +112,7 @@ class BarPainter:
     # -------------------------------------------------------------- moments
 
     def mark(self, painter: QPainter, x: float, top: float, height: float, kind: MarkKind) -> None:
-        """A moment in a bar; each kind has a shape. Most are on its edges, where they cover no word."""
+        """Paint a moment in a bar; each kind has a shape, mostly at the edges, off the text."""
         bottom, middle = top + height, top + height / 2
         painter.setPen(self._mark_edge)
         painter.setBrush(self._mark)

@@ -15,15 +15,18 @@ from inspector.traffic.lanes import Piece
 from inspector.traffic.records import Status
 from inspector.traffic.timeline import Mark, Wait
 
-_LEAST_INSIDE = 12.0  # pixels of a bar whose inner parts can be told apart
-_MOST_LABELS = 400  # more than that nobody reads, and they would take longer than the bars
+_LEAST_INSIDE = 12.0  # pixels from which a bar's inner parts are distinguishable
+_MOST_LABELS = 400  # more are unreadable and would take longer than the bars
 _MOST_MARKS = 1_500
 _MARKS_APART = 3.0
 FINEST = 2  # pixels of the smallest bar
 
 
 class BarPass:
-    """Paints lane by lane; afterwards `paint_insides`. `operations` are those whose inside can be seen."""
+    """Paints lane by lane, then `paint_insides`.
+
+    `operations` are those whose details are visible.
+    """
 
     def __init__(
         self, bars: BarSource, look: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
@@ -45,10 +48,10 @@ class BarPass:
     def paint(
         self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int], *, is_closed: bool = False
     ) -> None:
-        """The pieces of a lane, whose sub-rows are at `tops`. One long loop: it is most of a painting.
+        """Paint the pieces of a lane, whose sub-rows are at `tops`.
 
-        Blocks that touch and look alike are painted as one. In a closed lane bars cover one another: there
-        all are blocks, in which nothing has to be read.
+        One long loop, because this is most of the painting time. Adjacent blocks that look the same are
+        painted as one. In a closed lane bars overlap, so all of them are blocks without text.
         """
         least = inf if is_closed else LEAST_BAR
         origin, factor, farthest, now = self._start, self._factor, self._right, self._now
@@ -90,7 +93,7 @@ class BarPass:
             self._wide.append((operation, box, taken))
 
     def paint_insides(self, painter: QPainter) -> None:
-        """Over the bars: waits, then labels, then moments."""
+        """Paint waits, then labels, then marks over the bars."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for operation, box, taken in self._wide:
             inside = self._bars.inside(operation)
@@ -113,7 +116,7 @@ class BarPass:
                 self._look.wait(painter, stretch)
 
     def _paint_marks(self, painter: QPainter, box: QRectF, marks: tuple[Mark, ...]) -> None:
-        """Of marks of one kind that would cover one another, the first."""
+        """Paint the marks; of overlapping ones of the same kind, only the first."""
         last: dict[object, float] = {}
         for mark in marks:
             x = (mark.at_ns - self._start) * self._factor

@@ -10,26 +10,26 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel
 
-# What lays out text is imported for the first long word: the labels of the window's start have none.
+# Text layout is imported for the first long word: labels at startup have none.
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextDocument, QTextLayout
 
-_LONG_WORD = re.compile(r"\S{21}")  # a shorter one finds room in the narrowest label
+_LONG_WORD = re.compile(r"\S{21}")  # shorter ones fit into the narrowest label
 _TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
 
 
 class BreakingLabel(QLabel):
-    """Plain text that wraps between words, and inside a word that is wider than the label.
+    """A plain-text label that wraps between words, and inside words wider than the label.
 
-    Text without long words, nearly all of it, is left to Qt.
+    Text without long words, i.e. nearly all of it, is left to Qt.
     """
 
     def breaks_words(self) -> bool:
-        """Whether a word may be too wide for a line."""
+        """Return whether a word may be too wide for a line."""
         return self.wordWrap() and _LONG_WORD.search(self.text()) is not None
 
     def minimumSizeHint(self) -> QSize:
-        """Qt asks for the width of the longest word, and a server may send one of any length."""
+        """Limit the width: Qt asks for that of the longest word, which may have any length."""
         hint = super().minimumSizeHint()
         if not self.wordWrap():
             return hint
@@ -50,14 +50,14 @@ class BreakingLabel(QLabel):
         if not self.breaks_words():
             super().paintEvent(event)
         elif (document := self._document()) is not None:
-            super().heightForWidth(self.width())  # so that Qt has laid it out before, and leaves it as it is
+            super().heightForWidth(self.width())  # makes Qt lay it out first, and then leave it
             _break_anywhere(document)
             super().paintEvent(event)
         else:
             self._paint(self.contentsRect())
 
     def _document(self) -> QTextDocument | None:
-        """What text that can be selected is in; Qt has no other way to it."""
+        """Return the document of selectable text; Qt offers no other access to it."""
         from PySide6.QtGui import QTextDocument
 
         return self.findChild(QTextDocument)
@@ -77,7 +77,7 @@ class BreakingLabel(QLabel):
 
         option = QTextOption(self.alignment())
         option.setWrapMode(option.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        # A line separator is a line feed of a text layout.
+        # In a text layout, a line feed is a line separator.
         layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
         layout.setTextOption(option)
         layout.beginLayout()

@@ -13,8 +13,7 @@ from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.alert import Alert
 
 KEPT_SECONDS = 60
-# What tells programs that keep a history of the clipboard to leave this out of it: on KDE and others, on
-# Windows (twice), on macOS.
+# Tells clipboard managers to skip this entry: on KDE and others, on Windows (twice), on macOS.
 _HINTS = {
     "x-kde-passwordManagerHint": b"secret",
     "ExcludeClipboardContentFromMonitorProcessing": b"1",
@@ -24,17 +23,17 @@ _HINTS = {
 
 
 class SecretClipboard(QObject):
-    """The clipboard, for secrets. What was copied over it meanwhile is not ours, and stays.
+    """The clipboard, for secrets. Other content copied meanwhile is left alone.
 
     Signals:
-        said: What became of the clipboard; carries a sentence, and for how many seconds it holds.
+        said: The state of the clipboard changed; carries a message and for how many seconds it holds.
     """
 
     said = Signal(str, int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._digest = b""  # of what we put there: the secret itself need not be kept for it
+        self._digest = b""  # of what was copied, so that the secret itself need not be kept
         self.timer = QTimer(self, interval=KEPT_SECONDS * 1_000, singleShot=True)
         self.timer.timeout.connect(self._on_time_up)
 
@@ -48,14 +47,14 @@ class SecretClipboard(QObject):
         self.keep_briefly(text)
 
     def keep_briefly(self, text: str) -> None:
-        """It was copied already, out of a field that cannot ask."""
+        """Schedule clearing of a secret already copied from a field that cannot ask."""
         self._digest = _digest(text)
         self.timer.start()
         words = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
         self.said.emit(words, KEPT_SECONDS)
 
     def clear(self) -> bool:
-        """Take the secret away, if it is still there; whether it was."""
+        """Clear the secret if it is still there; return whether it was."""
         self.timer.stop()
         clipboard = QGuiApplication.clipboard()
         is_ours = bool(self._digest) and _digest(clipboard.text()) == self._digest
@@ -70,14 +69,14 @@ class SecretClipboard(QObject):
 
 
 def secret_clipboard() -> SecretClipboard:
-    """The one of the application."""
+    """Return the application's instance."""
     app = QCoreApplication.instance()
     assert app is not None
     return app.findChild(SecretClipboard) or SecretClipboard(app)
 
 
 class SecretCopy(QWidget):
-    """The question before a secret is copied, where it is shown. It waits, and holds up nothing."""
+    """The inline confirmation before a secret is copied. Does not block."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,12 +96,12 @@ class SecretCopy(QWidget):
         return self._give is not None
 
     def ask(self, what: str, give: Callable[[], str]) -> None:
-        """`give` is called for the text when the person says yes."""
+        """Ask for confirmation; `give` is called for the text once confirmed."""
         self._give = give
         words = f"Copy {what}? Whoever has it may do what its owner may."
         self.alert.say("copy", words, actions=[self.copy_action, self.cancel_action])
         self.show()
-        QTimer.singleShot(0, self, self._come_into_view)  # when it has got its place
+        QTimer.singleShot(0, self, self._come_into_view)  # once it is laid out
 
     def _come_into_view(self) -> None:
         area = self.parentWidget()

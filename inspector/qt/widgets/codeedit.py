@@ -29,12 +29,12 @@ _OVERSCAN = 4
 
 
 class CodeEdit(QPlainTextEdit):
-    """Rows of code in the system's fixed font. Selecting and copying joins the rows of one line again.
+    """Rows of code in a monospace font. Selecting and copying joins the rows of a line again.
 
     QSyntaxHighlighter is not used: it visits every block of a page before the first paint.
 
     Signals:
-        copy_requested: The keys for copying were pressed; whoever shows it does it.
+        copy_requested: The copy keys were pressed; the owner does the copying.
     """
 
     copy_requested = Signal()
@@ -70,7 +70,7 @@ class CodeEdit(QPlainTextEdit):
     # ------------------------------------------------------------ content
 
     def set_page(self, page: Page, *, json: bool, numbered: bool, is_dump: bool = False) -> None:
-        """Show this page instead of what was there, from its top. Each row of a dump is a line."""
+        """Show a page from its top. In a dump, each row is a line."""
         self._is_json = json
         self._is_dump = is_dump
         self._gutter.setVisible(numbered)
@@ -82,12 +82,12 @@ class CodeEdit(QPlainTextEdit):
         self._open_strings[-1] = page.starts_in_string
         self._record(page)
         self.setPlainText("\n".join(page.rows))
-        self.verticalScrollBar().setValue(0)  # where there is no room yet, Qt goes beyond its cursor
+        self.verticalScrollBar().setValue(0)  # without room yet, Qt scrolls past its cursor
         self._fit_gutter()
         self._refresh_visible()
 
     def add_page(self, page: Page) -> None:
-        """Show one more page below; the view stays where it is."""
+        """Append a page; the scroll position stays."""
         self._record(page)
         end = QTextCursor(self.document())
         end.movePosition(QTextCursor.MoveOperation.End)
@@ -99,7 +99,7 @@ class CodeEdit(QPlainTextEdit):
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def shown_text(self) -> str:
-        """What is shown, with the rows of one line joined."""
+        """Return the shown text, with the rows of each line joined."""
         if self._text is None:
             self._text = "".join(self._joined(self._rows, 0))
         return self._text
@@ -116,7 +116,7 @@ class CodeEdit(QPlainTextEdit):
             self._numbers.append(number)
 
     def _breaks_before(self, number: int) -> bool:
-        """Whether a line break of the content stands before a row."""
+        """Return whether the content has a line break before a row."""
         return number > 0 or self._is_dump
 
     def _joined(self, rows: list[str], first: int) -> Iterator[str]:
@@ -126,7 +126,7 @@ class CodeEdit(QPlainTextEdit):
             yield row
 
     def selected_text(self) -> str:
-        """With the rows of one line joined."""
+        """Return the selection, with the rows of each line joined."""
         cursor = self.textCursor()
         first = self.document().findBlock(cursor.selectionStart()).blockNumber()
         return "".join(self._joined(cursor.selectedText().split("\u2029"), first))
@@ -146,7 +146,7 @@ class CodeEdit(QPlainTextEdit):
     # ------------------------------------------------------------ found places
 
     def set_matches(self, matches: list[tuple[int, int]], current: int) -> None:
-        """Mark these stretches of `shown_text()` (sorted) and bring the current one into view."""
+        """Highlight these sorted spans of `shown_text()` and bring the current one into view."""
         self._matches, self._current = matches, current
         if 0 <= current < len(matches):
             self.setTextCursor(self._cursor_at(matches[current][0]))
@@ -154,7 +154,7 @@ class CodeEdit(QPlainTextEdit):
         self._mark_matches()
 
     def _mark_matches(self) -> None:
-        """Selections for the matches in sight only: there may be thousands."""
+        """Highlight only visible matches: there may be thousands."""
         marks: list[QTextEdit.ExtraSelection] = []
         if self._matches:
             blocks = list(self._visible_blocks())
@@ -198,7 +198,7 @@ class CodeEdit(QPlainTextEdit):
             self._mark_matches()
 
     def _visible_blocks(self) -> Iterator[QTextBlock]:
-        """The blocks in sight and a few below, laying out no others."""
+        """Yield the visible blocks and a few below, without laying out others."""
         block = self.firstVisibleBlock()
         bottom = self.viewport().height()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
@@ -226,7 +226,7 @@ class CodeEdit(QPlainTextEdit):
         block.layout().setFormats(ranges)
 
     def _starts_in_string(self, place: int) -> bool:
-        """Whether the line was inside a string where this row begins; looks back within the line at most."""
+        """Return whether this row begins inside a string; looks back within the line only."""
         first = place
         while self._numbers[first] == 0 and first > 0 and first - 1 not in self._open_strings:
             first -= 1
@@ -257,7 +257,7 @@ class CodeEdit(QPlainTextEdit):
         was_at_top = self.verticalScrollBar().value() == 0
         super().resizeEvent(event)
         self._fit_gutter()
-        if was_at_top:  # lines wrapped otherwise make Qt lose it
+        if was_at_top:  # rewrapping makes Qt lose the position
             self.verticalScrollBar().setValue(0)
         self._refresh_visible()
 
@@ -272,7 +272,7 @@ class CodeEdit(QPlainTextEdit):
         return digits * self.fontMetrics().horizontalAdvance("0") + SPACE_3 + SPACE_2
 
     def paint_gutter(self, painter: QPainter, width: int) -> None:
-        """Right-aligned numbers beside the rows that start a line."""
+        """Paint right-aligned numbers beside the rows that start a line."""
         painter.setFont(self.font())
         painter.setPen(self._theme.tokens.tint("muted", 0.7))
         top = self.blockBoundingGeometry(self.firstVisibleBlock()).translated(self.contentOffset()).top()
@@ -298,7 +298,7 @@ class CodeEdit(QPlainTextEdit):
 
 
 class _Gutter(QWidget):
-    """The strip of line numbers; the edit knows where its rows are, so it paints them."""
+    """The strip of line numbers, painted by the edit, which knows where its rows are."""
 
     def __init__(self, edit: CodeEdit) -> None:
         super().__init__(edit)

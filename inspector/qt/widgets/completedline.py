@@ -17,14 +17,14 @@ _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.
 
 
 class CompletedLine(QLineEdit):
-    """Asks for completions when the typing pauses, and shows those that come.
+    """A line edit that requests completions when typing pauses, and shows them.
 
-    Tab takes the first one, or the one that the person went to; Enter only the latter; Escape closes them.
-    Down or Ctrl+Space asks for them at once.
+    Tab accepts the first one or the selected one; Enter only the selected one; Escape closes the list. Down
+    or Ctrl+Space requests them at once.
 
     Signals:
-        completions_wanted: Carries the text to be completed. An earlier wish is void.
-        completions_not_wanted: Nobody waits for them any more.
+        completions_wanted: Carries the text to complete. Replaces an earlier request.
+        completions_not_wanted: They are no longer needed.
     """
 
     completions_wanted = Signal(str)
@@ -41,17 +41,17 @@ class CompletedLine(QLineEdit):
         self.textEdited.connect(self._on_text_edited)
 
     def suggestions(self) -> Sequence[Suggestion]:
-        """What is offered now."""
+        """Return the suggestions shown."""
         return self._list.suggestions if self._list is not None and self._list.isVisible() else ()
 
     def ask(self) -> None:
-        """Ask for completions without waiting."""
+        """Request completions without waiting."""
         self._timer.stop()
         if self.completes:
             self.completions_wanted.emit(self.text())
 
     def show_completions(self, values: Sequence[str]) -> None:
-        """They came. Not shown when the person has left, or when the only one is what is there."""
+        """Show completions, unless focus was lost or the only one is the current text."""
         offered = [Suggestion(value, 0, len(self.text())) for value in values]
         if not self.hasFocus() or not offered or [each.text for each in offered] == [self.text()]:
             self._close()
@@ -64,7 +64,7 @@ class CompletedLine(QLineEdit):
     # -------------------------------------------------------------- keys
 
     def event(self, event: QEvent) -> bool:
-        # Tab would otherwise leave the line before anybody sees it as a key.
+        # Otherwise Tab would leave the field before it is seen as a key.
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self.suggestions():
             if event.key() == Qt.Key.Key_Tab:
                 return self._on_list_key(event)
@@ -74,7 +74,7 @@ class CompletedLine(QLineEdit):
             and event.key() == Qt.Key.Key_Escape
             and self.suggestions()
         ):
-            event.accept()  # Escape closes the list, and nothing else
+            event.accept()  # Escape only closes the list
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -30,7 +30,7 @@ from inspector.qt.widgets.soundview import SoundView
 
 
 class Form(IntEnum):
-    """A way to look at a content; the number is its place in the switch."""
+    """A form in which content is shown; the value is its position in the switch."""
 
     RENDERED = 0
     TABLE = 1
@@ -75,12 +75,12 @@ _KIND_ENDINGS = {
 
 
 class ContentView(QWidget):
-    """Give it a `Content`. `copy_action` and `save_action` take all of it.
+    """Shows a `Content`. `copy_action` and `save_action` apply to all of it.
 
-    `strip`, with the switch and the buttons, may be put elsewhere.
+    `strip`, with the switch and the buttons, can be placed elsewhere.
 
     Signals:
-        uri_requested: The person wants to see what a link leads to; carries its URI.
+        uri_requested: The user wants to follow a link; carries its URI.
     """
 
     uri_requested = Signal(str)
@@ -118,7 +118,7 @@ class ContentView(QWidget):
         return Form(self.forms.index())
 
     def show_content(self, content: Content) -> None:
-        """Show something else, in the form that fits it best; the same thing anew, in the form it has."""
+        """Show content in the best form; a new version of the same keeps its form."""
         allowed = _FORMS[content.kind]
         is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
         stays = is_same and self.form() in allowed
@@ -141,17 +141,20 @@ class ContentView(QWidget):
         self.show_content(Content(ContentKind.TEXT))
 
     def copy(self) -> None:
-        """The whole text, as it came."""
+        """Copy the whole text, as received."""
         QGuiApplication.clipboard().setText(self._content.data.decode(errors="replace"))
 
     def save(self) -> None:
-        """Ask where, and write all of it. The suggested name is ours: a server's text gets near no path."""
+        """Ask for a path and save everything.
+
+        The suggested name is not the server's: server text must not get into a path.
+        """
         self.saver.ask(BytesBody(self._content.data), f"content.{ending(self._content)}")
 
     # --------------------------------------------------------------
 
     def _show_form(self, *, stays: bool = False) -> None:
-        """`stays`: it is the same thing anew, and what is looked at must not jump."""
+        """Show the current form. `stays`: it is a new version, and must not jump."""
         content, form = self._content, self.form()
         match form:
             case Form.RENDERED:
@@ -256,5 +259,5 @@ def _facts(content: Content) -> str:
 
 
 def ending(content: Content) -> str:
-    """How a file with it may end, without the dot: one of ours."""
+    """Return a known file extension for it, without the dot."""
     return _ENDINGS.get(content.mime_type) or _KIND_ENDINGS.get(content.kind, "json")

@@ -14,12 +14,12 @@ from inspector.qt.widgets.itemviews import dress_table
 from inspector.qt.widgets.labels import plain_tooltip
 
 _NOWHERE = QModelIndex()
-_LOOKED_AT = 50  # rows, to see how wide a column should be
+_LOOKED_AT = 50  # rows used to estimate column widths
 _WIDEST = 40  # characters
 
 
 class CsvTable(QTableView):
-    """Shows what `set_table` is given; Ctrl+C copies the chosen cells, tabs between them."""
+    """A table for `set_table`; Ctrl+C copies the selected cells, separated by tabs."""
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class CsvTable(QTableView):
             super().keyPressEvent(event)
 
     def chosen_text(self) -> str:
-        """The chosen cells, a line for each row."""
+        """Return the selected cells, one line per row."""
         lines: dict[int, list[str]] = {}
         for index in sorted(self.selectedIndexes(), key=lambda each: (each.row(), each.column())):
             lines.setdefault(index.row(), []).append(self._cells.cell(index.row(), index.column()))

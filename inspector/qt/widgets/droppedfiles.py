@@ -10,6 +10,6 @@ _CONFIGURATIONS = (".json", ".jsonc", ".toml")
 
 
 def configurations(data: QMimeData) -> list[Path]:
-    """Those that may hold servers."""
+    """Return the dropped files that may contain servers."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix.lower() in _CONFIGURATIONS]

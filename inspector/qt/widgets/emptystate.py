@@ -24,7 +24,7 @@ class _Title(PlainLabel):
 
 
 class EmptyState(QWidget):
-    """A centred mark, a title, a sentence and the buttons that lead on. The first is primary."""
+    """A centred icon, title, sentence and buttons. The first button is primary."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,15 +43,15 @@ class EmptyState(QWidget):
         theme.changed.connect(self._paint_mark)
 
     def show_empty(self, icon: str, title: str, sentence: str, actions: Sequence[QAction] = ()) -> None:
-        """Nothing here yet: say what would be, and how to get it."""
+        """Show that there is nothing yet: what would be here, and how to get it."""
         self._show(icon, "muted", title, sentence, "", actions, "primary")
 
     def show_failed(self, title: str, cause: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
-        """It did not work: the cause, what to do, a button that does it."""
+        """Show a failure: the cause, what to do, and a button that does it."""
         self._show("error", "error", title, cause, next_step, actions, "primary")
 
     def show_loading(self, title: str, waits_for: str, cancel: QAction | None = None) -> None:
-        """Still waiting: say for what, and let the person stop it."""
+        """Show what is being waited for, and let the user cancel."""
         self._show(None, "muted", title, waits_for, "", [cancel] if cancel else [], "plain")
 
     def _lay_out(self) -> None:
@@ -86,7 +86,7 @@ class EmptyState(QWidget):
         self._icon = (icon, tone) if icon else None
         self._mark.setVisible(icon is not None)
         self._spinner.setVisible(icon is None)
-        # Lines below it are somebody's words, such as the last ones of a program: places count in them.
+        # The lines below quote output, such as a program's last lines: spaces matter in them.
         step, _, quoted = next_step.partition("\n")
         texts = ((self._title, title), (self._sentence, sentence), (self._next_step, step))
         for label, text in (*texts, (self._quoted, quoted)):
@@ -94,7 +94,7 @@ class EmptyState(QWidget):
             label.setVisible(bool(text))
         metrics = QFontMetrics(self._theme.mono_font())
         widest = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
-        self._quoted.setMaximumWidth(min(widest + SPACE_2, _QUOTED_WIDTH))  # as a block in the middle
+        self._quoted.setMaximumWidth(min(widest + SPACE_2, _QUOTED_WIDTH))  # as a centred block
         self.setAccessibleName(title)
         self._paint_mark()
         self._set_buttons(actions, first)
@@ -102,7 +102,7 @@ class EmptyState(QWidget):
     def _set_buttons(self, actions: Sequence[QAction], first: ButtonKind) -> None:
         for button in self._buttons:
             self._button_row.removeWidget(button)
-            button.hide()  # until it is gone it would stand over the new ones
+            button.hide()  # until deleted it would cover the new ones
             button.deleteLater()
         kinds: list[ButtonKind] = [first] + ["plain"] * len(actions)
         self._buttons = [
@@ -110,7 +110,7 @@ class EmptyState(QWidget):
         ]
         for place, button in enumerate(self._buttons):
             self._button_row.insertWidget(1 + place, button)
-            button.show()  # now: a layout would do so only when the events have been seen to
+            button.show()  # now: the layout would do so only after pending events
 
     def _paint_mark(self) -> None:
         if self._icon is not None:
@@ -119,7 +119,7 @@ class EmptyState(QWidget):
 
 
 def _centred(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
-    """A column of comfortable width; the label's own alignment hint would stop it from wrapping."""
+    """Centre a label in a readable width; its own alignment would stop it from wrapping."""
     label.setMaximumWidth(width)
     row = QHBoxLayout()
     row.addStretch(1)

@@ -20,21 +20,21 @@ from inspector.qt.widgets.labels import plain_tooltip, shortened
 
 Checker = Callable[[str], Complaint | None]
 _HISTORY_SHOWN = 12
-_MEANT_S = 3.0  # who leaves a filter alone for so long has finished writing it
+_MEANT_S = 3.0  # a filter left alone for this long is considered finished
 _LONGEST = 70
 
 
 class FilterBar(QWidget):
-    """A line, a chip for what else narrows the view, and a menu of filters.
+    """A filter field, a chip for other restrictions, and a menu of filters.
 
-    A text that is wrong changes nothing: what was filtered before stays until it is right.
+    An invalid filter changes nothing: the previous one stays until it is valid.
 
     Signals:
-        filter_changed: Another text, which was checked.
-        history_changed: Carries the texts that were used, newest first.
-        saving_requested: Carries a name and the text to keep under it; an empty text forgets the name.
-        chip_closed: The person does not want the chip's restriction any more.
-        help_requested: The person wants to read how filters are written.
+        filter_changed: Another valid filter; carries its text.
+        history_changed: Carries the filters used, newest first.
+        saving_requested: Carries a name and the filter to save; an empty one deletes the name.
+        chip_closed: The user removed the chip's restriction.
+        help_requested: The user wants help on filters.
     """
 
     filter_changed = Signal(str)
@@ -69,40 +69,40 @@ class FilterBar(QWidget):
 
     @property
     def applied(self) -> str:
-        """The text that is in force: the newest that was right."""
+        """The filter in effect: the latest valid one."""
         return self._applied
 
     def set_text(self, text: str) -> None:
-        """Filter by this, now."""
+        """Set the filter and apply it now."""
         self.field.setText(text)
         self.field.settle()
         self._is_meant = True
 
     def set_chip(self, words: str) -> None:
-        """What narrows the view besides the text; nothing hides the chip."""
+        """Set the restriction besides the filter; "" hides the chip."""
         self._chip.setText(words)
         self._chip.setVisible(bool(words))
 
     def set_history(self, texts: Sequence[str]) -> None:
-        """Texts that were used before, newest first."""
+        """Set the filters used before, newest first."""
         self._history = texts
 
     def set_saved(self, filters: Mapping[str, str]) -> None:
-        """Texts by their names."""
+        """Set the saved filters by name."""
         self._saved = filters
 
     def begin_writing(self) -> None:
-        """Go to the line; what is typed takes the place of what is there."""
+        """Focus the field and select its text."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
     def take_back(self) -> None:
-        """Give up a text that is wrong: the one in force stands in the line again."""
+        """Discard an invalid filter and restore the one in effect."""
         self.field.setText(self._applied)
         self.field.settle()
 
     def ask_for_name(self) -> None:
-        """Save what is in the bar: ask under which name."""
+        """Ask for a name and save the filter."""
         from inspector.qt.widgets.notepopup import NotePopup
 
         text = self.field.text().strip()
@@ -112,7 +112,7 @@ class FilterBar(QWidget):
             popup.open_at(self.mapToGlobal(QPoint(0, self.height())))
 
     def remember(self) -> None:
-        """Put what is in force at the head of the history, unless it was but a pause in the typing."""
+        """Add the filter in effect to the history, unless it was just a pause in typing."""
         if self._applied and (self._is_meant or monotonic() - self._applied_at > _MEANT_S):
             rest = [text for text in self._history if text != self._applied]
             self._history = [self._applied, *rest]
@@ -125,7 +125,7 @@ class FilterBar(QWidget):
         complaint = self._check(text) if text else None
         self.field.set_complaint(complaint)
         if complaint is None and text != self._applied:
-            self.remember()  # the one that goes
+            self.remember()  # the outgoing one
             self._applied, self._applied_at, self._is_meant = text, monotonic(), False
             self.filter_changed.emit(text)
 
@@ -139,7 +139,7 @@ class FilterBar(QWidget):
     # -------------------------------------------------------------- the menu
 
     def menu(self) -> QMenu:
-        """Earlier and saved filters, and what can be done with this one."""
+        """Create the menu of recent and saved filters, and actions for the current one."""
         menu = QMenu(self)
         self._add_texts(menu, "Saved", [(name, text) for name, text in self._saved.items()])
         self._add_texts(menu, "Recent", [(text, text) for text in self._history[:_HISTORY_SHOWN]])
@@ -156,7 +156,7 @@ class FilterBar(QWidget):
     def _add_texts(self, menu: QMenu, title: str, texts: Sequence[tuple[str, str]]) -> None:
         if texts:
             menu.addSeparator()
-            menu.addAction(title).setEnabled(False)  # Qt's own titles of sections are not drawn by the style
+            menu.addAction(title).setEnabled(False)  # Qt's section titles are not drawn by the style
         for name, text in texts:
             action = menu.addAction(_shown(name), partial(self.set_text, text))
             action.setToolTip(plain_tooltip(text))
@@ -191,5 +191,5 @@ class FilterBar(QWidget):
 
 
 def _shown(text: str) -> str:
-    """For a menu, which would take an ampersand for the mark of a key."""
+    """Escape for a menu, where an ampersand marks a mnemonic."""
     return shortened(one_line(text), _LONGEST).replace("&", "&&")

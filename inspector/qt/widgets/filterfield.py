@@ -14,7 +14,7 @@ from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.labels import PlainLabel, plain_tooltip
 from inspector.qt.widgets.searchfield import SearchField
 
-# The list is imported when it first opens: no window waits for it.
+# The list is imported when it first opens, to keep startup fast.
 if TYPE_CHECKING:
     from inspector.qt.widgets.suggestions import Suggestion, SuggestionList
 
@@ -25,7 +25,7 @@ _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What is wrong with a text, and at which of its columns, counted from 0."""
+    """What is wrong with a filter, and at which column, counted from 0."""
 
     column: int
     sentence: str
@@ -35,14 +35,14 @@ class Complaint:
 
 
 class FilterField(SearchField):
-    """`complete` is asked for suggestions as the person types; it gets the text and the cursor's column.
+    """The field for a filter. `complete` gets the text and the cursor's column while typing.
 
     Signals:
-        text_settled: As of any search field.
-        stop_requested: The person does not want to wait for the rest of what is shown as progress.
-        down_pressed: The down key, where no suggestions are open.
-        complaint_left: The person left a text that is wrong; carries what is wrong with it. Empty when they
-            are back, or it is right: then the field says it itself.
+        text_settled: As in `SearchField`.
+        stop_requested: The user does not want to wait for the rest of the search.
+        down_pressed: The Down key was pressed without suggestions open.
+        complaint_left: The user left an invalid filter; carries what is wrong. Empty once they are back or
+            it is valid: the field itself then shows it.
     """
 
     stop_requested = Signal()
@@ -72,7 +72,7 @@ class FilterField(SearchField):
         return self._complaint
 
     def set_complaint(self, complaint: Complaint | None) -> None:
-        """Underline the place, and say what is wrong with it while the person is here."""
+        """Underline the problem and describe it while the field is focused."""
         self._complaint = complaint
         state = "error" if complaint is not None else ""
         if self.property("state") != state:
@@ -85,26 +85,26 @@ class FilterField(SearchField):
         self.update()
 
     def set_progress(self, share: float | None) -> None:
-        """A thin line along the bottom; None when nothing is going on."""
+        """Show progress as a thin line along the bottom; None if there is none."""
         if share != self._progress:
             self._progress = share
             self._stop.setVisible(share is not None)
             self.update()
 
     def suggestions(self) -> Sequence[Suggestion]:
-        """What is offered now."""
+        """Return the suggestions shown."""
         is_open = self._list is not None and self._list.isVisible()
         return self._list.suggestions if is_open and self._list is not None else ()
 
     # -------------------------------------------------------------- keys
 
     def event(self, event: QEvent) -> bool:
-        # Tab would otherwise leave the line before anybody sees it as a key.
+        # Otherwise Tab would leave the field before it is seen as a key.
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self.suggestions():
             if event.key() == Qt.Key.Key_Tab:
                 return self._on_list_key(event)
         elif event.type() is QEvent.Type.ShortcutOverride and self.suggestions():
-            event.accept()  # Escape closes the list, and nothing else
+            event.accept()  # Escape only closes the list
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -119,8 +119,11 @@ class FilterField(SearchField):
         super().keyPressEvent(event)
 
     def _on_list_key(self, event: QKeyEvent) -> bool:
-        """Tab takes the first suggestion, or the one that the person went to; Enter only the latter, and
-        otherwise filters by what was typed: most of the time that is a text that nobody could suggest."""
+        """Handle a key for the list.
+
+        Tab accepts the first suggestion or the selected one. Enter accepts only a selected one and
+        otherwise applies the text, which usually cannot be suggested.
+        """
         assert self._list is not None
         key = Qt.Key(event.key())
         current = self._list.current()
@@ -128,7 +131,7 @@ class FilterField(SearchField):
             self._list.step(_STEPS[key])
         elif key == Qt.Key.Key_Escape:
             self._list.hide()
-            self._show_note()  # the list had its place
+            self._show_note()  # its place was taken by the list
         elif key == Qt.Key.Key_Tab:
             self._accept(current or self._list.suggestions[0])
         elif key in _ENTER and current is not None:
@@ -180,7 +183,7 @@ class FilterField(SearchField):
         self.setText(text[: suggestion.start] + suggestion.text + text[suggestion.end :])
         self.setCursorPosition(suggestion.start + len(suggestion.text))
         if suggestion.text.endswith((":", ".")):
-            self._offer()  # a word wants its value
+            self._offer()  # a word needs its value
 
     def _close_list(self) -> None:
         if self._list is not None:
@@ -217,12 +220,12 @@ class FilterField(SearchField):
             self._note.hide()
 
     def _below(self, column: int) -> QPoint:
-        """On the screen, under a column of the text."""
+        """Return the screen position below a column of the text."""
         left = min(max(0, self._left_of(column)), self.width())
         return self.mapToGlobal(QPoint(left, self.height() + 2))
 
     def _left_of(self, column: int) -> int:
-        """Where a column is drawn. Qt tells only where the cursor is; the font tells the rest."""
+        """Return where a column is drawn, by font metrics: Qt only tells where the cursor is."""
         metrics, text = self.fontMetrics(), self.text()
         cursor = self.cursorRect().center().x() - metrics.horizontalAdvance(text[: self.cursorPosition()])
         return cursor + metrics.horizontalAdvance(text[:column])

@@ -19,7 +19,7 @@ MAX_MATCHES = 10_000
 
 
 class Findable(Protocol):
-    """A text to find in: a `CodeEdit`, or an editor of the same manners."""
+    """A searchable text: a `CodeEdit`, or an editor with the same interface."""
 
     def textCursor(self) -> QTextCursor: ...
 
@@ -29,10 +29,10 @@ class Findable(Protocol):
 
 
 class FindBar(QWidget):
-    """A strip above a text; Enter goes on, Shift+Enter back, Escape closes. Ignores case.
+    """A search strip: Enter finds next, Shift+Enter previous, Escape closes. Ignores case.
 
     Signals:
-        closed: The person is done; focus belongs back in the code.
+        closed: The user is done; the focus belongs back in the code.
     """
 
     closed = Signal()

@@ -12,7 +12,7 @@ from inspector.qt.theme import ICON_SIZE, SPACE_1, Theme
 
 
 class Fold(QWidget):
-    """A heading with a mark; a click on it shows and hides what `make` makes, when it is first wanted."""
+    """A clickable heading that shows and hides what `make` creates on first use."""
 
     def __init__(
         self, theme: Theme, words: str, make: Callable[[], QWidget], parent: QWidget | None = None

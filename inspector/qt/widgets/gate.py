@@ -38,9 +38,10 @@ class Gate(QStackedWidget):
         action: QAction | None = None,
         other: QAction | None = None,
     ) -> None:
-        """Put the content away. `action` leads on, or stops the waiting; `other` is another way on.
+        """Hide the content and explain why.
 
-        May be told the same again and again: the button is not made anew under somebody's click.
+        `action` is the next step, or cancels the wait; `other` is an alternative. Can be called repeatedly
+        with the same values: the button is not recreated under a click.
         """
         said = (look, icon, title, sentence, next_step, action, other)
         if said == self._said and not self.is_open():

@@ -10,7 +10,7 @@ from inspector.qt.theme import ICON_SIZE
 
 
 def icon_button(action: QAction) -> QToolButton:
-    """A button for an action that has an icon of its own."""
+    """Create a button for an action with an icon."""
     button = QToolButton()
     button.setDefaultAction(action)
     button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))

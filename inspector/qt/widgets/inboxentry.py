@@ -15,6 +15,6 @@ class InboxEntry(SidebarEntry):
         self.set_count(0)
 
     def set_count(self, count: int) -> None:
-        """So many questions wait."""
+        """Show the number of pending server requests."""
         waits = f"{plural(count, 'question')} {'waits' if count == 1 else 'wait'} for you"
         self.show_count(count, waits if count else "No server asks anything", "Ctrl+I")

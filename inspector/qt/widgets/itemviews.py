@@ -18,7 +18,7 @@ from inspector.qt.theme import Theme
 
 
 def dress_table(view: QTableView, theme: Theme) -> None:
-    """Fixed dense rows (a fixed height keeps a million rows cheap), quiet header, no grid."""
+    """Style a table: fixed dense rows (cheap even for a million), quiet header, no grid."""
     rows = view.verticalHeader()
     rows.setVisible(False)
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -33,7 +33,7 @@ def dress_table(view: QTableView, theme: Theme) -> None:
 
 
 def dress_tree(view: QTreeView, theme: Theme) -> None:
-    """Uniform rows, narrow indent."""
+    """Style a tree: uniform rows, narrow indent."""
     view.setUniformRowHeights(True)
     view.setIndentation(16)
     view.setStyleSheet(f"QTreeView::item {{ height: {theme.row_height()}px; }}")
@@ -42,7 +42,7 @@ def dress_tree(view: QTreeView, theme: Theme) -> None:
 
 
 def dress_list(view: QListView, theme: Theme) -> None:
-    """Uniform rows as wide as the list, whatever they hold; ten thousand of them open at once."""
+    """Style a list: uniform rows as wide as the list; ten thousand of them open at once."""
     view.setUniformItemSizes(True)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     view.setItemDelegate(_NarrowDelegate(view))
@@ -58,7 +58,7 @@ class _NarrowDelegate(QStyledItemDelegate):
 
 
 def dress_sidebar(widget: QWidget) -> None:
-    """Sink a panel and the lists in it behind the content it leads to."""
+    """Style a panel and its lists as a sidebar, sunken behind the content."""
     widget.setProperty("place", "sidebar")
     widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 

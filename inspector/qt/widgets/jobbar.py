@@ -11,16 +11,16 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.labels import PlainLabel
 
-# What is done sooner is not worth a strip that comes and goes.
+# Shorter jobs are not worth a strip that appears and disappears.
 _PATIENCE_MS = 300
 _STEPS = 1000
 
 
 class Job(QObject):
-    """One piece of work, from `JobBar.begin` until `end`.
+    """A running job, from `JobBar.begin` until `end`.
 
     Signals:
-        stopped: The person wants it to end.
+        stopped: The user wants it to stop.
     """
 
     stopped = Signal()
@@ -28,17 +28,17 @@ class Job(QObject):
     progressed = Signal(object, object)  # integers of any size
 
     def set_progress(self, done: int, total: int) -> None:
-        """Also when it has ended: what is told on another thread may come late."""
+        """Set the progress. Also safe after the end: reports from other threads may be late."""
         if shiboken6.isValid(self):
             self.progressed.emit(done, total)
 
     def end(self) -> None:
-        if shiboken6.isValid(self):  # the window may be gone before the work is
+        if shiboken6.isValid(self):  # the window may be closed before the job ends
             self.ended.emit()
 
 
 class JobBar(QWidget):
-    """A line for each job that runs; hidden when none does."""
+    """One line per running job; hidden if there is none."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class JobBar(QWidget):
         self.hide()
 
     def begin(self, words: str) -> Job:
-        """`words` say what is done: “Opening monday.mcpcap”."""
+        """Start a job; `words` describe it: “Opening monday.mcpcap”."""
         job = Job(self)
         line = _Line(self._theme, words, job)
         self._column.addWidget(line)
@@ -61,7 +61,7 @@ class JobBar(QWidget):
         return job
 
     def lines(self) -> list[str]:
-        """What is being done and shown."""
+        """Return the descriptions shown."""
         return [line.words for line in self.findChildren(_Line) if line.isVisibleTo(self)]
 
     def _show(self, line: _Line) -> None:
@@ -98,7 +98,7 @@ class _Line(QWidget):
         job.progressed.connect(self._on_progressed)
 
     def _on_progressed(self, done: int, total: int) -> None:
-        """Numbers beyond 32 bits come too: bytes of a big capture."""
+        """Scale the progress: the bytes of a large capture exceed 32 bits."""
         self._bar.setRange(0, _STEPS if total else 0)
         self._bar.setValue(done * _STEPS // total if total else 0)
 

@@ -18,7 +18,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Span(NamedTuple):
-    """A coloured stretch of a row, in characters of Python's counting."""
+    """A colored span of a row, in Python characters."""
 
     start: int
     length: int
@@ -26,9 +26,9 @@ class Span(NamedTuple):
 
 
 def scan(row: str, in_string: bool = False) -> tuple[list[Span], bool]:
-    """The row's coloured spans, and whether a string goes on in the next row.
+    """Return the row's colored spans, and whether a string continues in the next row.
 
-    `in_string` says that this row continues a string begun in the row before.
+    `in_string`: this row continues a string from the previous one.
     """
     spans: list[Span] = []
     at = 0
@@ -52,7 +52,7 @@ def scan(row: str, in_string: bool = False) -> tuple[list[Span], bool]:
 
 
 def ends_in_string(row: str, in_string: bool) -> bool:
-    """What `scan` says of the row's end, without looking for spans: for rows that are not in sight."""
+    """Return what `scan` would say of the row's end, without spans, for rows out of sight."""
     quotes = row.replace("\\\\", "").replace('\\"', "").count('"')
     return in_string ^ (quotes % 2 == 1)
 
@@ -63,7 +63,7 @@ def _string_span(match: re.Match[str]) -> Span:
 
 
 def qt_column(row: str, column: int) -> int:
-    """Python's column as Qt counts it: UTF-16 units, so characters beyond the first plane count twice."""
+    """Convert a Python column to Qt's: UTF-16 units, so non-BMP characters count twice."""
     if row.isascii():
         return column
     return column + sum(1 for _ in _ASTRAL.finditer(row, 0, column))

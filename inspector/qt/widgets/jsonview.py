@@ -34,11 +34,11 @@ MAX_COPIED = 16 * 1024 * 1024
 class JsonView(QWidget):
     """A read-only code view with paging, find (Ctrl+F), copy and wrapping.
 
-    Its QActions are public so that a panel can put them into its header: `find_action`, `copy_action`
-    (everything, as it was given), `wrap_action`, `save_action`. `copying` asks before secrets are copied.
+    Its QActions are public so that a panel can put them into its header: `find_action`, `copy_action` (see
+    `copy_all`), `wrap_action`, `save_action`. `copying` asks before secrets are copied.
 
     Signals:
-        save_requested: The person wants the whole content in a file.
+        save_requested: The user wants to save the whole content to a file.
     """
 
     save_requested = Signal()
@@ -47,9 +47,9 @@ class JsonView(QWidget):
         super().__init__(parent)
         self._source: str | bytes | Body = ""
         self._pager: Pager = TextPager("")
-        self._here: Pager = self._pager  # as it was where the part that is shown begins
+        self._here: Pager = self._pager  # at the start of the part shown
         self._before: list[Pager] = []  # likewise, of the parts that were shown before
-        self._window = 0  # how many characters are on screen
+        self._window = 0  # characters shown
         self._is_json = self._is_secret = False
         self.offers: Callable[[int], Sequence[QAction]] = lambda line: ()
         self._code = CodeEdit(theme)
@@ -73,11 +73,11 @@ class JsonView(QWidget):
 
     @property
     def is_partial(self) -> bool:
-        """Whether less than the whole content is shown."""
+        """True if only a part of the content is shown."""
         return self._here.shown > 0 or self._pager.shown < self._pager.total
 
     def set_text(self, text: str | bytes, language: Language = "json") -> None:
-        """Show text; UTF-8 bytes are decoded page by page, so a large frame needs no copy."""
+        """Show text; UTF-8 bytes are decoded page by page, so a large message is not copied."""
         self._source = text
         self._begin(TextPager(text), json=language == "json")
 
@@ -87,7 +87,7 @@ class JsonView(QWidget):
         self._begin(HexPager(raw), json=False)
 
     def set_body(self, body: Body, form: Form) -> None:
-        """Show bytes that are read as they are shown: laid out as JSON, as text, or as a hex dump."""
+        """Show bytes that are read on demand: as pretty-printed JSON, as text, or as a hex dump."""
         self._source = body
         pagers: dict[Form, Callable[[Body], Pager]] = {
             "pretty": JsonPager,
@@ -97,13 +97,13 @@ class JsonView(QWidget):
         self._begin(pagers[form](body), json=form == "pretty")
 
     def set_secret(self, is_secret: bool) -> None:
-        """Whether what is shown holds secrets as they are: copying asks first, then."""
+        """Set whether unmasked secrets are shown: copying then asks first."""
         self._is_secret = is_secret
         self.copying.close_question()
 
     @contextmanager
     def staying(self, stays: bool) -> Iterator[None]:
-        """What is set inside is the same thing anew, if so: the view stays scrolled to where it was."""
+        """With `stays`, keep the scroll position while a new version is set inside."""
         bar = self._code.verticalScrollBar()
         place = bar.value()
         yield
@@ -114,15 +114,15 @@ class JsonView(QWidget):
         self.set_text("", "text")
 
     def shown_text(self) -> str:
-        """What is on screen, hidden characters as tokens."""
+        """Return the text on screen, with hidden characters as tokens."""
         return self._code.shown_text()
 
     def progress_text(self) -> str:
-        """What the footer says of the part shown; nothing when that is everything."""
+        """Return the footer's text on the part shown; "" if that is everything."""
         return self._footer.words() if self.is_partial else ""
 
     def show_more(self) -> None:
-        """Add the next page. A view that is full begins with it anew, so that it never grows without end."""
+        """Add the next page. A full view starts over with it, so that it never grows without bound."""
         if self._pager.shown >= self._pager.total:
             return
         if self._window >= MAX_SHOWN:
@@ -136,12 +136,12 @@ class JsonView(QWidget):
         self._report()
 
     def show_earlier(self) -> None:
-        """Go back to the part that was shown before this one."""
+        """Go back to the previously shown part."""
         if self._before:
             self._show_part(self._before.pop())
 
     def show_end(self) -> None:
-        """Go to the last page, where that can be done without reading the others."""
+        """Go to the last page, if that is possible without reading the others."""
         if not self._pager.can_jump:
             return
         last = copy.copy(self._pager)
@@ -159,7 +159,7 @@ class JsonView(QWidget):
         self._find.open_bar()
 
     def copy_all(self) -> None:
-        """Put the whole content on the clipboard as text: a dump as it is shown, anything else as it came."""
+        """Copy everything as text: a dump, or JSON shown in full, as shown; else as received."""
         self._copy(self._copied_text)
 
     def _copy_selected(self) -> None:
@@ -181,7 +181,7 @@ class JsonView(QWidget):
         return source if isinstance(source, str) else source.decode("utf-8", "replace")
 
     def _copies_layout(self) -> bool:
-        """Whether what is copied is JSON as it is laid out here; too big a one is copied as it came."""
+        """Return whether JSON is copied as pretty-printed; one shown in part is copied as received."""
         return isinstance(self._pager, JsonPager) and not self.is_partial
 
     def _apply_wrap(self) -> None:
@@ -193,13 +193,13 @@ class JsonView(QWidget):
         self._is_json = json
         self._before = []
         self.copying.close_question()
-        self._code.clear()  # before wrapping changes: the old text need not be laid out again
+        self._code.clear()  # before wrapping changes: avoids laying out the old text again
         self._pager = pager
         self._apply_wrap()
         self._show_part(pager)
 
     def _show_part(self, start: Pager) -> None:
-        """Show the page that a pager gives next, and nothing else."""
+        """Show only the pager's next page."""
         self._here, self._pager = copy.copy(start), copy.copy(start)
         page = self._pager.next_page()
         self._window = _length(page)
@@ -223,7 +223,7 @@ class JsonView(QWidget):
         self._footer.setVisible(self.is_partial)
 
     def _part_text(self) -> str:
-        """`256 KiB of 50 MiB` from the start; `2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
+        """Return `256 KiB of 50 MiB` at the start; `2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
         pager, start = self._pager, self._here.shown
         total = pager.size_text(pager.total)
         total = total if total[-1] == "B" else units.plural(pager.total, "character")
@@ -253,7 +253,7 @@ class JsonView(QWidget):
         )
 
     def menu(self, line: int) -> QMenu:
-        """What a right click on a line offers; `offers` may put something on top."""
+        """Create the context menu of a line; `offers` may add actions on top."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for action in self.offers(line):
@@ -279,7 +279,7 @@ def _length(page: Page) -> int:
 
 
 class _Footer(QWidget):
-    """Which part is shown, and the ways to the others: those that are rarely needed as icons."""
+    """Shows which part is shown, and the navigation; rarely used actions are icons."""
 
     def __init__(self, theme: Theme, icons: Sequence[QAction]) -> None:
         super().__init__()
@@ -313,7 +313,7 @@ class _Footer(QWidget):
 
 
 class _IconButton(QToolButton):
-    """An action's icon; gone while the action is hidden, which Qt does in tool bars only."""
+    """An action's icon, hidden with the action; Qt does that in tool bars only."""
 
     def __init__(self, action: QAction) -> None:
         super().__init__()

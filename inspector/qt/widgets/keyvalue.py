@@ -14,16 +14,16 @@ from inspector.base.jsonvalue import JSON
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme, Tone
 from inspector.qt.widgets.labels import Muted, PlainLabel
 
-# A list of facts is read, not scrolled through: longer data belongs into a JsonView or a table.
+# Facts are read, not scrolled through: longer data belongs in a JsonView or a table.
 MAX_FACTS = 200
 _LABEL_WIDTH = 160  # longer labels elide below this
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row. `mono` for what came over the wire; `tone` to colour the value.
+    """A row of a `KeyValueList`. `mono` is for wire data; `tone` colors the value.
 
-    `term` is a word of the filter language and the value that stands for this one there.
+    `term` is a filter word and this value in the filter language.
     """
 
     label: str
@@ -34,10 +34,10 @@ class Fact:
 
 
 class KeyValueList(QWidget):
-    """A read-only list of facts. Long values wrap; the context menu copies a value or all of them.
+    """A read-only list of facts. Long values wrap; the context menu copies one or all.
 
     Signals:
-        filter_requested: Rows with (or, when the last is True, without) a fact are wanted; carries its term.
+        filter_requested: Filter for a fact, or exclude it; carries its term and whether to exclude.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -67,7 +67,7 @@ class KeyValueList(QWidget):
         return self._facts
 
     def set_facts(self, facts: Sequence[Fact]) -> None:
-        """Show these instead. When only values differ the rows stay, and so does a selection elsewhere."""
+        """Show these facts. If only values differ, rows and a selection elsewhere stay."""
         shown = tuple(facts[:MAX_FACTS])
         if [_shape(fact) for fact in shown] == [_shape(fact) for fact in self._facts]:
             self._set_values(shown)
@@ -76,7 +76,7 @@ class KeyValueList(QWidget):
         self._facts = shown
 
     def as_text(self) -> str:
-        """All facts, one `label: value` a line."""
+        """Return all facts, one `label: value` per line."""
         return "\n".join(f"{fact.label}: {fact.value}" for fact in self._facts)
 
     def _set_values(self, facts: tuple[Fact, ...]) -> None:
@@ -116,7 +116,7 @@ class KeyValueList(QWidget):
         menu.popup(value.mapToGlobal(at))
 
     def menu_of(self, fact: Fact, selected: str = "") -> QMenu:
-        """What a right click on a fact offers."""
+        """Create the context menu of a fact."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if fact.term is not None:
@@ -142,7 +142,7 @@ def _shape(fact: Fact) -> tuple[str, bool, Tone]:
 
 
 def _share_baseline(label: PlainLabel, value: PlainLabel) -> None:
-    """The interface font and the fixed one may differ in ascent: push the higher one down."""
+    """Align the baselines: the UI and monospace fonts may differ in ascent."""
     lower = value.fontMetrics().ascent() - label.fontMetrics().ascent()
     label.setContentsMargins(0, max(lower, 0), 0, 0)
     value.setContentsMargins(0, max(-lower, 0), 0, 0)

@@ -20,7 +20,7 @@ TOOLTIP_LIMIT = 2_000
 
 
 def plain_tooltip(text: str) -> str:
-    """`text` as a tool tip that shows exactly these characters, line breaks kept."""
+    """Return `text` as a tool tip that shows exactly these characters, line breaks kept."""
     if not text:
         return ""
     return f'<span style="white-space: pre-wrap">{escaped(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
@@ -31,11 +31,11 @@ def shortened(text: str, limit: int) -> str:
 
 
 class PlainLabel(BreakingLabel):
-    """A label in plain text, coloured by a tone.
+    """A plain-text label, colored by a tone.
 
-    It either elides (one line; the whole text is in the tool tip) or, with `wrap`, flows over several lines,
-    broken inside a word where that is too long for one.
-    `selectable` text is never elided, so that what is copied is what was sent.
+    It either elides (one line, with the whole text in the tool tip) or, with `wrap`, flows over several
+    lines and breaks words too long for one. `selectable` text is never elided, so that what is copied is
+    what was sent.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class PlainLabel(BreakingLabel):
         self._on_theme_changed()
 
     def is_elided(self) -> bool:
-        """Whether part of the text is hidden for lack of room."""
+        """Return whether part of the text is elided."""
         return self._shown_text() != self.text()
 
     def minimumSizeHint(self) -> QSize:
@@ -90,7 +90,7 @@ class PlainLabel(BreakingLabel):
         if self._elide is Qt.TextElideMode.ElideNone:
             super().paintEvent(event)
             return
-        # In the label's font and colour by itself; asking for the style takes 6 ms of the window's start.
+        # Uses the label's font and color; creating the style takes 6 ms at startup.
         flags = self.alignment().value | Qt.TextFlag.TextSingleLine.value
         QPainter(self).drawText(self.contentsRect(), flags, self._shown_text())
 

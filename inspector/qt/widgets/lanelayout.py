@@ -24,7 +24,7 @@ class LaneBox:
     name: str
     top: int
     height: int
-    pitch: int  # from one sub-row to the next
+    pitch: int  # distance between sub-rows
     subrows: int
     is_closed: bool
     count: int  # of operations in view
@@ -47,7 +47,7 @@ class SubRowPlace(NamedTuple):
 
 
 class LaneLayout:
-    """The lanes below one another. `y` counts from the first, whatever is scrolled away."""
+    """The stacked lanes. `y` counts from the first one, regardless of scrolling."""
 
     def __init__(self, lanes: Sequence[LaneView] = (), closed: Collection[int] = (), pitch: int = 20) -> None:
         self.boxes: list[LaneBox] = []
@@ -69,7 +69,7 @@ class LaneLayout:
         return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
 
     def neighbours(self, place: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
-        """The sub-rows below (1) or above (-1) one, the nearest first."""
+        """Yield the sub-rows below (1) or above (-1) one, nearest first."""
         places = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
         if place in places:
             here = places.index(place)

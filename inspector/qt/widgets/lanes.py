@@ -29,21 +29,21 @@ from inspector.qt.widgets.timerange import TimeRange
 from inspector.qt.widgets.timescale import TimeScale
 from inspector.traffic.records import Status
 
-_NEAR = 4  # pixels beside a bar that still count as on it
+_NEAR = 4  # pixels beside a bar that still hit it
 _DRAG = 4
 _STEP = 1.25
 _SOON = 2**62
-_CROWD = 10_000  # of operations in view: nobody can tell every pixel of them apart
+_CROWD = 10_000  # operations in view, too many to distinguish every pixel
 
 
 class Lanes(QAbstractScrollArea):
-    """Paints `span` of `bars`. `now` says until when what is open has gone on.
+    """Paints `span` of `bars`. `now` returns the current end of open operations.
 
     Signals:
-        chosen: The person clicked a bar, or pressed Enter on it; carries its operation.
-        moved: The keys led to another bar; carries its operation.
-        painted: Whether anything that is in view is open.
-        gutter_changed: The names at the left take another width.
+        chosen: The user clicked a bar or pressed Enter on it; carries its operation.
+        moved: The keys moved to another bar; carries its operation.
+        painted: Carries whether any visible operation is open.
+        gutter_changed: The width of the names on the left changed.
     """
 
     chosen = Signal(int)
@@ -84,14 +84,14 @@ class Lanes(QAbstractScrollArea):
     # -------------------------------------------------------------- what others ask
 
     def refresh(self) -> None:
-        """Bars came, changed or moved: lay the lanes out again, and paint."""
+        """Lay out the lanes again after bars changed, and repaint."""
         self._layout = LaneLayout(self._bars.lanes(*self._span.shown), self._closed, self._pitch)
         self._fit_gutter()
         self._fit_scrolling()
         self.viewport().update()
 
     def set_note(self, note: str) -> None:
-        """What is said where there are no lanes."""
+        """Set the text shown when there are no lanes."""
         self._note = note
         self.viewport().update()
 
@@ -100,7 +100,7 @@ class Lanes(QAbstractScrollArea):
         return TimeScale(start, end, max(1, self.viewport().width() - self.gutter))
 
     def set_current(self, operation: int | None) -> None:
-        """Mark a bar; no other is marked then."""
+        """Highlight one bar."""
         if operation != self.current:
             self.current = operation
             words = self._bars.words(operation, self._now()) if operation is not None else ""
@@ -122,9 +122,7 @@ class Lanes(QAbstractScrollArea):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(
-            self.viewport()
-        ) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self.viewport()) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
@@ -178,7 +176,7 @@ class Lanes(QAbstractScrollArea):
         painter.drawRoundedRect(outline, 3, 3)
 
     def _paint_name(self, painter: QPainter, box: LaneBox) -> None:
-        """The gutter: what can be opened and closed, the server, how many of its operations are in view."""
+        """Paint the gutter: the expander, the server and the number of its visible operations."""
         theme, middle = self._theme, box.top + 6 + self._pitch // 2
         painter.fillRect(0, box.top, self.gutter, box.height, theme.color("surface"))
         arrow = theme.pixmap("chevron-right" if box.is_closed else "chevron-down", "muted", 12, self._ratio())
@@ -274,7 +272,6 @@ class Lanes(QAbstractScrollArea):
         return self._bars.words(operation, self._now()) if operation is not None else ""
 
     def toggle(self, server: int) -> None:
-        """Close an open lane, open a closed one."""
         self._closed ^= {server}
         self.refresh()
 
@@ -311,7 +308,7 @@ class Lanes(QAbstractScrollArea):
                 super().keyPressEvent(event)
 
     def _centre(self, otherwise: int) -> int:
-        """Where keys zoom: at the bar that is marked, if it is in view."""
+        """Return where keys zoom: at the highlighted bar if it is in view."""
         place = self._bars.where(self.current) if self.current is not None else None
         start, end = self._span.shown
         return place.start_ns if place is not None and start <= place.start_ns <= end else otherwise
@@ -384,7 +381,7 @@ _TROUBLES = {Status.ERROR: "errors", Status.TOOL_ERROR: "tool errors", Status.NO
 
 
 def lane_words(box: LaneBox) -> str:
-    """What is in view: `1,204 operations, errors, 2 open`."""
+    """Return what is in view: `1,204 operations, errors, 2 open`."""
     words = [plural(box.count, "operation")]
     words += [_TROUBLES[box.status]] if box.status in _TROUBLES else []
     words += [f"{box.open_count:,} open"] if box.open_count else []

@@ -14,7 +14,7 @@ _CHARACTERS, _LINES = 1_000, 12
 
 
 class LongText(QWidget):
-    """So that a long text pushes nothing out of view that the person should see."""
+    """A long text in limited space, so that it pushes nothing important out of view."""
 
     def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -38,12 +38,12 @@ class Style(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece to lay out. `level` is that of a heading (1 to 6), or the depth of an item or a quote."""
+    """A block to lay out. `level`: heading level (1 to 6), or depth of an item or quote."""
 
     kind: BlockKind
     text: str
     level: int = 0
-    marker: str = ""  # of an item: a bullet, or its number
+    marker: str = ""  # an item's bullet or number
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ _CHECKED = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a text, one after the other, made as they are asked for."""
+    """Yield the blocks of a text lazily."""
     return _Reader(text).blocks()
 
 
@@ -118,11 +118,11 @@ class _Reader:
 
     @property
     def _may_begin_code(self) -> bool:
-        """A table, or an indented line, does not begin in the middle of a paragraph."""
+        """True unless in a paragraph, which a table or indented line does not interrupt."""
         return not self._lines or self._kind is BlockKind.CODE
 
     def _words(self, line: str) -> Iterator[Block]:
-        """A line that goes on with what was begun; code was begun by a table, and ends here."""
+        """Add a line to the current block; code begun by a table ends here."""
         if self._kind is BlockKind.CODE:
             yield from self._finish()
         self._lines.append(line)
@@ -160,7 +160,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _joined(lines: list[str]) -> str:
-    """Lines of one paragraph: a line break counts only after two spaces or a backslash."""
+    """Join a paragraph's lines: only two spaces or a backslash make a line break."""
     words: list[str] = []
     for line in lines:
         is_broken = line.endswith(("  ", "\\"))
@@ -179,7 +179,7 @@ def _pieces(block: Block) -> Iterator[Block]:
 
 
 def _code_pieces(lines: list[str]) -> Iterator[str]:
-    """Code keeps its lines; a long one is cut into several blocks."""
+    """Yield code with its lines kept; a long one is split into several blocks."""
     piece: list[str] = []
     length = 0
     for line in lines:
@@ -196,7 +196,7 @@ def _code_pieces(lines: list[str]) -> Iterator[str]:
 
 # ------------------------------------------------------------------ inside a block
 
-# Every repetition has a bound: each place of a text is looked at a bounded number of times.
+# Every repetition is bounded: each position is visited a limited number of times.
 _INLINE = re.compile(
     r"\\(?P<escaped>[\\`*_{}\[\]()#+\-.!~<>|])"
     r"|(?P<ticks>`{1,3})(?P<code>[^`]{1,500})(?P=ticks)"
@@ -210,7 +210,7 @@ _INLINE = re.compile(
 
 
 def spans(text: str) -> Iterator[Span]:
-    """What stands in a block, with its styles. Addresses of links and pictures are written out."""
+    """Yield a block's text with its styles. URLs of links and images are written out."""
     end = 0
     for match in _INLINE.finditer(text):
         if match.start() > end:
@@ -240,13 +240,13 @@ def _styled(match: re.Match[str]) -> Iterator[Span]:
 
 
 def _nested(text: str, style: Style) -> Iterator[Span]:
-    """What stands between two marks; it holds no more of the same, so this does not go deep."""
+    """Yield the text between two marks; it contains no more of the same, so nesting is shallow."""
     for span in spans(text):
         yield Span(span.text, span.style | style)
 
 
 def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
-    """What it is called and where it leads: a name alone could promise another place."""
+    """Yield a link's text and URL: the text alone could be misleading."""
     shown = url if len(url) <= _MOST_URL else f"{url[: _MOST_URL - 1]}…"
     if is_picture:
         yield Span(f"[picture: {words}]" if words else "[picture]", Style.MUTED)

@@ -22,7 +22,7 @@ _HEADING_SIZES = (1.6, 1.35, 1.18, 1.08, 1.0, 1.0)
 
 
 class MarkdownView(QWidget):
-    """A read-only page. It is filled in short turns, so that a long text does not hold up the window."""
+    """A read-only page, filled in short turns, so that a long text does not block the window."""
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,7 +57,7 @@ class MarkdownView(QWidget):
         return self._timer.isActive()
 
     def set_text(self, text: str, *, stays: bool = False) -> None:
-        """With `stays`, it is the same thing anew: the page is not to move under the reader's eyes."""
+        """Set the text. With `stays`, it is a new version, and the page must not move."""
         if stays and text == self._text:
             return
         self._text = text
@@ -80,7 +80,7 @@ class MarkdownView(QWidget):
         self._add_some()
 
     def _add_some(self) -> None:
-        """The first turn is taken at once: a short text is there without a flicker."""
+        """Add blocks for one turn. The first one runs at once: a short text does not flicker."""
         until = time.perf_counter() + _TURN_S
         cursor = QTextCursor(self.page.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -102,14 +102,14 @@ class MarkdownView(QWidget):
             self._timer.start()
 
     def _stay_put(self) -> None:
-        """The page's own cursor goes along with what is written there, and takes the view with it."""
+        """Reset the page's cursor, which would follow the added text and scroll the view."""
         own = self.page.textCursor()
         if not own.hasSelection() and own.position():
             own.setPosition(0)
             self.page.setTextCursor(own)
 
     def _set_place(self, place: int) -> None:
-        """Where the page is to be scrolled to; nothing is painted until it is that long again."""
+        """Set the scroll position to restore; nothing is painted until the page is long enough."""
         self._place = place
         self.page.setUpdatesEnabled(not place)
 
@@ -160,7 +160,7 @@ class MarkdownView(QWidget):
         return place
 
     def _char_format(self, style: Style, block: Block) -> QTextCharFormat:
-        """Made once for each look: a hostile paragraph has thousands of stretches."""
+        """Return a format, created once per theme: a hostile paragraph has thousands of spans."""
         key = (style, block.kind, block.level)
         if key not in self._formats:
             self._formats[key] = self._make_format(style, block)

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, Theme, Tone
 from inspector.qt.widgets.badge import DotShape, paint_dot
 
-_MOST_OF_NOTE = 0.45  # of the row
+_MOST_OF_NOTE = 0.45  # of the row's width
 
 
 class PaintedRows(QStyledItemDelegate):
-    """Rows of our height, whose ground the style paints, and whose text `paint_row` does."""
+    """Rows with the theme's height; the style paints the background, `paint_row` the text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -51,14 +51,14 @@ class PaintedRows(QStyledItemDelegate):
         text: str,
         side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
     ) -> None:
-        """One line, cut off where the room ends."""
+        """Draw one line, elided at the end."""
         shown = QFontMetrics(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         flags = Qt.AlignmentFlag.AlignVCenter.value | side.value | Qt.TextFlag.TextSingleLine.value
         painter.drawText(room, flags, shown)
 
 
 class MarkedRows(PaintedRows):
-    """`note_role` gives the quiet words, `tone_role` its tone; with one that is not muted, there is a dot."""
+    """Rows with a note. `note_role` is its text, `tone_role` its tone; if not muted, with a dot."""
 
     def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
         super().__init__(theme, parent)
@@ -80,7 +80,7 @@ class MarkedRows(PaintedRows):
         self.draw_text(painter, room, text)
 
     def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
-        """Gives where the note begins, which is where the name ends."""
+        """Paint the note and return where it begins, i.e. where the name ends."""
         note = index.data(self._note_role) or ""
         if not note:
             return box.right()

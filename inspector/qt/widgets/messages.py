@@ -26,11 +26,11 @@ _MONO = (ContentKind.JSON, ContentKind.TABLE, ContentKind.UNKNOWN, ContentKind.L
 
 
 class MessagesView(QScrollArea):
-    """Messages to read. Of a long one the beginning; what it is whole, or what is no text, can be opened.
+    """Messages to read. Long ones are cut; they, and content that is not text, can be opened.
 
     Signals:
-        open_requested: The person wants to see one content by itself; carries it.
-        uri_requested: They want to see what a link leads to; carries its URI.
+        open_requested: The user wants to see one content separately; carries it.
+        uri_requested: The user wants to follow a link; carries its URI.
     """
 
     open_requested = Signal(object)
@@ -72,7 +72,7 @@ class MessagesView(QScrollArea):
         self.verticalScrollBar().setValue(0)
 
     def show_more(self) -> None:
-        """Add the next ones."""
+        """Add the next messages."""
         start = len(self._cards)
         for message in self._messages[start : start + self._at_once]:
             card = self._make_card(len(self._cards), message)
@@ -92,7 +92,7 @@ class MessageCard(QWidget):
     """One message.
 
     Signals:
-        open_requested, uri_requested: As of the view.
+        open_requested, uri_requested: As in `MessagesView`.
     """
 
     open_requested = Signal(object)
@@ -136,11 +136,11 @@ class MessageCard(QWidget):
         theme.changed.connect(self.update)
 
     def text(self) -> str:
-        """What of it can be read here."""
+        """Return the text shown here."""
         return self._body.text() if isinstance(self._body, PlainLabel) else ""
 
     def _make_body(self) -> tuple[QWidget | None, bool]:
-        """What is shown here, and whether that is all there is to see."""
+        """Create the content's widget; return it and whether it shows everything."""
         content = self._content
         match content.kind:
             case ContentKind.PICTURE:
@@ -190,7 +190,7 @@ def _facts(content: Content) -> str:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """All messages for the clipboard: who says it, then what; a picture or a file by its name."""
+    """Return all messages for the clipboard: role, then text; an image or file by its name."""
     return "\n\n".join(f"{message.role or 'no role'}:\n{_text_of(message.content)}" for message in messages)
 
 

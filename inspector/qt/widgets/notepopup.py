@@ -13,10 +13,10 @@ _WIDTH = 340
 
 
 class NotePopup(QWidget):
-    """Goes away by itself when the person turns to something else.
+    """A popup with a text field. Closes when it loses the focus.
 
     Signals:
-        kept: The person pressed Enter; carries the text, without blanks around it.
+        kept: The user pressed Enter; carries the stripped text.
     """
 
     kept = Signal(str)
@@ -38,7 +38,7 @@ class NotePopup(QWidget):
         self.setFixedWidth(_WIDTH)
 
     def open_at(self, place: QPoint) -> None:
-        """`place` is on the screen."""
+        """Open at `place`, in screen coordinates."""
         self.adjustSize()
         room = self.screen().availableGeometry()
         left = max(room.left(), min(place.x(), room.right() - self.width()))

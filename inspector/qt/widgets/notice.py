@@ -12,8 +12,10 @@ _MOST = 50
 
 
 class NoticeBar(QWidget):
-    """Hidden until there is something to say. The newest problem is shown; earlier ones are counted, and can
-    be read there. The same one again is one."""
+    """The newest problem; earlier ones are counted and can be read there. Hidden if none.
+
+    Repeated problems count once.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,7 +42,7 @@ class NoticeBar(QWidget):
         self._show()
 
     def take_back(self, text: str) -> None:
-        """This is not so any more."""
+        """Remove a problem that was resolved."""
         if text in self._texts:
             self._texts.remove(text)
             self._show()

@@ -20,14 +20,13 @@ from inspector.traffic.records import Status
 COLUMN = 3  # pixels
 _HEIGHT = 44
 _REST_MS = 250  # counting takes longer than painting
-_NEAR = 5  # pixels from an edge that still count as on it
-_LEAST = 4  # pixels of a drag that is meant
+_NEAR = 5  # pixels from an edge that still hit it
+_LEAST = 4  # pixels of an intended drag
 
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """For each column: how many rows there are, how many operations of those that are shown began, and the
-    worst of their statuses."""
+    """Counts per column: log rows, operations started among those shown, and their worst status."""
 
     rows: Sequence[int] = ()
     operations: Sequence[int] = ()
@@ -50,11 +49,11 @@ _CURSORS = {
 
 
 class OverviewStrip(QWidget):
-    """Drag over it to choose a part of the time; drag that part to move it, its edges to change it.
+    """An overview of the whole time. Drag to select a part, or drag that or its edges.
 
     Signals:
-        dragged: The person chose a part, by dragging or with Enter; carries (start, end).
-        all_wanted: The person wants to see everything.
+        dragged: The user selected a part, by dragging or with Enter; carries (start, end).
+        all_wanted: The user wants to see everything.
     """
 
     dragged = Signal(object)
@@ -90,12 +89,12 @@ class OverviewStrip(QWidget):
         theme.changed.connect(self.update)
 
     def refresh(self) -> None:
-        """There is something else to see."""
+        """Repaint with new counts."""
         self._is_other = True
         self.update()
 
     def scale(self) -> TimeScale:
-        """From a little before the beginning to a little after the end."""
+        """Return the scale from shortly before the beginning to shortly after the end."""
         start, end = self._span.outermost()
         return TimeScale(start, end, max(1, self.width() - self.left - self.right))
 
@@ -105,7 +104,7 @@ class OverviewStrip(QWidget):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
@@ -121,7 +120,7 @@ class OverviewStrip(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def _paint_density(self, painter: QPainter, scale: TimeScale) -> None:
-        """What was counted a moment ago is painted where it belongs by now."""
+        """Paint the last counts, scaled to where they belong by now."""
         counted, density = self._current_density(scale)
         painter.translate(scale.x(counted.start_ns), 0)
         painter.scale(counted.length_ns / scale.length_ns, 1)
@@ -129,12 +128,12 @@ class OverviewStrip(QWidget):
         self._paint_columns(painter, density.rows, grey)
         self._paint_columns(painter, density.operations, self._theme.tokens.tint("outbound", 0.8))
         for place, status in enumerate(density.statuses):
-            if status in FAILED:  # a mark of its own: failures are few, and are looked for
+            if status in FAILED:  # marked separately: failures are few, and searched for
                 color = self._theme.color(STATUS_TONES[status])
                 painter.fillRect(place * COLUMN, 3, COLUMN, 4, color)
 
     def _paint_columns(self, painter: QPainter, counts: Sequence[int], color: QColor) -> None:
-        """Logarithmic: one operation is to be seen beside a thousand."""
+        """Paint the columns, logarithmically: one operation must be visible beside a thousand."""
         base, room = self.height() - 3, self.height() - 14
         tallest = log1p(max(counts, default=0)) or 1.0
         for place, count in enumerate(counts):
@@ -215,7 +214,7 @@ class OverviewStrip(QWidget):
         return min(first, at), max(first, at)
 
     def _grip_at(self, x: int) -> _Grip:
-        """Where everything is in view there is nothing to move: every drag chooses a part."""
+        """Return what a drag at `x` does; if everything is in view, it always selects a part."""
         left, right = self._edges(self.scale())
         if self._span.mode is Mode.FIT or not left - _NEAR <= x <= right + _NEAR:
             return _Grip.NEW

@@ -22,20 +22,20 @@ PAGE_LINES = 3_000
 ROW_LENGTH = 512
 HEX_PAGE_SIZE = 16 * 1024
 
-# Showing a hidden character as a token costs a call each: slices that have some count this much more.
+# Showing hidden characters takes a call each: slices with some count this much more.
 _SLICE = 8 * 1024
 _HIDDEN_COST = 12
-# JSON is laid out in stretches: each may become as many lines as it has characters.
+# JSON is formatted in pieces: each may become as many lines as it has characters.
 _STRETCH = 2 * 1024
 
-# Bytes that are no UTF-8 (surrogate escapes), and what `visible` leaves alone but a text document takes for
-# its own: the line separators would start rows, the two noncharacters are Qt's frame marks.
+# Invalid UTF-8 (surrogate escapes), and characters that `visible` keeps but a QTextDocument interprets:
+# line separators would start rows, the two noncharacters are Qt's frame marks.
 _MARKS = re.compile("[\udc80-\udcff\u2028\u2029\ufdd0\ufdd1]")
 
 
 @runtime_checkable
 class Body(Protocol):
-    """Bytes that are somewhere else, such as in a capture on disk. Given by `part`, as they are asked for."""
+    """Bytes stored elsewhere, e.g. in a capture on disk. `part` reads them on demand."""
 
     def __len__(self) -> int: ...
     def part(self, start: int, length: int) -> bytes: ...
@@ -51,9 +51,9 @@ class Page:
 
 
 class Pager(Protocol):
-    """Content given out page by page. `shown` and `total` count bytes, or characters, alike.
+    """Provides content page by page. `shown` and `total` are both bytes or both characters.
 
-    A copy (`copy.copy`) stays where it is: that is how to come back to a page.
+    A copy (`copy.copy`) keeps its position: that is how to return to a page.
     """
 
     @property
@@ -62,12 +62,12 @@ class Pager(Protocol):
     def total(self) -> int: ...
     @property
     def is_counted(self) -> bool:
-        """Whether lines are numbered from the very first."""
+        """True if lines are numbered from the very first."""
         ...
 
     @property
     def can_jump(self) -> bool:
-        """Whether `go_to_end` does anything, or the end is reached only through all that is before it."""
+        """True if `go_to_end` works; else the end is only reached by reading everything."""
         ...
 
     def next_page(self) -> Page: ...
@@ -79,7 +79,7 @@ class Pager(Protocol):
 
 
 class TextPager:
-    """Text, or UTF-8 bytes decoded as they are shown; bytes that are not UTF-8 appear as ⟨0xFF⟩."""
+    """Text, or UTF-8 bytes decoded on demand; invalid bytes appear as ⟨0xFF⟩."""
 
     can_jump = True
 
@@ -111,11 +111,11 @@ class TextPager:
         self._lines = _Lines(is_mid_line=self.shown > 0)
 
     def size_text(self, count: int) -> str:
-        """In characters where bytes would have to be counted first."""
+        """Format a size; in characters where bytes would have to be counted first."""
         return units.size(count) if self._counts_bytes else f"{count:,}"
 
     def _take(self) -> str:
-        """The next page's text as it is shown; as much of it as is cheap to show."""
+        """Return the next page's text as shown, as much as is cheap to show."""
         is_text = isinstance(self._source, str)
         text = _head(_text_of(self._source, self.shown, PAGE_SIZE))
         parts: list[str] = []
@@ -131,10 +131,10 @@ class TextPager:
 
 
 class JsonPager:
-    """JSON laid out in lines as far as it is shown. What is no JSON comes out with other white space."""
+    """JSON, pretty-printed on demand. Invalid JSON only gets other white space."""
 
     is_counted = True
-    can_jump = False  # how deep the last line is nested is known only to who has read the others
+    can_jump = False  # the nesting at the end is only known after reading everything
 
     def __init__(self, source: str | bytes | Body) -> None:
         self._source = source
@@ -167,7 +167,7 @@ class JsonPager:
         return units.size(count)
 
     def _pieces(self) -> Iterator[str]:
-        """The next stretches, laid out. `shown` is where the one that was given last ends."""
+        """Yield the next pretty-printed pieces. `shown` is the end of the last one."""
         while self.shown < self.total:
             text = _text_of(self._source, self.shown, PAGE_SIZE)
             for start in range(0, len(text), _STRETCH):
@@ -204,7 +204,7 @@ class HexPager:
 
 
 class _Lines:
-    """Cuts text into rows, and knows the number of the line that it is in."""
+    """Splits text into rows and tracks the line number."""
 
     def __init__(self, *, is_mid_line: bool = False) -> None:
         self._line = 0
@@ -214,7 +214,7 @@ class _Lines:
         lines = text.split("\n")
         ends_with_line = lines[-1] == "" and not is_last
         if ends_with_line:
-            lines.pop()  # the next page starts a row of its own
+            lines.pop()  # the next page starts a new row
         page = self._rows(lines)
         self._is_mid_line = not ends_with_line
         return page
@@ -239,7 +239,10 @@ def _part(source: bytes | Body, start: int, length: int) -> bytes:
 
 
 def _text_of(source: str | bytes | Body, start: int, length: int) -> str:
-    """Some text from a place on; of bytes, not ending inside a UTF-8 sequence (three bytes back at most)."""
+    """Return text from an offset on.
+
+    Of bytes, it does not end inside a UTF-8 sequence (at most three bytes less).
+    """
     if isinstance(source, str):
         return source[start : start + length]
     piece = _part(source, start, length + 1)
@@ -250,23 +253,23 @@ def _text_of(source: str | bytes | Body, start: int, length: int) -> str:
 
 
 def _width(source: str | bytes | Body, text: str) -> int:
-    """How much of the source a text is."""
+    """Return a text's length in units of the source."""
     return len(text) if isinstance(source, str) else len(text.encode("utf-8", "surrogateescape"))
 
 
 def _character_start(piece: bytes) -> int:
-    """Where the first whole UTF-8 sequence begins; 0 when there is none."""
+    """Return where the first whole UTF-8 sequence begins; 0 if there is none."""
     return next((place for place, byte in enumerate(piece) if byte & 0xC0 != 0x80), 0)
 
 
 def _tail_start(text: AnyStr, line_feed: AnyStr) -> int:
-    """Where the last lines begin that fit a page; 0 when all do."""
+    """Return where the last lines that fit on a page begin; 0 if all do."""
     lines = text.rsplit(line_feed, PAGE_LINES)
     return len(lines[0]) + 1 if len(lines) > PAGE_LINES else 0
 
 
 def _head(text: str) -> str:
-    """As many lines as fit a page."""
+    """Return as many lines as fit on a page."""
     lines = text.split("\n", PAGE_LINES)
     return text[: len(text) - len(lines[-1])] if len(lines) > PAGE_LINES else text
 
@@ -284,7 +287,7 @@ def _mark_token(match: re.Match[str]) -> str:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Cut a long line into rows, never between a backslash and what it escapes."""
+    """Split a long line into rows, never between a backslash and the escaped character."""
     if len(line) <= ROW_LENGTH:
         yield line
         return
@@ -306,7 +309,7 @@ _PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(2
 
 
 def _hex_row(raw: bytes, at: int, start: int) -> str:
-    """Sixteen bytes from `at` on, of a page that begins at `start`."""
+    """Format sixteen bytes from `at`, of a page that begins at `start`."""
     first, second = raw[at : at + 8], raw[at + 8 : at + 16]
     digits = f"{first.hex(' '):<23}  {second.hex(' '):<23}"
     return f"{start + at:08x}  {digits}  {raw[at : at + 16].translate(_PRINTABLE).decode('ascii')}"

@@ -40,7 +40,7 @@ _TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Where a model says more of a row: quiet words and their tone, an icon's name, the letters that fit."""
+    """A model's roles for a row's note and its tone, icon name and matching letters."""
 
     note: int
     tone: int
@@ -49,16 +49,16 @@ class Roles:
 
 
 class PickerPopup(QWidget):
-    """Goes away when something is picked, with Escape, or when the person turns to something else.
+    """A picker. Closes when something is picked, on Escape, or when it loses the focus.
 
-    The model is searched by whoever listens to `words_changed`; after that call `show_found`.
+    The handler of `words_changed` searches the model and then calls `show_found`.
 
     Signals:
-        words_changed: Carries what is typed.
+        words_changed: Carries the typed text.
         picked: Carries the row.
-        removal_requested: Delete was pressed on a row; carries it. Only where `removes`.
-        undo_requested: Ctrl+Z was pressed, and not for what is typed. Only where `removes`.
-        closed: It went away.
+        removal_requested: Delete was pressed on a row; carries it. Only with `removes`.
+        undo_requested: Ctrl+Z was pressed, and not for the typed text. Only with `removes`.
+        closed: The popup was closed.
     """
 
     words_changed = Signal(str)
@@ -95,7 +95,7 @@ class PickerPopup(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setItemDelegate(_PickRows(theme, roles, self.list))
-        self.list.setStyleSheet("QListView { background: transparent; }")  # the ground is the popup's
+        self.list.setStyleSheet("QListView { background: transparent; }")  # the background is the popup's
         self.list.clicked.connect(self._on_clicked)
         self._footer = Muted(theme)
         self._lay_out()
@@ -103,23 +103,23 @@ class PickerPopup(QWidget):
         self._go_to_first()
 
     def say(self, words: str) -> None:
-        """In the line at the foot."""
+        """Set the footer's text."""
         self._footer.setText(words)
         self._footer.setVisible(bool(words))
 
     def words(self) -> str:
-        """What the foot says."""
+        """Return the footer's text."""
         return self._footer.text()
 
     def open_over(self, window: QWidget, width: int) -> None:
-        """At the top of a window, in the middle."""
+        """Open centred at the top of a window."""
         wide = min(width, max(window.width() - 2 * SPACE_3, 200))
         self._fit(wide, _MOST_ROWS)
         place = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))
         self._open_at(place)
 
     def open_above(self, widget: QWidget, width: int) -> None:
-        """With its foot at the head of a widget, such as the button that it belongs to."""
+        """Open above a widget, such as the button it belongs to."""
         rows = self.list.model().rowCount()
         self._fit(width, min(max(rows, _LEAST_ROWS), _MOST_ROWS))
         corner = widget.mapToGlobal(QPoint(widget.width(), 0))
@@ -139,7 +139,7 @@ class PickerPopup(QWidget):
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keys that are about the list go there; the line keeps the others."""
+        """Send list navigation keys to the list; the field keeps the others."""
         if watched is self.line and event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return self._take_key(event)
         return super().eventFilter(watched, event)
@@ -163,7 +163,7 @@ class PickerPopup(QWidget):
         return True
 
     def _is_at_end(self) -> bool:
-        """Nothing stands behind the cursor that the key could be meant for."""
+        """Return whether nothing is after the cursor that the key could be meant for."""
         return self.line.cursorPosition() == len(self.line.text()) and not self.line.hasSelectedText()
 
     def _walk(self, key: Qt.Key) -> None:
@@ -173,7 +173,7 @@ class PickerPopup(QWidget):
         page = max(self.list.height() // self._theme.row_height() - 1, 1)
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
         row = self.current() + steps[key]
-        # The single steps go round the ends; a page stops there.
+        # Single steps wrap around; a page stops at the end.
         row = row % rows if abs(steps[key]) == 1 else min(max(row, 0), rows - 1)
         self._go_to(row)
 
@@ -215,7 +215,7 @@ class PickerPopup(QWidget):
 
 
 class _PickRows(QStyledItemDelegate):
-    """An icon, the name with the letters that fit in bold, quiet words on the right."""
+    """Paints an icon, the name with matching letters in bold, and a note on the right."""
 
     def __init__(self, theme: Theme, roles: Roles, parent: QWidget) -> None:
         super().__init__(parent)
@@ -270,7 +270,7 @@ class _PickRows(QStyledItemDelegate):
 
 
 def _pieces(text: str, places: Sequence[int]) -> list[tuple[str, bool]]:
-    """The text in runs of letters that fit and letters that do not."""
+    """Split the text into runs of matching and other letters."""
     hits = set(places)
     runs: list[tuple[str, bool]] = []
     for place, letter in enumerate(text):

@@ -11,23 +11,23 @@ from PySide6.QtWidgets import QWidget
 from inspector.base.units import size
 from inspector.qt.theme import Theme
 
-# Never SVG: it may hold scripts and name other files.
+# Never SVG: it may contain scripts and refer to other files.
 _READERS = {"image/png": b"png", "image/jpeg": b"jpeg", "image/gif": b"gif", "image/webp": b"webp"}
-MOST_PIXELS = 10_000_000  # a 4K screen; reading it takes less than a person notices
+MOST_PIXELS = 10_000_000  # a 4K screen; decoding takes an unnoticeable time
 MOST_BYTES = 16 * 1024 * 1024
 _MOST_MEGABYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPicture:
-    """The picture, or a sentence why there is none."""
+    """An image, or a message why there is none."""
 
     image: QImage | None
     words: str
 
 
 def read_picture(data: bytes, mime_type: str) -> ReadPicture:
-    """What bytes of one of the safe kinds show. They are read as that kind and as no other."""
+    """Decode image bytes of a safe type. They are read as that type only."""
     kind = _READERS.get(mime_type)
     if kind is None or kind not in [name.data() for name in QImageReader.supportedImageFormats()]:
         return ReadPicture(
@@ -60,7 +60,7 @@ def _measures(of: QSize) -> str:
 
 
 class Picture(QWidget):
-    """Shows an image as large as there is room, and never larger than it is."""
+    """Shows an image as large as fits, but never enlarged."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,7 +84,7 @@ class Picture(QWidget):
         box = QRect(room.topLeft(), fitting)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        # See-through parts stand out against a ground that is not the panel's.
+        # Transparent parts need a background other than the panel's.
         painter.fillRect(box, self._theme.color("sunken"))
         painter.drawImage(box, self._image)
         painter.setPen(self._theme.color("line"))

@@ -18,12 +18,12 @@ NO_OUTPUT = "This computer has no sound output."
 
 @cache
 def multimedia() -> ModuleType | str:
-    """Qt Multimedia, or a sentence why it is not there. Loaded with the first sound: that takes a moment."""
+    """Return Qt Multimedia, or a message why it is missing. Loaded on first use: it is slow."""
     try:
         return importlib.import_module("PySide6.QtMultimedia")
     except ModuleNotFoundError:
         return NO_MULTIMEDIA
-    except ImportError as exc:  # a library of the system that it needs is not there
+    except ImportError as exc:  # a required system library is missing
         return f"This installation cannot play sounds: Qt Multimedia cannot be loaded ({exc})."
 
 
@@ -31,8 +31,8 @@ class Player(QObject):
     """Plays one sound at a time.
 
     Signals:
-        changed: `is_playing` may be another now.
-        failed: It cannot be played; carries a sentence.
+        changed: `is_playing` may have changed.
+        failed: It cannot be played; carries the message.
     """
 
     changed = Signal()
@@ -46,7 +46,7 @@ class Player(QObject):
 
     @staticmethod
     def problem() -> str:
-        """Why nothing can be played here, as a sentence; "" when it can."""
+        """Return why nothing can be played here; "" if it can."""
         module = multimedia()
         if isinstance(module, str):
             return module
@@ -57,7 +57,7 @@ class Player(QObject):
         return self._player is not None
 
     def play(self, data: bytes, ending: str) -> None:
-        """From the beginning. `ending` is that of a file name: it tells how to read the bytes."""
+        """Play from the beginning. `ending` is the file extension, which tells the format."""
         self.stop()
         module = multimedia()
         if isinstance(module, str):

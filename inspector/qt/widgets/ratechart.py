@@ -16,16 +16,16 @@ from inspector.traffic.rate import Rate
 _HEIGHT = 148
 _TOP = 30
 _LEFT = 60
-LEAST_NS = 100 * MS  # a shorter bucket would make a great rate of one message
+LEAST_NS = 100 * MS  # a shorter bucket would turn one message into a high rate
 _BUCKET_PIXELS = 4
 _NOTHING = Rate(0, SECOND, (), ())
 
 
 class RateChart(QWidget):
-    """Messages as an area, errors as columns in front of it. What the pointer is over is said in words.
+    """Messages as an area, errors as columns in front. The numbers under the pointer are shown.
 
     Signals:
-        moment_chosen: The person clicked a moment, or pressed Enter on it; carries nanoseconds since 1970.
+        moment_chosen: The user clicked a moment or pressed Enter on it; carries nanoseconds since 1970.
     """
 
     moment_chosen = Signal(object)
@@ -34,7 +34,7 @@ class RateChart(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._rate = _NOTHING
-        self._place: int | None = None  # of the bucket that is pointed at
+        self._place: int | None = None  # of the bucket under the pointer
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMouseTracking(True)
@@ -43,7 +43,7 @@ class RateChart(QWidget):
 
     @property
     def most_buckets(self) -> int:
-        """How many can be told apart."""
+        """The number of distinguishable buckets."""
         return max(1, self._plot().width() // _BUCKET_PIXELS)
 
     def set_rate(self, rate: Rate) -> None:
@@ -53,7 +53,7 @@ class RateChart(QWidget):
         self.update()
 
     def words(self) -> str:
-        """The numbers of the bucket that is pointed at; of the busiest, when none is."""
+        """Return the numbers of the bucket under the pointer, or of the busiest one."""
         rate = self._rate
         if not rate.messages:
             return ""
@@ -73,7 +73,7 @@ class RateChart(QWidget):
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
@@ -137,7 +137,7 @@ class RateChart(QWidget):
         for place, count in enumerate(self._rate.errors):
             if count:
                 left, right = self._x(place), self._x(place + 1)
-                y = min(self._y(plot, top, count), plot.bottom() - 4.0)  # one is to be seen beside thousands
+                y = min(self._y(plot, top, count), plot.bottom() - 4.0)  # one is visible beside thousands
                 box = QRectF(left, y, max(2.0, right - left - 1), plot.bottom() - y)
                 painter.fillRect(box, self._theme.color("error"))
 
@@ -219,7 +219,7 @@ def _per_second(count: int, width_ns: int) -> str:
 
 
 def _short(number: float) -> str:
-    """0.05, 2.5, 12, 3,400, 120k."""
+    """Format a number: 0.05, 2.5, 12, 3,400, 120k."""
     if number >= 100_000:
         return f"{number / 1000:,.0f}k"
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"

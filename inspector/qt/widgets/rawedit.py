@@ -17,7 +17,7 @@ from inspector.base.units import size
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.jsonscan import Kind, qt_column, scan
 
-# More would make each key press slow: it is shown in part, and can only be sent as it is.
+# More would make each key press slow: it is shown in part and can only be sent unchanged.
 MOST_EDITED = 2 * 1024 * 1024
 _MOST_COLOURED = 128 * 1024
 _HEAD = 16 * 1024
@@ -25,13 +25,13 @@ _SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class RawEdit(QPlainTextEdit):
-    """Shows bytes as text. As long as nothing was changed, `raw` gives the very bytes that were set.
+    """An editor for bytes as text. While unchanged, `raw` returns exactly the bytes set.
 
-    Text cannot hold everything that bytes can: what is no UTF-8, or a carriage return, gets lost with the
-    first change (`is_lossy`). What is too much to be edited is shown in part (`is_too_big`).
+    Text cannot represent all bytes: invalid UTF-8 and carriage returns are lost with the first edit
+    (`is_lossy`). What is too large to edit is shown in part (`is_too_big`).
 
     Signals:
-        submitted: Ctrl+Return was pressed in it.
+        submitted: Ctrl+Return was pressed.
     """
 
     submitted = Signal()
@@ -52,7 +52,7 @@ class RawEdit(QPlainTextEdit):
         theme.changed.connect(self._on_theme_changed)
 
     def set_raw(self, raw: bytes) -> None:
-        """Show these bytes instead. Undo brings back what was there."""
+        """Show these bytes. Can be undone."""
         self.is_too_big = len(raw) > MOST_EDITED
         text = raw.decode(errors="replace")
         if self.is_too_big:
@@ -69,15 +69,15 @@ class RawEdit(QPlainTextEdit):
 
     @property
     def is_changed(self) -> bool:
-        """Was something typed since the bytes were set?"""
+        """True if the text was edited since the bytes were set."""
         return self.text() != self._shown
 
     def text(self) -> str:
-        """As written; `toPlainText` would turn no-break spaces into spaces."""
+        """Return the text as written; `toPlainText` would turn no-break spaces into spaces."""
         return self.document().toRawText().replace("\u2029", "\n")
 
     def warning(self) -> str:
-        """What the person should know about the bytes that were set, in a sentence; often nothing."""
+        """Return a warning about the bytes that were set, "" if there is none."""
         if self.is_too_big:
             return f"{size(len(self._raw))}: too much to be edited here. It can be sent as it is."
         if self.is_lossy and self.is_changed:
@@ -96,7 +96,7 @@ class RawEdit(QPlainTextEdit):
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def event(self, event: QEvent) -> bool:
-        # The window may have another command on these keys: here they are for sending.
+        # The window may have another command on these keys; here they send.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
             event.accept()
             return True
@@ -114,13 +114,13 @@ class RawEdit(QPlainTextEdit):
 
 
 def is_submit(event: QKeyEvent) -> bool:
-    """Ctrl+Return, on either Return key."""
+    """Return whether it is Ctrl+Return, on either Return key."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     return event.key() in _SUBMITTING and modifiers == Qt.KeyboardModifier.ControlModifier
 
 
 class _Colours(QSyntaxHighlighter):
-    """Colours JSON while it is small enough for that; a string may go on in the next line."""
+    """Highlights JSON while it is small enough; a string may continue in the next line."""
 
     is_on = True
 

@@ -8,7 +8,7 @@ from inspector.qt.theme import SPACE_2
 
 
 def in_a_row(*widgets: QWidget, fills: bool = True) -> QWidget:
-    """With `fills`, what can be wide takes the room that there is; else it is left at the end."""
+    """Lay out widgets in a row. With `fills`, wide ones take the free space; else it is last."""
     holder = QWidget()
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)

@@ -22,12 +22,12 @@ _TURN_S = 0.008
 
 
 class BodySaver(QWidget):
-    """A strip that says how far saving is; hidden until there is something to say.
+    """A strip that shows the progress of saving; hidden if there is nothing to report.
 
-    It writes beside the chosen file and moves the whole into its place, so that no half file has its name.
+    Writes to a temporary file beside the target and renames it, so that no partial file gets its name.
 
     Signals:
-        ended: Nothing is being written any more: all was, or not; carries the sentence that is shown.
+        ended: Saving ended, successfully or not; carries the message shown.
     """
 
     ended = Signal(str)
@@ -52,7 +52,7 @@ class BodySaver(QWidget):
         theme.changed.connect(self.update)
 
     def ask(self, body: Body, suggestion: str) -> None:
-        """Ask where, without blocking the rest of the window, and write. The suggestion is ours alone."""
+        """Ask for a path, non-modally, and save. `suggestion` never contains server text."""
         dialog = QFileDialog(self, "Save the message")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -61,7 +61,7 @@ class BodySaver(QWidget):
         dialog.open()
 
     def save(self, body: Body, path: Path) -> None:
-        """Write into this file. What was being written is given up."""
+        """Save to this file; cancels a running save."""
         self.cancel()
         self._body, self._path, self._written = body, path, 0
         try:
@@ -74,7 +74,7 @@ class BodySaver(QWidget):
         self._timer.start()
 
     def cancel(self) -> None:
-        """Write no more, and leave nothing behind."""
+        """Stop writing and remove the partial file."""
         if self._file is not None:
             self._close()
             with contextlib.suppress(OSError):

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 
 def save_bytes(parent: QWidget, title: str, suggestion: str, data: bytes) -> None:
-    """Ask where, without blocking the rest of the window, and write.
+    """Ask for a path, non-modally, and save.
 
-    The suggested name is ours: no text of a server's gets near a path.
+    The suggested name is not the server's: server text must not get into a path.
     """
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -10,10 +10,10 @@ from inspector.qt.theme import Theme
 
 
 class SearchField(QLineEdit):
-    """A line to search in: icon, clear button, Escape clears, Enter does not wait.
+    """A search field: icon, clear button, Escape clears, Enter applies at once.
 
     Signals:
-        text_settled: The text, once it has stayed the same for `delay_ms`; never twice the same in a row.
+        text_settled: The text, once unchanged for `delay_ms`; never the same twice in a row.
     """
 
     text_settled = Signal(str)
@@ -38,7 +38,7 @@ class SearchField(QLineEdit):
         return self._timer.isActive()
 
     def settle(self) -> None:
-        """Do not wait any longer."""
+        """Apply the text now."""
         self._timer.stop()
         if self.text() != self._settled:
             self._settled = self.text()
@@ -67,7 +67,7 @@ class SearchField(QLineEdit):
         clear.triggered.connect(self.clear)
         self.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
         self.addAction(clear, QLineEdit.ActionPosition.TrailingPosition)
-        clear.setVisible(False)  # only now: the field's button starts out shown
+        clear.setVisible(False)  # only now: the field's button is initially shown
         return clear
 
     def _on_text_changed(self, text: str) -> None:

@@ -20,7 +20,7 @@ _BIGGEST = 64 * 1024
 
 
 def secret_line(name: str, hint: str = "") -> QLineEdit:
-    """One line. Without a hint, the name stands in it while it is empty."""
+    """Create a password field. Without a hint, the name is the placeholder."""
     line = QLineEdit(placeholderText=hint or name)
     line.setEchoMode(QLineEdit.EchoMode.Password)
     line.setAccessibleName(name)
@@ -28,12 +28,12 @@ def secret_line(name: str, hint: str = "") -> QLineEdit:
 
 
 class SecretText(QWidget):
-    """A secret of many lines, such as a private key: pasted, or read from a file. Only its length is shown.
+    """A multi-line secret such as a private key. Only its length is shown.
 
-    `check` raises UserError for a text that is not one.
+    It is pasted or read from a file. `check` raises UserError for invalid text.
 
     Signals:
-        changed: Another one is there, or none.
+        changed: The secret was replaced or removed.
     """
 
     changed = Signal()
@@ -69,7 +69,7 @@ class SecretText(QWidget):
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Take it if it is one; else say why not, and stay as it was."""
+        """Set the secret if it is valid; else show why not and keep the old one."""
         try:
             self._check(text.strip())
         except UserError as exc:
@@ -81,7 +81,7 @@ class SecretText(QWidget):
         self._take("")
 
     def set_hint(self, hint: str) -> None:
-        """What stands there while it is empty."""
+        """Set the placeholder."""
         self.line.setPlaceholderText(hint)
 
     def paste(self) -> None:
@@ -125,7 +125,7 @@ class SecretText(QWidget):
 
 
 class _PasteLine(QLineEdit):
-    """Cannot be written in: its text is about the secret, and is not the secret."""
+    """A read-only line: its text is about the secret, and is not the secret."""
 
     pasted = Signal()
 
@@ -136,7 +136,7 @@ class _PasteLine(QLineEdit):
         self.actions_offered: tuple[QAction, ...] = ()
 
     def event(self, event: QEvent) -> bool:
-        # Else a window's own shortcut for these keys would come first.
+        # Otherwise a window shortcut with these keys would take precedence.
         if event.type() is QEvent.Type.ShortcutOverride and _is_paste(event):
             event.accept()
             return True
@@ -160,7 +160,7 @@ def _is_paste(event: QEvent) -> bool:
 
 
 def _read(path: Path) -> str:
-    """Raises UserError, which quotes nothing of the file."""
+    """Read a file. Raises UserError, which quotes nothing of the file."""
     try:
         if not path.is_file():
             raise UserError(f"{path.name} is no file.", "Choose another one.")

@@ -17,7 +17,7 @@ class Segments(QWidget):
     """A segmented switch; arrow keys move between the segments, Tab leaves it.
 
     Signals:
-        chosen: The person picked another segment; carries its index. Not emitted by `choose`.
+        chosen: The user picked another segment; carries its index. Not emitted by `choose`.
     """
 
     chosen = Signal(int)
@@ -40,7 +40,7 @@ class Segments(QWidget):
         return self._group.checkedId()
 
     def choose(self, index: int) -> None:
-        """Set a segment without a signal."""
+        """Select a segment without emitting `chosen`."""
         self._group.button(index).setChecked(True)
         self.setFocusProxy(self._group.button(index))
 
@@ -59,7 +59,7 @@ class Segments(QWidget):
         button.click()
 
     def _neighbour(self, step: int) -> QAbstractButton:
-        """The next segment that way, around the ends; one that is hidden is passed over."""
+        """Return the next visible segment in a direction, wrapping around."""
         count = len(self._group.buttons())
         ways = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))
         return next(button for button in ways if not button.isHidden())

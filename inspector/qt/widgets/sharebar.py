@@ -12,7 +12,7 @@ _BAR = QSize(64, 6)
 
 
 class ShareBar(QWidget):
-    """A word, a bar, a number: the bar is full at 1, and shows no more than that."""
+    """A label, a bar and a number; the bar is full at 1 and never shows more."""
 
     def __init__(self, theme: Theme, word: str, share: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -11,7 +11,7 @@ from inspector.qt.widgets.badge import badge_size, paint_badge
 
 
 class SidebarEntry(QAbstractButton):
-    """Quiet while there is nothing in it. Checked while it is in front."""
+    """An entry of the sidebar. Muted while it is empty, checked while it is shown."""
 
     def __init__(
         self, theme: Theme, text: str, icon: str, tone: Tone = "wait", parent: QWidget | None = None
@@ -34,14 +34,14 @@ class SidebarEntry(QAbstractButton):
         return self._count
 
     def show_count(self, count: int, words: str, key: str = "") -> None:
-        """So many things are in it, which `words` say; `key` leads there."""
+        """Set the count and its description `words`; `key` is the shortcut."""
         self._count = count
         self.setToolTip(f"{words} ({key})" if key else words)
         self.setAccessibleDescription(words)
         self.update()
 
     def nextCheckState(self) -> None:
-        """A click goes there; only going elsewhere leaves it."""
+        """Check on a click; only selecting something else unchecks it."""
         self.setChecked(True)
 
     def sizeHint(self) -> QSize:

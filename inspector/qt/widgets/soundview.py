@@ -14,7 +14,7 @@ _SAVE_IT = "Save it to listen to it."
 
 
 class SoundView(QWidget):
-    """Play and save where sounds can be played; else save, and why."""
+    """Controls to play and save audio; where it cannot be played, only save, and the reason."""
 
     def __init__(self, theme: Theme, save: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class SoundView(QWidget):
         self.player.failed.connect(self._on_failed)
 
     def set_sound(self, data: bytes, mime_type: str, ending: str) -> None:
-        """Another sound; one that is being played ends."""
+        """Set the audio; stops the one being played."""
         if data is not self._data:
             self.player.stop()
         self._data, self._ending = data, ending
@@ -45,7 +45,7 @@ class SoundView(QWidget):
         self._show()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Nothing is heard that cannot be seen, or stopped."""
+        """Stop when hidden: what plays must be visible and stoppable."""
         self.player.stop()
         super().hideEvent(event)
 

@@ -17,7 +17,7 @@ _WIDEST = 220
 
 
 class LatencyPlots(QStyledItemDelegate):
-    """Durations from left to right, logarithmic, over the same axis in every row; lines at p50 and p95."""
+    """Histograms of durations on a common logarithmic axis, with lines at p50 and p95."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LatencyPlots(QStyledItemDelegate):
         painter.restore()
 
     def _paint_bins(self, painter: QPainter, rect: QRectF, stats: MethodStats) -> None:
-        """By the root of their counts: the few slow ones are what is looked for."""
+        """Paint by the square root of the counts, so that the few slow ones are visible."""
         fill = self._theme.tokens.tint("outbound", 0.55)
         most = max(each.count for each in stats.histogram)
         for each in stats.histogram:
@@ -65,13 +65,13 @@ class LatencyPlots(QStyledItemDelegate):
             painter.fillRect(QRectF(x, rect.top(), 1, rect.height() + 1), self._theme.color(tone))
 
     def _place(self, ns: int) -> float:
-        """From 0 to 1."""
+        """Return the position on the axis, from 0 to 1."""
         first, last = (log2(max(1, end)) for end in self._axis())
         return min(max((log2(max(1, ns)) - first) / max(0.001, last - first), 0.0), 1.0)
 
 
 class SparkLine(QWidget):
-    """The last values of one figure as a small area, the newest at the right. It knows no units."""
+    """The last values of a metric as a small area, newest on the right. Unitless."""
 
     def __init__(self, theme: Theme, most: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,7 +82,7 @@ class SparkLine(QWidget):
         theme.changed.connect(self.update)
 
     def set_least_top(self, value: float) -> None:
-        """The axis goes up to this at least, or a ripple would look like a wave."""
+        """Set the minimum top of the axis, so that small variations do not look large."""
         self._least_top = value
 
     @property
@@ -104,7 +104,7 @@ class SparkLine(QWidget):
         return QSize(48, 28)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
             if len(self._values) > 1:
                 self._paint_area(painter)

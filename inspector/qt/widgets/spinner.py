@@ -10,11 +10,11 @@ from inspector.qt.theme import ICON_SIZE, Theme
 
 _STEP_MS = 50
 _STEP_DEGREES = 20
-_FULL_TURN = 360 * 16  # Qt counts arcs in sixteenths of a degree
+_FULL_TURN = 360 * 16  # Qt measures arcs in 1/16 degree
 
 
 class Spinner(QWidget):
-    """An arc that turns while shown; its timer runs only then."""
+    """A spinning arc; its timer runs only while it is visible."""
 
     def __init__(self, theme: Theme, size: int = ICON_SIZE, parent: QWidget | None = None) -> None:
         super().__init__(parent)

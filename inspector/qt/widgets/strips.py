@@ -12,7 +12,7 @@ from inspector.qt.widgets.labels import PlainLabel
 
 
 class Strips(QWidget):
-    """One line for each thing that is said, in the order in which they were said first."""
+    """One line per topic, in the order of their first message."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class Strips(QWidget):
         tone: Tone = "wait",
         other: QAction | None = None,
     ) -> None:
-        """`about` is what it is about: a later word about the same takes its place."""
+        """Show a message about a topic; it replaces an earlier one about the same."""
         strip = self._strips.get(about)
         if strip is None or strip.action is not action:
             self.take_back(about)
@@ -50,7 +50,7 @@ class Strips(QWidget):
         self.setVisible(bool(self._strips))
 
     def text(self, about: str) -> str:
-        """What is said about something, or nothing."""
+        """Return the message about a topic, "" if none."""
         strip = self._strips.get(about)
         return strip.words.text() if strip is not None else ""
 

@@ -19,7 +19,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Put `text` in place of what stands from `start` to `end`. `note` says what it is."""
+    """Replaces the text from `start` to `end` with `text`. `note` describes it."""
 
     text: str
     start: int
@@ -28,13 +28,13 @@ class Suggestion:
 
 
 def floating_sheet(theme: Theme) -> str:
-    """For a small window over others: a ground and an edge of its own."""
+    """Return the style of a floating popup: its background and border."""
     ground, edge = theme.color("raised").name(), theme.color("edge").name()
     return f"background: {ground}; border: 1px solid {edge};"
 
 
 class SuggestionList(QListView):
-    """Opens under a line without taking the keyboard from it: the line hands the keys on.
+    """A popup below a line edit that does not take the focus: the line edit forwards the keys.
 
     Signals:
         chosen: Carries the Suggestion that was clicked.
@@ -61,7 +61,7 @@ class SuggestionList(QListView):
         self.clicked.connect(self._on_clicked)
 
     def show_under(self, place: QPoint, suggestions: Sequence[Suggestion]) -> None:
-        """`place` is on the screen. None is current: the person goes to one, or on typing."""
+        """Show the list at `place`, in screen coordinates. Nothing is selected initially."""
         self.suggestions = suggestions
         self._model.clear()
         for each in suggestions:
@@ -79,7 +79,7 @@ class SuggestionList(QListView):
         self.setCurrentIndex(self._model.index(row % len(self.suggestions), 0))
 
     def current(self) -> Suggestion | None:
-        """The one that the person went to."""
+        """Return the selected suggestion."""
         row = self.currentIndex().row()
         return self.suggestions[row] if self.isVisible() and row >= 0 else None
 
@@ -93,7 +93,7 @@ class SuggestionList(QListView):
         return max(widths, default=0) + 3 * SPACE_4
 
     def _on_screen(self, place: QPoint, wanted: QSize) -> QRect:
-        """Where it is seen whole: not below the end of the screen."""
+        """Return a geometry that is fully on the screen."""
         room = self.screen().availableGeometry()
         left = min(place.x(), room.right() - wanted.width())
         top = place.y() if place.y() + wanted.height() <= room.bottom() else room.bottom() - wanted.height()
@@ -104,7 +104,7 @@ class SuggestionList(QListView):
 
 
 class _TextAndNote(QStyledItemDelegate):
-    """The text on the left, in the font of the line; the note on the right, muted."""
+    """Paints the text on the left in the line's font, and the note on the right, muted."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

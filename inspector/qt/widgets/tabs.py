@@ -6,7 +6,10 @@ from PySide6.QtWidgets import QTabWidget
 
 
 def show_tab(tabs: QTabWidget, place: int, is_shown: bool) -> None:
-    """Show a tab or hide it. QTabBar.setTabVisible without a change makes the bar forget to lay out a change
-    that came just before: the gap of a hidden tab would stay."""
+    """Show or hide a tab.
+
+    Without a change, QTabBar.setTabVisible makes the bar skip a pending layout: the gap of a hidden tab
+    would stay.
+    """
     if tabs.isTabVisible(place) != is_shown:
         tabs.setTabVisible(place, is_shown)

@@ -8,20 +8,20 @@ from PySide6.QtCore import QObject, Signal
 
 LEAST_NS = 10_000
 _LATEST = 2**62
-_ROOM = 0.02  # left free beside what fits
+_ROOM = 0.02  # margin beside the content
 
 
 class Mode(Enum):
-    FIT = "fit"  # all that there is, also as it becomes more
-    FOLLOW = "follow"  # as much as the person chose, at the end, as the end moves on
-    STAY = "stay"  # where the person went
+    FIT = "fit"  # everything, also as it grows
+    FOLLOW = "follow"  # a fixed length at the moving end
+    STAY = "stay"  # where the user went
 
 
 class TimeRange(QObject):
-    """`shown` within `whole`; `content` is where anything is to be seen.
+    """The visible time range `shown` within `whole`; `content` is the range with data.
 
     Signals:
-        changed: `shown` or `whole` is another.
+        changed: `shown` or `whole` changed.
     """
 
     changed = Signal()
@@ -39,7 +39,7 @@ class TimeRange(QObject):
         return self.shown[1] - self.shown[0]
 
     def set_content(self, whole: tuple[int, int], content: tuple[int, int]) -> None:
-        """There is more, or something else. What is in view stays, unless it fits all or follows the end."""
+        """Set the ranges. `shown` stays, unless it fits everything or follows the end."""
         before = self.whole, self.shown
         self.whole, self.content = _at_least(*whole), _at_least(*content)
         if self.mode is Mode.FIT:
@@ -51,18 +51,18 @@ class TimeRange(QObject):
             self.changed.emit()
 
     def fit(self) -> None:
-        """Everything, from now on."""
+        """Show everything, from now on."""
         self.mode = Mode.FIT
         self._show(*self._fitting())
 
     def show_span(self, start: int, end: int) -> None:
-        """Another part, as the person wishes; one that reaches the end of what is live follows it."""
+        """Show another range; one that reaches the live end follows it."""
         self._show(*_at_least(start, end))
         reaches_end = self.is_live and self.shown[1] >= self.content[1]
         self.mode = Mode.FOLLOW if reaches_end else Mode.STAY
 
     def zoom(self, factor: float, at: int) -> None:
-        """See `factor` times as much, with the moment `at` where it is."""
+        """Show `factor` times as much, keeping the moment `at` in place."""
         start, end = self.outermost()
         length = min(max(round(self.length * factor), LEAST_NS), end - start)
         share = (at - self.shown[0]) / self.length
@@ -73,7 +73,7 @@ class TimeRange(QObject):
         self.show_span(*self._kept_inside(self.shown[0] + by, self.length))
 
     def reveal(self, start: int, end: int) -> None:
-        """Move, and see more only if needed, until a stretch of time is in view."""
+        """Move, and zoom out only if needed, until a range is in view."""
         if self.shown[0] <= start and end <= self.shown[1]:
             return
         length = max(self.length, round((end - start) * 1.25))
@@ -81,7 +81,7 @@ class TimeRange(QObject):
         self.show_span(middle - length // 2, middle - length // 2 + length)
 
     def outermost(self) -> tuple[int, int]:
-        """Everything, with a little room. Nobody needs to see further."""
+        """Return the limit of scrolling and zooming: everything, with a small margin."""
         start, end = min(self.whole[0], self.content[0]), max(self.whole[1], self.content[1])
         room = round((end - start) * _ROOM)
         return start - room, end + room
@@ -105,6 +105,6 @@ class TimeRange(QObject):
 
 
 def _at_least(start: int, end: int) -> tuple[int, int]:
-    """In order, within what can be reckoned with, and long enough to be divided into pixels."""
+    """Return the range in order, within computable bounds and long enough to divide into pixels."""
     start, end = sorted((max(0, min(start, _LATEST)), max(0, min(end, _LATEST))))
     return start, max(end, start + LEAST_NS)

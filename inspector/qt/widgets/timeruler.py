@@ -13,7 +13,10 @@ from inspector.qt.widgets.timescale import TimeScale, day_text
 
 
 class TimeRuler(QWidget):
-    """Asks for the scale when it is painted. The day is at the left, in `left` pixels before the scale."""
+    """A time axis. Asks for the scale when painted.
+
+    The day is in the `left` pixels before the scale.
+    """
 
     def __init__(self, theme: Theme, scale: Callable[[], TimeScale], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,7 +30,7 @@ class TimeRuler(QWidget):
         return QSize(200, self._theme.row_height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # ends with an error, too: one left open takes the program down
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:

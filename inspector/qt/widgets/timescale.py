@@ -12,7 +12,7 @@ from typing import NamedTuple
 US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
-# What people count in: 1, 2, 5 below a second; parts of a minute, an hour, a day above it.
+# Round steps: 1, 2, 5 below a second; parts of a minute, an hour, a day above it.
 _STEPS: tuple[int, ...] = (
     *(10**power * times for power in range(9) for times in (1, 2, 5)),
     *(unit * times for unit in (SECOND, MINUTE) for times in (1, 2, 5, 10, 15, 30)),
@@ -30,7 +30,7 @@ class Tick(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeScale:
-    """A range of time over so many pixels. Both are at least one."""
+    """A time range over a width in pixels. Both are at least one."""
 
     start_ns: int
     end_ns: int
@@ -47,11 +47,11 @@ class TimeScale:
         return self.start_ns + round(x * self.length_ns / max(1, self.width))
 
     def ns(self, pixels: float) -> int:
-        """How long so many pixels are."""
+        """Convert pixels to nanoseconds."""
         return round(pixels * self.length_ns / max(1, self.width))
 
     def ticks(self, apart: int = 96) -> list[Tick]:
-        """At round moments, no nearer to one another than `apart` pixels."""
+        """Return ticks at round moments, at least `apart` pixels apart."""
         step = _step(self.ns(apart))
         zone = _zone_ns(self.start_ns)
         first = -(-(self.start_ns + zone) // step) * step - zone
@@ -60,7 +60,7 @@ class TimeScale:
 
 
 def moment(at_ns: int) -> datetime | None:
-    """In the reader's zone; None when it is out of all bounds, as a file may claim."""
+    """Convert to local time; None if out of bounds, as in a hostile file."""
     try:
         return datetime.fromtimestamp(at_ns // SECOND)
     except (OverflowError, OSError, ValueError):
@@ -68,13 +68,13 @@ def moment(at_ns: int) -> datetime | None:
 
 
 def day_text(at_ns: int) -> str:
-    """16 Nov 2026."""
+    """Format a day: 16 Nov 2026."""
     when = moment(at_ns)
     return f"{when.day} {when:%b %Y}" if when is not None else ""
 
 
 def clock_text(at_ns: int, step_ns: int) -> str:
-    """The time of day, as precise as steps of this length need."""
+    """Format the time of day with the precision that the step needs."""
     when = moment(at_ns)
     if when is None:
         return ""
@@ -110,7 +110,7 @@ def _step(least_ns: int) -> int:
 
 
 def _zone_ns(at_ns: int) -> int:
-    """How far local time is ahead, so that hours and days begin where the reader's do."""
+    """Return the UTC offset, so that hours and days begin at local ones."""
     try:
         offset = datetime.fromtimestamp(at_ns // SECOND).astimezone().utcoffset()
     except (OverflowError, OSError, ValueError):

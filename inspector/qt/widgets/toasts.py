@@ -15,22 +15,22 @@ from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 _WIDTH = 352
 _MOST = 3
 _SHOWN_MS = 10_000
-_HELD_MS = 2_000  # how often is looked whether the person has left it
-_RESTS_MS = 30_000  # a pointer that did not move for so long is nobody's any more
+_HELD_MS = 2_000  # how often to check whether the user has left it
+_RESTS_MS = 30_000  # a pointer still for this long is ignored
 _SHADOW = 5
 _RADIUS = 7
 
 
 class Toasts(QWidget):
-    """A stack of them, the newest below. More than three wait for a place, and are counted.
+    """A stack of toasts, newest at the bottom. More than three are queued and counted.
 
-    It never takes the keyboard: who types goes on typing. One that nobody does anything about goes away after
-    a while, but not while somebody points at the stack or has gone to its buttons with the Tab key. A pointer
-    that lay there before, or lies there for long, points at nothing.
+    It never takes the focus, so typing is not interrupted. An ignored toast closes after a while, but not
+    while the pointer is on the stack or its buttons have the focus. A pointer that was already there, or
+    rests there for long, does not count.
 
     Signals:
-        taken: The person pressed the first button of one; carries its key.
-        all_requested: The person wants to see those, too, that have no place here.
+        taken: The user pressed a toast's first button; carries its key.
+        all_requested: The user wants to see the queued ones, too.
     """
 
     taken = Signal(int)
@@ -41,7 +41,7 @@ class Toasts(QWidget):
         self._theme = theme
         self._window = window
         self._toasts: dict[int, Toast] = {}
-        self._pointer = QPoint()  # where it was when it was looked for last
+        self._pointer = QPoint()  # where it was at the last check
         self._resting = QElapsedTimer()
         self._resting.start()
         self.more_action = QAction("More", self)
@@ -60,17 +60,17 @@ class Toasts(QWidget):
 
     @property
     def shown(self) -> tuple[Toast, ...]:
-        """Those that have a place, the oldest first."""
+        """The visible toasts, oldest first."""
         return tuple(self._toasts.values())[:_MOST]
 
     def all_keys(self) -> tuple[int, ...]:
-        """Also of those that wait for a place."""
+        """Return the keys of all toasts, including queued ones."""
         return tuple(self._toasts)
 
     def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
-        """Show one, or how it stands now. `note` stands beside the title, `about` below the words.
+        """Show or update a toast. `note` is beside the title, `about` below the words.
 
-        `act` are the words of its first button.
+        `act` is the text of its first button.
         """
         toast = self._toasts.get(key)
         if toast is None:
@@ -83,7 +83,7 @@ class Toasts(QWidget):
         self._arrange()
 
     def take_back(self, key: int) -> None:
-        """It needs no looking at any more."""
+        """Remove a toast that is no longer needed."""
         toast = self._toasts.pop(key, None)
         if toast is not None:
             toast.timer.stop()
@@ -103,7 +103,7 @@ class Toasts(QWidget):
         self.taken.emit(key)
 
     def _is_held(self, toast: Toast) -> bool:
-        """Is somebody about to use one?"""
+        """Return whether the user is about to use one."""
         focused = QApplication.focusWidget()
         return self._is_pointed_at(toast) or (focused is not None and self.isAncestorOf(focused))
 
@@ -136,7 +136,7 @@ class Toasts(QWidget):
             self.raise_()
 
     def _place(self) -> None:
-        """In the corner, above the status bar."""
+        """Move to the corner, above the status bar."""
         self._column.activate()
         self.resize(_WIDTH, self._column.sizeHint().height())
         bar = self._window.findChild(QStatusBar)
@@ -152,7 +152,7 @@ class Toasts(QWidget):
 
 
 class _Ground(QWidget):
-    """A sheet that floats: its colour, an edge, a shadow that is painted."""
+    """A floating sheet with a background, an edge and a painted shadow."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class _Ground(QWidget):
 
 
 class Toast(_Ground):
-    """One of them."""
+    """A toast."""
 
     def __init__(self, theme: Theme, key: int, act: str) -> None:
         super().__init__(theme)
@@ -199,7 +199,7 @@ class Toast(_Ground):
         self.setAccessibleName(". ".join(word for word in (title, words, about) if word))
 
     def begin(self) -> None:
-        """It has a place now, and its time runs."""
+        """Start the timer when it becomes visible."""
         if not self.timer.isActive():
             self.timer.start(_SHOWN_MS)
             self.came_to = QCursor.pos()
@@ -235,7 +235,7 @@ class Toast(_Ground):
 
 
 def _button(action: QAction, kind: ButtonKind) -> ActionButton:
-    """One that a click does not give the keyboard to."""
+    """Create a button that does not take the focus when clicked."""
     button = ActionButton(action, kind)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAutoDefault(False)

@@ -39,12 +39,12 @@ class PanelHeader(QWidget):
         self._title.setVisible(bool(text))
 
     def set_detail(self, text: str) -> None:
-        """A few words beside the title: `12 of 250`."""
+        """Set the text beside the title, such as `12 of 250`."""
         self._detail.setText(text)
         self._detail.setVisible(bool(text))
 
     def add_action(self, action: QAction) -> QToolButton:
-        """An icon button at the right end. The action's text names it for tool tip and screen reader."""
+        """Add an icon button at the right. Tool tip and accessible name are the action's text."""
         self._theme.dress_now(action)
         button = QToolButton(self)
         button.setDefaultAction(action)
@@ -57,17 +57,17 @@ class PanelHeader(QWidget):
         return button
 
     def add_widget(self, widget: QWidget, stretch: int = 0) -> None:
-        """Any control, after what is there; one with `stretch` takes the room between title and buttons."""
+        """Add a control; with `stretch` it takes the space between title and buttons."""
         if stretch:
             self._row.setStretch(self._stretch_place, 0)
         self._row.addWidget(widget, stretch)
 
     def add_gap(self) -> None:
-        """Space between groups of buttons."""
+        """Add space between groups of buttons."""
         self._row.addSpacing(SPACE_2)
 
     def sizeHint(self) -> QSize:
-        # A dock gives its title bar the hinted height, whatever the fixed height says.
+        # A dock uses its title bar's size hint, whatever the fixed height.
         return QSize(super().sizeHint().width(), self._height)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -13,10 +13,9 @@ _MOST_LINES = 14
 
 
 class WholeText(QPlainTextEdit):
-    """Read only, in the fixed font, as high as its lines up to a bound and then scrolled: nothing is cut off.
-    A line that is too long for the width goes on in the next one, and counts as two.
+    """A read-only monospace text, as tall as its lines up to a limit, then scrolling.
 
-    Hidden characters are shown as tokens.
+    Nothing is cut off: long lines wrap and count as several. Hidden characters are shown as tokens.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class WholeText(QPlainTextEdit):
         self._fit()
 
     def _fit(self) -> None:
-        lines = min(int(self.document().size().height()), self._most_lines)  # a plain text counts in lines
+        lines = min(int(self.document().size().height()), self._most_lines)  # plain text is measured in lines
         around = 2 * int(self.document().documentMargin()) + self.height() - self.viewport().height()
         height = self.fontMetrics().lineSpacing() * max(1, lines) + around + 2  # or Qt scrolls by one line
         if height != self.height():

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Adding(QObject):
-    """The dialogs are imported when one is needed; none of them is modal."""
+    """Adds servers. The dialogs are imported on demand; none of them is modal."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
         self._window, self._bridge, self._theme = window, bridge, theme
 
     def open(self, text: str = "") -> AddServerDialog:
-        """Add servers; `text` is what was pasted elsewhere. It is shown, not added."""
+        """Open the dialog; `text` is what was pasted elsewhere. It is shown, not added."""
         from inspector.qt.dialogs.addserver import AddServerDialog
 
         dialog = AddServerDialog(self._bridge, self._theme, self._window, taken=self._names)
@@ -52,7 +52,7 @@ class Adding(QObject):
         ExportServersDialog(self._bridge, self._theme, self._names(), chosen, self._window).show()
 
     def open_dropped(self, paths: Sequence[Path]) -> None:
-        """Files that may be configurations, or captures under the same kind of name."""
+        """Open dropped files, which may be configurations or captures of the same file type."""
         for path in paths:
             self._bridge.start_when_attached("open a dropped file", self._open_dropped(path))
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class CaptureNews(QObject):
-    """Lines above the workspace that stay until what they tell of is over.
+    """Strips above the workspace about captures, shown as long as they apply.
 
     Signals:
-        open_requested: The person wants to see a capture; carries its path.
+        open_requested: The user wants to open a capture; carries its path.
     """
 
     open_requested = Signal(object)
@@ -33,7 +33,7 @@ class CaptureNews(QObject):
         bridge.recording_changed.connect(self._on_recording_changed)
 
     def offer_interrupted(self) -> None:
-        """Look for captures of runs that were killed, and offer the latest of them."""
+        """Look for captures of killed runs and offer the latest of them."""
         self._bridge.start("interrupted captures", self._offer_interrupted())
 
     async def _offer_interrupted(self) -> None:

@@ -37,7 +37,7 @@ _KINDS = "Captures and exports ({})"
 
 @dataclass(eq=False)
 class OpenedCapture:
-    """One capture on screen."""
+    """An open capture."""
 
     capture: Capture
     panel: TrafficPanel
@@ -45,12 +45,12 @@ class OpenedCapture:
 
 
 class CaptureDocks(QObject):
-    """Opens, saves and closes captures; knows which traffic panel was used last.
+    """Opens, saves and closes captures, and tracks the traffic panel used last.
 
     Signals:
-        front_changed: Another traffic panel is in front.
-        opened: A capture has its dock now; carries the OpenedCapture.
-        told: Something was done; carries a sentence.
+        front_changed: Another traffic panel is current.
+        opened: A capture got its dock; carries the OpenedCapture.
+        told: Something was done; carries the message.
     """
 
     front_changed = Signal()
@@ -87,7 +87,7 @@ class CaptureDocks(QObject):
         return self._front
 
     def of(self, panel: TrafficPanel) -> OpenedCapture | None:
-        """The capture that a panel shows; None for the live one."""
+        """Return the capture of a panel; None for the live one."""
         return next((each for each in self.all if each.panel is panel), None)
 
     def panels(self) -> list[TrafficPanel]:
@@ -111,7 +111,7 @@ class CaptureDocks(QObject):
         dialog.open()
 
     def open(self, paths: Sequence[Path]) -> None:
-        """Each in a dock of its own; one that is open already comes to the front."""
+        """Open each in its own dock; one that is already open is brought to the front."""
         for path in paths:
             shown = next((each for each in self.all if each.capture.path == path), None)
             if shown is not None:
@@ -140,7 +140,7 @@ class CaptureDocks(QObject):
             self._bridge.problem_found.emit(problem)
 
     def close(self, panel: TrafficPanel) -> None:
-        """Take a capture off the screen; its file stays as it is."""
+        """Close a capture; its file is unchanged."""
         opened = self.of(panel)
         if opened is None:
             return
@@ -157,7 +157,7 @@ class CaptureDocks(QObject):
         await self._bridge.ask_captures(lambda captures: captures.close(capture))
 
     def _keep_remarks(self, opened: OpenedCapture) -> None:
-        """Marks and comments go into the file soon after they were made."""
+        """Save marks and comments to the file soon after they were made."""
         timer = QTimer(opened.panel, singleShot=True, interval=_SAVE_REMARKS_MS)
         capture = opened.capture
 
@@ -171,7 +171,7 @@ class CaptureDocks(QObject):
     # -------------------------------------------------------------- saving
 
     def choose_and_save(self) -> None:
-        """Save what is in front, bytes and all, under a name that the person chooses."""
+        """Save the current capture completely, under a name the user chooses."""
         opened = self.of(self._front)
         dialog = self._file_dialog("Save capture as")
         dialog.setAcceptMode(dialog.AcceptMode.AcceptSave)
@@ -189,7 +189,7 @@ class CaptureDocks(QObject):
         return dialog
 
     def save(self, opened: OpenedCapture | None, path: Path) -> None:
-        """A copy of an open capture, or of the running one."""
+        """Save a copy of an open capture, or of the running one."""
 
         def write(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
             if opened is None:
@@ -201,7 +201,7 @@ class CaptureDocks(QObject):
         self.run_job(f"Saving {_short(path.name)}", write)
 
     def run_job(self, words: str, work: Callable[[OnProgress], Coroutine[Any, Any, object]]) -> None:
-        """Do it with a line in the job bar that can stop it; what it raises for the person is shown."""
+        """Run a job with a cancellable line in the job bar; errors for the user are shown."""
         job = self._jobs.begin(words)
         task = self._bridge.start(words, work(self._bridge.on_window(job.set_progress)))
         job.stopped.connect(task.cancel)
@@ -210,7 +210,7 @@ class CaptureDocks(QObject):
     # -------------------------------------------------------------- dialogs
 
     def open_export(self) -> None:
-        """Export what is in front: what its filter shows, what is chosen in it, or all of it."""
+        """Export the current panel: its filtered rows, the selected ones or all."""
         from inspector.qt.dialogs.export import ExportDialog
 
         log = self._front.source.log
@@ -256,13 +256,13 @@ class CaptureDocks(QObject):
 
 
 def openable(data: QMimeData) -> list[Path]:
-    """The files of a drag that can be opened: by their names; what is in them is looked at later."""
+    """Return the dragged files that can be opened, by name; contents are checked later."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix.lower() in OPENABLE]
 
 
 def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:
-    """What of a panel's rows can be exported, the most likely first."""
+    """Return the exportable sets of a panel's rows, most likely first."""
     log, search = panel.source.log, panel.model.search
     shown, everything = array("q", search.rows), array("q", range(len(log)))
     if search.condition.operations:

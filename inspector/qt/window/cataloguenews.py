@@ -26,7 +26,10 @@ _MOST_KEPT = 50
 
 
 class CatalogueNews(QObject):
-    """Made for the first change. Those since the line was last dismissed are shown together."""
+    """Reports changes to the server list. Created for the first one.
+
+    Changes since the strip was last dismissed are shown together.
+    """
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Commands(QObject):
-    """Connects every action of the table, and says which can be used now."""
+    """Connects every action of the table, and enables those that apply."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, actions: Actions) -> None:
         super().__init__(window)
@@ -40,7 +40,7 @@ class Commands(QObject):
         self.update(None)
 
     def update(self, view: ServerView | None) -> None:
-        """Another server is in front, or it stands differently."""
+        """Update the actions after the current server or its state changed."""
         is_up = view is not None and view.status in UP
         is_enabled = view is not None and view.status is not ServerStatus.DISABLED
         for id, can in {
@@ -77,7 +77,7 @@ class Commands(QObject):
         self.update_calls()
 
     def update_calls(self) -> None:
-        """The tool in front can be called, or no longer; calls of servers behind it do not count."""
+        """Update whether the current tool can be called; calls of other servers do not matter."""
         workspace = self._window.workspace()
         view = workspace.tools.call_view if workspace is not None else None
         can_call = view is not None and view.can_call
@@ -91,7 +91,7 @@ class Commands(QObject):
         self.update_resources()
 
     def update_resources(self) -> None:
-        """The resource or the prompt in front can be asked for, or no longer."""
+        """Update whether the current resource or prompt can be requested."""
         workspace = self._window.workspace()
         resources = workspace.made_resources() if workspace is not None else None
         prompts = workspace.made_prompts() if workspace is not None else None
@@ -106,17 +106,17 @@ class Commands(QObject):
         self._actions["prompt.get_anyway"].setEnabled(can_get)
 
     def _hand_on_traffic(self) -> None:
-        """A command of the Traffic menu is for the panel in front, which has actions of its own."""
+        """Forward Traffic menu commands to the front panel, which has its own actions."""
         for id, action in self._actions.starting_with("traffic."):
             action.triggered.connect(partial(self._trigger_in_front, id))
         self.watch_traffic(self._window.traffic)
 
     def watch_traffic(self, panel: TrafficPanel) -> None:
-        """Keep the menu in step with a panel's own actions, and open what it asks for."""
+        """Keep the menu in sync with a panel's actions, and handle its requests."""
         for id, own in panel.actions_here.items():
             own.changed.connect(partial(self._on_traffic_changed, panel, id))
         self._window.opening.watch(panel)
-        panel.actions_here["traffic.inbox"].setEnabled(False)  # until a row is chosen that asked something
+        panel.actions_here["traffic.inbox"].setEnabled(False)  # until a server request is selected
         panel.help_requested.connect(self._actions["help.filters"].trigger)
         panel.rules_requested.connect(partial(self._window.open_colour_rules, panel))
 
@@ -128,7 +128,7 @@ class Commands(QObject):
             _copy_state(panel.actions_here[id], self._actions[id])
 
     def update_traffic(self) -> None:
-        """Another traffic panel is in front: the menu says how that one stands."""
+        """Copy the action states of the current traffic panel into the menu."""
         for id, own in self._window.traffic_in_front().actions_here.items():
             _copy_state(own, self._actions[id])
         captures = self._window.captures
@@ -148,7 +148,7 @@ class Commands(QObject):
             "server.demo": window.demo_wanted.emit,
             "server.connect": self._connect,
             "server.disconnect": self._disconnect,
-            "server.reconnect": self._connect,  # connecting anew ends the old connection first
+            "server.reconnect": self._connect,  # connecting ends the old connection first
             "server.login": lambda: window.show_tab("auth"),
             "server.secrets": window.reaching.open_server_secrets,
             "server.drift": self._open_drift,
@@ -220,7 +220,7 @@ class Commands(QObject):
         }
 
     def _in_tools(self, act: Callable[[ToolsPanel], object]) -> Callable[[], None]:
-        """A command of the Tools panel brings that panel to the front."""
+        """Return a function that shows the Tools panel and runs a command there."""
 
         def run() -> None:
             workspace = self._window.workspace()
@@ -231,7 +231,7 @@ class Commands(QObject):
         return run
 
     def _in_resources(self, act: Callable[[ResourcesPanel], object]) -> Callable[[], None]:
-        """Likewise for the Resources panel."""
+        """Return a function that shows the Resources panel and runs a command there."""
 
         def run() -> None:
             workspace = self._window.workspace()
@@ -242,7 +242,7 @@ class Commands(QObject):
         return run
 
     def _in_prompts(self, act: Callable[[PromptsPanel], object]) -> Callable[[], None]:
-        """Likewise for the Prompts panel."""
+        """Return a function that shows the Prompts panel and runs a command there."""
 
         def run() -> None:
             workspace = self._window.workspace()
@@ -290,7 +290,7 @@ class Commands(QObject):
             await self._bridge.set_enabled(name, enabled)
         except UserError:
             if shiboken6.isValid(self._window):
-                self.update(self._window.current_view())  # the click set the mark itself
+                self.update(self._window.current_view())  # the click has toggled the check mark
             raise
 
 

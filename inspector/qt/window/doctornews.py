@@ -21,9 +21,9 @@ _ABOUT = "doctor"
 
 
 class DoctorNews(QObject):
-    """Made for the first server that fails, or the first examination.
+    """Reports Doctor results. Created for the first server that fails, or the first check.
 
-    A server that was used and is lost is not examined by itself: that would start it again unasked.
+    A server that was in use and is lost is not checked automatically: that would restart it unasked.
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge) -> None:
@@ -35,7 +35,7 @@ class DoctorNews(QObject):
         self._see.triggered.connect(lambda: window.show_tab("doctor"))
 
     def follow(self, before: ServerStatus, view: ServerView) -> None:
-        """A server stands differently: it may have failed in front of the person."""
+        """Handle a changed server, which may have failed while it is shown."""
         workspace = self._window.workspaces.get(view.name)
         if view.status is not ServerStatus.FAILED:
             if workspace is not None:
@@ -49,15 +49,15 @@ class DoctorNews(QObject):
         try:
             await self._bridge.ask_doctor(lambda doctor: doctor.look_into_failure(server))
         except UserError:
-            return  # it was removed meanwhile
+            return  # removed meanwhile
 
     def put(self, examination: Examination) -> None:
-        """An examination goes on: its end is told where the person is."""
+        """Handle progress of a check: its end is reported where the user is."""
         workspace = self._window.workspaces.get(examination.server)
         if workspace is None:
             return
         failure = examination.failure
-        is_up = workspace.view.status is ServerStatus.CONNECTED  # meanwhile, or all along
+        is_up = workspace.view.status is ServerStatus.CONNECTED  # reconnected, or never lost
         if examination.is_running or failure is None or is_up or workspace.is_at("doctor"):
             workspace.strips.take_back(_ABOUT)
             return
@@ -67,7 +67,7 @@ class DoctorNews(QObject):
         workspace.strips.say(_ABOUT, failure.cause, self._see, "error")
 
     def _on_tab_changed(self) -> None:
-        """Who sees the doctor need not be led there."""
+        """Remove the strip once the user sees the Doctor tab."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.is_at("doctor"):
             workspace.strips.take_back(_ABOUT)

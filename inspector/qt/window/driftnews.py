@@ -21,7 +21,7 @@ _ABOUT = "drift"
 
 
 class DriftNews(QObject):
-    """Made for the first server whose lists are compared, or the first look at that."""
+    """Reports changes since the baseline. Created when the first lists are compared or viewed."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
@@ -33,14 +33,14 @@ class DriftNews(QObject):
         self._dialogs: dict[str, DriftDialog] = {}
 
     def put(self, view: DriftView) -> None:
-        """The lists of a server stand differently to its baseline."""
+        """Handle a changed difference between a server and its baseline."""
         self._views[view.server] = view
         workspace = self._window.workspaces.get(view.server)
         if workspace is not None:
             self.tell(workspace)
 
     def tell(self, workspace: Workspace) -> None:
-        """Say in a server's workspace what there is to say."""
+        """Show or remove the strip in a server's workspace."""
         view = self._views.get(workspace.view.name)
         if view is None or view.is_kept or not (view.changes or view.problem):
             workspace.strips.take_back(_ABOUT)
@@ -48,7 +48,7 @@ class DriftNews(QObject):
         workspace.strips.say(_ABOUT, strip_words(view), self._review(view.server), "warn")
 
     def open(self, server: str) -> None:
-        """What changed, item by item. One window a server."""
+        """Open the changes, item by item. One window per server."""
         from inspector.qt.dialogs.drift import DriftDialog
 
         if server in self._dialogs:

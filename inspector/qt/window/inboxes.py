@@ -27,7 +27,7 @@ _SHOW = "traffic.inbox"
 
 
 class Inboxes(QObject):
-    """Made for the first card, or for the first look at where there are none."""
+    """The Inbox panels and notifications. Created for the first card, or on first use."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
@@ -37,7 +37,7 @@ class Inboxes(QObject):
         self._opener = Opener()
         self._desk = CardDesk(bridge, theme, self._opener, self)
         self._panels: list[InboxPanel] = []
-        self._unseen: list[Card] = []  # that ended while nobody looked
+        self._unseen: list[Card] = []  # closed while not visible
         self.cards = OpenCards(self)
         self.toasts = Toasts(theme, window)
         self._show_unseen = QAction("Show in Inbox", self)
@@ -45,12 +45,12 @@ class Inboxes(QObject):
         self._connect()
 
     def put(self, card: Card) -> None:
-        """A card was opened, changed or ended."""
+        """Add, update or close a card."""
         self.cards.put(card)
 
     @cached_property
     def overall(self) -> InboxPanel:
-        """That of all servers."""
+        """The Inbox of all servers."""
         return self.make_panel(None)
 
     def make_panel(self, server: str | None) -> InboxPanel:
@@ -64,7 +64,7 @@ class Inboxes(QObject):
         return panel
 
     def go_to(self, server: str, card_id: int) -> None:
-        """Show a card: in the tab of its server when that is in front, else among those of all servers."""
+        """Show a card: in its server's tab if that server is current, else in the Inbox of all."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.view.name == server:
             workspace.show_tab("inbox")
@@ -76,7 +76,7 @@ class Inboxes(QObject):
         self._bridge.start("go to a card", self._show(panel, card_id), panel)
 
     def is_in_view(self, server: str) -> bool:
-        """Are the cards of a server on screen?"""
+        """Return whether the cards of a server are visible."""
         return any(each.isVisible() and each.model.server in (None, server) for each in self._panels)
 
     # -------------------------------------------------------------- cards come and go
@@ -101,7 +101,7 @@ class Inboxes(QObject):
             self._window.strips.say("inbox", words, self._show_unseen, "warn", self._dismiss_unseen)
 
     def _on_looked(self, server: str | None) -> None:
-        """The person sees the cards of a server, or all: nobody has to tell of them any more."""
+        """Remove notifications about cards the user can see now."""
         for toast in self.toasts.all_keys():
             card = self.cards.card(toast)
             if card is None or server in (None, card.server):
@@ -117,7 +117,7 @@ class Inboxes(QObject):
 
     async def _show(self, panel: InboxPanel, card_id: int) -> None:
         if not panel.show_card(card_id):
-            await self._bridge.cards()  # a new panel has asked for its own just before
+            await self._bridge.cards()  # a new panel has requested its own just before
             panel.show_card(card_id)
 
     def _on_taken(self, card_id: int) -> None:
@@ -144,7 +144,7 @@ class Inboxes(QObject):
             self._bridge.problem_found.emit(words)
 
     def _workspace_of(self, server: str) -> Workspace | None:
-        """That of a server, in front now; None when the server is not here any more."""
+        """Select a server and return its workspace; None if it no longer exists."""
         self._window.servers.choose(server)
         workspace = self._window.workspace()
         return workspace if workspace is not None and workspace.view.name == server else None
@@ -155,7 +155,7 @@ class Inboxes(QObject):
             self.go_to(*found)
 
     def _asked_in_traffic(self) -> tuple[str, int] | None:
-        """What the chosen row asked, or the row that it answers."""
+        """Return the card of the selected row, or of the row it answers."""
         row = self._window.traffic.current_number()
         if row is None:
             return None

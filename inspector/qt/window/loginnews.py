@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LoginNews(QObject):
-    """Made for the first login. Tells of those that the person does not look at."""
+    """Reports logins that are not in view. Created for the first login."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -30,7 +30,7 @@ class LoginNews(QObject):
         self._shows: dict[str, QAction] = {}
 
     def put(self, login: LoginView) -> None:
-        """A login stands differently."""
+        """Handle a changed login."""
         name = one_line(login.server)
         if login.is_over or self._is_in_view(login.server):
             self._take_back(login.server)
@@ -42,19 +42,19 @@ class LoginNews(QObject):
             self._take_back(login.server)
 
     def want(self, wanted: LoginWanted) -> None:
-        """A server wants a login while it is used. One that does so when connecting is shown as such."""
+        """Report that a server in use requires a login. On connect, the server's state shows it."""
         if wanted.occasion is not Occasion.CONNECT and not self._is_in_view(wanted.server):
             self._say(wanted.server, f"{one_line(wanted.server)}: {one_line(wanted.reason)}")
 
     def open_page(self, url: str) -> None:
-        """The login goes on in the browser: the person pressed what led to it. Raises UserError.
+        """Open a login page after the user started the login. Raises UserError.
 
-        Where there is no browser the login goes on all the same: the person may have one elsewhere.
+        Without a browser the login continues all the same: the user may have one elsewhere.
         """
         try:
             self.opener.open(url)
         except UserError as exc:
-            if may_open(read_link(url)):  # says why not
+            if may_open(read_link(url)):  # returns why not
                 raise
             self._window.notices.show_problem(f"{exc.summary} {exc.next_step}".strip())
 

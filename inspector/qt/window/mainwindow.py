@@ -42,7 +42,7 @@ from inspector.qt.window.managing import Managing
 from inspector.qt.window.opening import Opening
 from inspector.qt.window.reaching import Reaching
 
-# The workspace and the dialogs are imported when they are first needed: 100 ms that no start has to wait for.
+# The workspace and the dialogs are imported on demand, which saves 100 ms at startup.
 if TYPE_CHECKING:
     from inspector.config.secrets.standing import SecretsState
     from inspector.engine.cards import Card
@@ -58,16 +58,16 @@ if TYPE_CHECKING:
     from inspector.qt.window.workspace import Workspace
 
 _LAYOUT_VERSION = 1
-# After the start: the icons of menus, which nobody opens sooner.
+# After startup: icons of menus, which are not opened sooner.
 _ICONS_MS = 400
 
 
 class MainWindow(QMainWindow):
-    """Builds the parts once and puts them in their places.
+    """The main window: creates the parts once and places them.
 
     Signals:
-        closing: The person closed the window; the app ends what runs behind it.
-        demo_wanted: The demo servers are to be started.
+        closing: The user closed the window; the app stops what runs behind it.
+        demo_wanted: Start the demo servers.
     """
 
     closing = Signal()
@@ -113,12 +113,12 @@ class MainWindow(QMainWindow):
     # -------------------------------------------------------------- what others ask
 
     def workspace(self) -> Workspace | None:
-        """The one in front."""
+        """Return the current workspace."""
         widget = self._stack.currentWidget()
         return next((each for each in self.workspaces.values() if each is widget), None)
 
     def traffic_in_front(self) -> TrafficPanel:
-        """The traffic panel that was used last: the live one, or that of a capture."""
+        """Return the traffic panel used last: the live one, or a capture's."""
         return self.captures.in_front()
 
     def current_view(self) -> ServerView | None:
@@ -126,41 +126,41 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def inboxes(self) -> Inboxes:
-        """Made for the first question of a server, or the first look at where there are none."""
+        """The Inboxes, created for the first server request or on first use."""
         from inspector.qt.window.inboxes import Inboxes
 
         return Inboxes(self, self._bridge, self._theme)
 
     @cached_property
     def doctor_news(self) -> DoctorNews:
-        """Made for the first server that fails, or the first examination."""
+        """Doctor reports, created for the first server that fails or the first check."""
         from inspector.qt.window.doctornews import DoctorNews
 
         return DoctorNews(self, self._bridge)
 
     @cached_property
     def catalogue_news(self) -> CatalogueNews:
-        """Made for the first change by somebody else."""
+        """Server list reports, created for the first external change."""
         from inspector.qt.window.cataloguenews import CatalogueNews
 
         return CatalogueNews(self, self._bridge, self._theme)
 
     @cached_property
     def drift_news(self) -> DriftNews:
-        """Made for the first server whose lists were compared."""
+        """Baseline reports, created when the first lists are compared."""
         from inspector.qt.window.driftnews import DriftNews
 
         return DriftNews(self, self._bridge, self._theme)
 
     @cached_property
     def login_news(self) -> LoginNews:
-        """Made for the first login."""
+        """Login reports, created for the first login."""
         from inspector.qt.window.loginnews import LoginNews
 
         return LoginNews(self)
 
     def show_tab(self, name: str) -> None:
-        """Of the server in front, or of the one that was before the Inbox of all servers."""
+        """Show a tab of the current server, or of the last one before the Inbox of all servers."""
         self.servers.go_back()
         if (workspace := self.workspace()) is not None:
             workspace.show_tab(name)
@@ -186,7 +186,7 @@ class MainWindow(QMainWindow):
         ManualDialog("Filter language", self._help_folder / "filters.md", self).show()
 
     def open_colour_rules(self, panel: TrafficPanel) -> None:
-        """Those of all traffic panels; the words that it suggests are those of this one."""
+        """Edit the color rules of all traffic panels; suggestions are for this one."""
         from inspector.qt.dialogs.colourrules import ColourRulesDialog
 
         language = panel.language
@@ -234,24 +234,24 @@ class MainWindow(QMainWindow):
         dock = QDockWidget(name, self)
         dock.setObjectName(name)
         dock.setWidget(panel)
-        dock.setTitleBarWidget(QWidget())  # the panel has a header of its own
+        dock.setTitleBarWidget(QWidget())  # the panel has its own header
         self.addDockWidget(area, dock)
         return dock
 
     def _add_capture_dock(self, title: str, panel: QWidget) -> QDockWidget:
-        """Behind a tab with the live traffic, or next to it, as the person has chosen."""
+        """Add a capture's dock as a tab behind the live traffic, or beside it."""
         dock = QDockWidget(title, self)
         dock.setWidget(panel)
         dock.setTitleBarWidget(QWidget())
         self._capture_count += 1
-        dock.setObjectName(f"capture {self._capture_count}")  # Qt wants one; it is not found again
+        dock.setObjectName(f"capture {self._capture_count}")  # required by Qt; not used to find it
         before = self.captures.all[-1].dock if self.captures.all else self._traffic_dock
         is_split = self.actions_table["capture.side_by_side"].isChecked()
         self._place_beside(before, dock, side_by_side=is_split)
         return dock
 
     def set_side_by_side(self, is_on: bool) -> None:
-        """The docks of all traffic next to one another, or behind tabs."""
+        """Show all traffic docks side by side, or as tabs."""
         before, height = self._traffic_dock, self._traffic_dock.height()
         # All of them: beside a dock that has tabs, Qt adds another tab.
         for dock in (self._traffic_dock, *(opened.dock for opened in self.captures.all)):
@@ -325,7 +325,7 @@ class MainWindow(QMainWindow):
         self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
 
     def tell(self, words: str) -> None:
-        """Something went well that leaves no trace in the window."""
+        """Report a success that is not otherwise visible."""
         self.strips.say("told", words, self._dismiss_told, "ok")
 
     def _on_clipboard_said(self, words: str, seconds: int) -> None:
@@ -334,7 +334,7 @@ class MainWindow(QMainWindow):
         say_in_status_bar(self, words, seconds)
 
     def _on_secrets_changed(self, state: SecretsState) -> None:
-        """Once there is something to say; from then on, the status bar follows by itself."""
+        """Create the status bar entry once there is something to show; it then updates itself."""
         if self.secrets_status is None:
             from inspector.qt.window.secretsstatus import put_into_status_bar
 
@@ -379,7 +379,7 @@ class MainWindow(QMainWindow):
 
     @cached_property
     def welcome(self) -> WelcomePanel:
-        """Made when it is known that there is nothing else to show."""
+        """The start page, created when there is nothing else to show."""
         from inspector.qt.panels.welcome import WelcomePanel
 
         actions = self.actions_table
@@ -390,13 +390,13 @@ class MainWindow(QMainWindow):
         return panel
 
     def _on_found_changed(self) -> None:
-        """The last thing that a start looks for: with no server by now, there is none."""
+        """Show the start page if there are no servers after this last step of the startup."""
         if self._stack.currentWidget() is self._at_start and not self.servers.model.rowCount():
             self._stack.setCurrentWidget(self.welcome)
 
     @cached_property
     def found(self) -> FoundPanel:
-        """Made when somebody looks at it first."""
+        """The panel of found servers, created on first use."""
         from inspector.qt.panels.found.panel import FoundPanel
 
         panel = FoundPanel(self._bridge, self._theme)
@@ -416,7 +416,7 @@ class MainWindow(QMainWindow):
         return self.inboxes.make_panel(server)
 
     def _workspace_of(self, view: ServerView) -> Workspace:
-        """Made when a server is looked at for the first time."""
+        """Return a server's workspace, created on first use."""
         if view.name not in self.workspaces:
             before = self.workspace()
             from inspector.qt.window.workspace import Workspace
@@ -462,5 +462,5 @@ class MainWindow(QMainWindow):
 
 
 def _short(name: str) -> str:
-    """A server's name for a title bar, which the desktop draws: no hidden characters, no ten thousand."""
+    """Return a server's name for the title bar: no hidden characters, limited in length."""
     return shorten(one_line(name), 80)

@@ -30,13 +30,13 @@ _LONGEST_NAME = 60
 
 
 class Managing(QObject):
-    """Everything here is about the server in front."""
+    """Commands for the current server: edit, duplicate, remove and copy."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
         self._window, self._bridge, self._theme = window, bridge, theme
         self._editing: dict[str, EditServerDialog] = {}
-        self._removed: list[tuple[Removed, float]] = []  # with the time until which each can be had back
+        self._removed: list[tuple[Removed, float]] = []  # with the time until which each can be restored
         self._undo = QAction("Undo", self)
         self._undo.triggered.connect(self._on_undo)
         self._time_is_up = QTimer(self, singleShot=True)
@@ -58,7 +58,7 @@ class Managing(QObject):
         self._start("copy", self._copy_fragment)
 
     def copy_tool_name(self) -> None:
-        """As clients offer the tool in front to a model."""
+        """Copy the current tool's name as clients present it to a model."""
         from inspector.protocol.toolnames import namespaced
 
         workspace = self._window.workspace()
@@ -79,7 +79,7 @@ class Managing(QObject):
         draft = await self._bridge.ask_servers(lambda servers: servers.draft(view.name))
         if not shiboken6.isValid(self._window):
             return
-        if (dialog := self._editing.get(view.name)) is None:  # one a server: two would not know of each other
+        if (dialog := self._editing.get(view.name)) is None:  # one per server: two would conflict
             dialog = EditServerDialog(self._bridge, view.name, draft, self._theme, self._window)
             self._editing[view.name] = dialog
             dialog.finished.connect(lambda: self._editing.pop(view.name, None))
@@ -98,7 +98,7 @@ class Managing(QObject):
         self._put_removed(removed, monotonic() + removed.seconds)
 
     def _on_undo(self) -> None:
-        """The last one first."""
+        """Undo the latest removal."""
         if self._removed:
             removed, until = self._removed.pop()
             self._tell_removed()
@@ -108,7 +108,7 @@ class Managing(QObject):
         try:
             view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
         except UserError:
-            self._put_removed(removed, until)  # what is in its way can be corrected, and it tried again
+            self._put_removed(removed, until)  # the obstacle can be removed, and undo tried again
             raise
         if shiboken6.isValid(self._window):
             self._window.servers.choose(view.name)

@@ -23,10 +23,9 @@ _SET_LEFT, _COMPARE_LEFT = "traffic.left_side", "traffic.compare_left"
 
 
 class Opening(QObject):
-    """The dialogs are imported when the first one is needed; none of them is modal.
+    """Opens dialogs for traffic. They are imported on demand; none of them is modal.
 
-    It also remembers the row that was set as the left side of a comparison: the right one may be in another
-    capture.
+    Also remembers the row set as the left side of a comparison: the right one may be in another capture.
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
@@ -47,7 +46,7 @@ class Opening(QObject):
     # -------------------------------------------------------------- who asks
 
     def watch(self, panel: TrafficPanel) -> None:
-        """A traffic panel is there."""
+        """Connect a new traffic panel."""
         self._panels.append(panel)
         panel.resend_requested.connect(partial(self.open_resend, panel))
         panel.compare_requested.connect(partial(self._on_compare_requested, panel))
@@ -69,14 +68,14 @@ class Opening(QObject):
         window.traffic.go_to(row)
 
     def send_raw(self) -> None:
-        """Send what is written in the Raw tab of the server in front, which comes to the front."""
+        """Show the current server's Raw tab and send what is typed there."""
         workspace = self._window.workspace()
         if workspace is not None:
             workspace.show_tab("raw")
             workspace.raw.send()
 
     def open_resend(self, panel: TrafficPanel, row: int) -> None:
-        """Edit a message of ours and send it again."""
+        """Edit and resend a sent message."""
         from inspector.qt.dialogs.resend import ResendDialog
 
         window, source = self._window, panel.source
@@ -99,7 +98,7 @@ class Opening(QObject):
         CompareDialog(self._bridge, self._theme, left, right, self._choices, self._window).show()
 
     def open_compare_captures(self) -> None:
-        """Choose two of the open ones, and see what they have in common."""
+        """Compare two of the open captures."""
         from inspector.qt.dialogs.comparecaptures import CompareCapturesDialog
 
         sources = [panel.source for panel in self._window.captures.panels()]

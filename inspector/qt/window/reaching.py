@@ -31,16 +31,19 @@ if TYPE_CHECKING:
 _WIDTH = 680
 _MOST_RECENT = 40
 _RECENT = "palette/recent"
-_BETWEEN = "\x1f"  # in a key, between the kind, the server and the name
-# The lists, and the capability under which a server offers each.
+_BETWEEN = "\x1f"  # separates kind, server and name in a key
+# The lists, and the server capability of each.
 _LISTS = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
 _NOUNS = {"tools": "tool", "resources": "resource", "templates": "resource template", "prompts": "prompt"}
 _ICONS = {"tools": "tool", "resources": "resource", "templates": "resource", "prompts": "prompt"}
 
 
 class Reaching(QObject):
-    """Lists of servers that nobody has looked at yet are fetched when the palette is first opened, and again
-    only when the server says that they changed."""
+    """Opens the command palette, and the settings, secrets, variables, calls and rules dialogs.
+
+    Lists not fetched yet are fetched when the palette is first opened, and again only when the server
+    reports a change.
+    """
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
         super().__init__(window)
@@ -83,7 +86,7 @@ class Reaching(QObject):
         SecretsDialog(self._bridge, self._theme, self._window).show()
 
     def open_settings(self) -> None:
-        """One window: a second look at it shows the first."""
+        """Open the settings, or raise the window if it is already open."""
         from inspector.qt.dialogs.settings import OwnSetting, SettingsDialog
 
         window = self._window
@@ -110,7 +113,7 @@ class Reaching(QObject):
             ServerSecretsDialog(self._bridge, view, self._theme, self._window).show()
 
     def open_palette(self) -> None:
-        """Commands and servers are there at once; the rest comes as it is known."""
+        """Open the palette. Commands and servers are there at once; the rest follows as it arrives."""
         from inspector.qt.models.palette import IconRole, NoteRole, PickModel, PlacesRole, ToneRole
         from inspector.qt.widgets.pickerpopup import PickerPopup, Roles
 
@@ -140,7 +143,7 @@ class Reaching(QObject):
                 yield from _picks(view.name, what, self._listed(view.name, what) or ())
 
     def _commands(self) -> Iterator[Pick]:
-        """Those that can be used now."""
+        """Yield the commands that can be used now."""
         for command in COMMANDS:
             action = self._window.actions_table[command.id]
             if action.isEnabled() and command.id != "app.palette":
@@ -153,7 +156,7 @@ class Reaching(QObject):
         return [view for view in views if view.status is ServerStatus.CONNECTED]
 
     def _listed(self, server: str, what: str) -> Sequence[Offered] | None:
-        """A list that is known already: the Tools panel keeps one in step."""
+        """Return an already fetched list; the Tools panel keeps its own up to date."""
         workspace = self._window.workspaces.get(server)
         if what == "tools" and workspace is not None and workspace.tools.model.total:
             return workspace.tools.model.tools()
@@ -170,7 +173,7 @@ class Reaching(QObject):
         for view in self._connected():
             for what in _LISTS:
                 if self.popup is not popup:
-                    return  # closed meanwhile: nobody waits for the rest
+                    return  # closed meanwhile
                 if view.offers(_LISTS[what]) and self._listed(view.name, what) is None:
                     items = await self._fetch(view.name, what)
                     if self.popup is popup:
@@ -187,10 +190,10 @@ class Reaching(QObject):
                 items = (await self._bridge.list_resource_templates(server)).items
             else:
                 items = (await self._bridge.list_prompts(server)).items
-        except LensError as exc:  # the traffic shows it
+        except LensError as exc:  # visible in the traffic
             if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
                 return ()
-            items = ()  # many a server does not know the method for templates: it is not asked again
+            items = ()  # many servers do not know the templates method: do not ask again
         self._lists[server, what] = items
         return items
 
@@ -220,14 +223,14 @@ class Reaching(QObject):
         if pick.key in self._saved:
             self.open_saved(self._saved[pick.key])
             return
-        kind, server, name = pick.key.split(_BETWEEN, 2)  # the name is the server's own: anything is in it
+        kind, server, name = pick.key.split(_BETWEEN, 2)  # the name is the server's and may be anything
         if kind == "command":
             self._window.actions_table[name].trigger()
         elif (workspace := self._go_to(server)) is not None:
             _show(workspace, kind, name)
 
     def open_saved(self, call: SavedCall) -> None:
-        """In the Tools panel of its server; one that names none is for the server in front."""
+        """Open a saved call in its server's Tools panel; without a server, in the current one."""
         workspace = self._go_to(call.server) if call.server else self._window.workspace()
         if workspace is not None:
             workspace.show_tab("tools")
@@ -273,7 +276,7 @@ def _show(workspace: Workspace, kind: str, name: str) -> None:
 
 
 def _when_listed(model: OfferedModel, go: Callable[[], object]) -> None:
-    """Now, or when the list is there."""
+    """Call `go` now, or once the list is loaded."""
     if model.total:
         go()
         return
@@ -286,7 +289,7 @@ def _when_listed(model: OfferedModel, go: Callable[[], object]) -> None:
 
 
 def _choose_template(workspace: Workspace, uri_template: str) -> None:
-    """As a person does who goes to its row; the keyboard is in the first thing to fill in."""
+    """Select a template's row as a user would, and focus its first field."""
     lists, form = workspace.resources.lists, workspace.resources.head.form
     lists.search.clear()
     lists.search.settle()
@@ -303,11 +306,11 @@ def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) ->
 
 
 def _picks(server: str, what: str, items: Sequence[Offered]) -> Iterator[Pick]:
-    """Made one by one, as the model takes them in."""
+    """Yield picks one by one, as the model consumes them."""
     noun, icon = _NOUNS[what], _ICONS[what]
     for item in items:
         name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
-        # The server stands first: a long title is cut off, and whose it is must be seen.
+        # The server comes first: long titles are cut, and its owner must be visible.
         words = [server, noun, item.title if item.title != item.name else ""]
         if what in ("resources", "templates") and item.name:
             words.append(name)

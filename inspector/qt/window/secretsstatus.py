@@ -14,7 +14,7 @@ from inspector.qt.widgets.labels import plain_tooltip
 
 
 class SecretsStatus(QToolButton):
-    """A click opens the dialog (`action`)."""
+    """The state of the secret store in the status bar. A click triggers `action`."""
 
     def __init__(self, bridge: Bridge, theme: Theme, action: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,12 +50,12 @@ class SecretsStatus(QToolButton):
 
 
 def say_in_status_bar(window: QMainWindow, words: str, seconds: int) -> None:
-    """A sentence that holds for a while; a bar that is there for it alone goes with it."""
+    """Show a message for a while; a bar created only for it is hidden again."""
     _bar_of(window).showMessage(words, seconds * 1_000)
 
 
 def _bar_of(window: QMainWindow) -> QStatusBar:
-    """Made when there is something to say in it."""
+    """Return the window's status bar, created on first use."""
     known = window.findChild(QStatusBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     if known is not None:
         return known
@@ -66,7 +66,7 @@ def _bar_of(window: QMainWindow) -> QStatusBar:
 
 
 def _show_bar(bar: QStatusBar) -> None:
-    """An empty bar is only in the way."""
+    """Hide the bar while it is empty."""
     inside = bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
     is_used = any(not each.isHidden() for each in inside if not isinstance(each, QSizeGrip))
     bar.setVisible(is_used or bool(bar.currentMessage()))
@@ -75,7 +75,7 @@ def _show_bar(bar: QStatusBar) -> None:
 def put_into_status_bar(
     window: QMainWindow, bridge: Bridge, theme: Theme, action: QAction, state: SecretsState
 ) -> SecretsStatus | None:
-    """Made when there is something to say: a window without secrets has no status bar for them."""
+    """Add the entry if there is something to show; without secrets there is no status bar."""
     if not is_worth_saying(state):
         return None
     status = SecretsStatus(bridge, theme, action)

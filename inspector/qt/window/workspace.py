@@ -56,15 +56,15 @@ TABS = (
 
 
 class Workspace(QWidget):
-    """The panels of one server. They keep what was typed and chosen while another server is in front.
+    """The panels of one server. They keep input and selection while another server is shown.
 
-    `make_inbox` makes the Inbox of a server when it is first looked at: those of a window share their cards.
+    `make_inbox` creates a server's Inbox on first use: those of a window share their cards.
 
     Signals:
-        tab_changed: The person went to another tab.
-        readiness_changed: What can be done with a resource or a prompt may be another now.
-        row_requested: The person wants to see a row in the traffic; carries its number.
-        answer_requested: The person wants to answer a card; carries its id.
+        tab_changed: The user switched tabs.
+        readiness_changed: What can be done with a resource or prompt may have changed.
+        row_requested: The user wants to see a row in the traffic; carries its number.
+        answer_requested: The user wants to answer a card; carries its id.
     """
 
     tab_changed = Signal()
@@ -155,19 +155,19 @@ class Workspace(QWidget):
 
     def show_tab(self, name: str) -> None:
         self.tabs.setCurrentIndex(TABS.index(name))
-        # The keyboard goes to what there is to choose from, not to the button that happens to be first.
+        # Focus what can be chosen from, not the button that happens to be first.
         if name == "inbox":
             self.inbox.list.setFocus()
         elif name == "tasks":
             self.tasks.table.setFocus()
 
     def is_at(self, name: str) -> bool:
-        """Does the person look at this tab?"""
+        """Return whether this tab is visible."""
         return self.isVisible() and TABS[self.tabs.currentIndex()] == name
 
     @property
     def resources(self) -> ResourcesPanel:
-        """Made when it is first asked for, like the prompts: many look at tools only."""
+        """The Resources panel, created on first use, like the prompts: many users only need tools."""
         if self._resources is None:
             from inspector.qt.panels.resources.panel import ResourcesPanel
 
@@ -260,12 +260,12 @@ class Workspace(QWidget):
         self.tools.open_saved(call)
 
     def _on_list_news(self, what: str, news: ListNews) -> None:
-        """After a restart it is said there, too."""
+        """Also report list changes in the Process panel, after a restart."""
         if self._process is not None:
             self._process.tell_news(what, news)
 
     def _on_reruns_changed(self, view: RerunView) -> None:
-        """Red or green is to be seen wherever the person is."""
+        """Show the watched calls' result as a badge on every tab."""
         if view.server == self.view.name:
             from inspector.qt.models.reruns import verdict
 
@@ -276,11 +276,11 @@ class Workspace(QWidget):
         if self._inbox is None:
             self._inbox = self._make_inbox(self.view.name)
             self._put("inbox", self._inbox)
-            self._inbox.show()  # at once: who asked for it wants to go to a card
+            self._inbox.show()  # at once: the caller wants to go to a card
         return self._inbox
 
     def show_cards(self, cards: tuple[Card, ...]) -> None:
-        """What this server asks now."""
+        """Set this server's pending cards."""
         self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
         self.tools.call_view.show_cards(cards)
         self._cards = cards
@@ -304,7 +304,7 @@ class Workspace(QWidget):
         return self._auth
 
     def made_resources(self) -> ResourcesPanel | None:
-        """The panel, if somebody looked at it already."""
+        """Return the panel if it was created already."""
         return self._resources
 
     def made_prompts(self) -> PromptsPanel | None:
@@ -317,11 +317,11 @@ class Workspace(QWidget):
 
     def _on_tab_changed(self, index: int) -> None:
         if TABS[index] in self._places:
-            getattr(self, TABS[index])  # to be made
+            getattr(self, TABS[index])  # creates it
         self.tab_changed.emit()
 
     def open_uri(self, uri: str) -> None:
-        """Read a resource that something here links to."""
+        """Read a resource linked from this workspace."""
         self.show_tab("resources")
         self.resources.open_uri(uri)
 
@@ -351,7 +351,7 @@ class Workspace(QWidget):
 
 
 def _short(address: str) -> str:
-    """A command without the folders of its program: Overview has it whole."""
+    """Return a command without the program's folders; Overview shows it in full."""
     program, space, rest = address.partition(" ")
     is_url = "://" in program
     return address if is_url else f"{program.rstrip('/').rpartition('/')[2]}{space}{rest}"

@@ -19,20 +19,20 @@ from typing import NamedTuple, TypeAlias
 Pair: TypeAlias = tuple[int, int]
 Tokens: TypeAlias = Sequence[Hashable]
 
-_MOST_EDITS = 1000  # in one go: half a million steps, a third of a second
-_EDITS_FURTHER = 150  # in each further go: less, as the cost is their square
+_MOST_EDITS = 1000  # in the first pass: half a million steps, a third of a second
+_EDITS_FURTHER = 150  # in each further pass: fewer, because the cost is quadratic
 _STEPS = 2_000_000
 
 
 @dataclass(slots=True)
 class Effort:
-    """How much may still be spent on aligning; shared by everything that is compared at once."""
+    """Remaining effort for alignment, shared by everything compared at once."""
 
     steps: int = _STEPS
-    was_short: bool = False  # something was not aligned as well as can be
+    was_short: bool = False  # some alignment is not optimal
 
     def edits(self, most: int) -> int:
-        """How many differences may be looked for now. The cost is their square, halved."""
+        """Return how many differences may be searched for now. The cost is half their square."""
         return min(most, isqrt(max(self.steps, 0)))
 
 
@@ -45,7 +45,7 @@ class _Range(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """An alignment of the beginning of a range, up to these places."""
+    """An alignment of the beginning of a range, up to these positions."""
 
     pairs: list[Pair]
     left: int
@@ -53,7 +53,7 @@ class _Way(NamedTuple):
 
 
 def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
-    """Positions of equal tokens, rising on both sides."""
+    """Return the positions of equal tokens, increasing on both sides."""
     steps = aligning(left, right, effort)
     while True:
         try:
@@ -64,7 +64,7 @@ def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
 
 
 def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, None, list[Pair]]:
-    """`align` in small steps."""
+    """Generator version of `align` that yields after small steps."""
     pairs: list[Pair] = []
     ranges = [_Range(0, len(left), 0, len(right))]
     while ranges:
@@ -90,7 +90,7 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
 
 
 def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _Range:
-    """Pairs what is equal at either end, and gives the rest."""
+    """Pair equal tokens at both ends; return the rest."""
     first, last, other, other_last, most_edits = part
     while first < last and other < other_last and left[first] == right[other]:
         pairs.append((first, other))
@@ -104,11 +104,11 @@ def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _R
 
 
 def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generator[None, None, _Way]:
-    """The best alignment of a range; of its beginning when it has more differences than are looked for."""
+    """Align a range optimally; only its beginning if it has more differences than the limit."""
     start, other = part.left, part.right
     width, height = part.left_end - start, part.right_end - other
     most = min(effort.edits(part.most_edits), width + height)
-    reached = array("q", bytes(8 * (2 * most + 3)))  # how far each diagonal got, its 0 in the middle
+    reached = array("q", bytes(8 * (2 * most + 3)))  # furthest point per diagonal, its 0 in the middle
     middle = most + 1
     trail: list[array[int]] = []
     furthest = (0, 0)
@@ -135,7 +135,7 @@ def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generat
 
 
 def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Way:
-    """The equal tokens on the way to a place that the last entry of the trail led to."""
+    """Return the equal tokens on the path to the point that the last trail entry led to."""
     pairs: list[Pair] = []
     end = (part.left + x, part.right + y)
     for edits in range(len(trail) - 1, -1, -1):
@@ -155,7 +155,7 @@ def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Way:
 
 
 def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
-    """Tokens that occur once on either side, as many of them as keep their order."""
+    """Return tokens that occur once on either side, as many as keep their order."""
     ours = Counter(left[part.left : part.left_end])
     theirs = Counter(right[part.right : part.right_end])
     places = {right[at]: at for at in range(part.right, part.right_end) if theirs[right[at]] == 1}
@@ -168,8 +168,8 @@ def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
 
 
 def rising(values: Sequence[int]) -> list[int]:
-    """Indices of a longest rising subsequence."""
-    ends: list[int] = []  # the smallest value that a subsequence of each length ends with
+    """Return the indices of a longest increasing subsequence."""
+    ends: list[int] = []  # the smallest last value of a subsequence of each length
     owners: list[int] = []
     before: list[int] = []
     for index, value in enumerate(values):

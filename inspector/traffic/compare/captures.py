@@ -22,9 +22,9 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
 _ROWS_A_STEP = 5_000
-_STEPS = 6_000_000  # for aligning: some seconds at most
+_STEPS = 6_000_000  # for the alignment: a few seconds at most
 _BYTES_A_STEP = 1024 * 1024
-_BYTES_FOR_ONE = _BYTES_A_STEP // 50  # so much time a pair takes, however small it is
+_BYTES_FOR_ONE = _BYTES_A_STEP // 50  # minimum cost of a pair, however small it is
 _COARSE = "The captures differ so much that some exchanges may not be paired as well as they could be."
 _Asked: TypeAlias = tuple[int, str, str]  # direction, method, subject
 _ERRORS = (Status.ERROR, Status.TOOL_ERROR)
@@ -35,13 +35,13 @@ class Verdict(IntEnum):
     ONLY_LEFT = 1
     ONLY_RIGHT = 2
     OTHER_STATUS = 3
-    OTHER_BYTES = 4  # it may differ only in what is ignored: `look_into` tells
+    OTHER_BYTES = 4  # may differ only in what is ignored: see `look_into`
     DIFFERENT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangePair:
-    """Rows of the requests; None in the capture that has no such exchange."""
+    """Request rows of an exchange; None in the capture that lacks it."""
 
     left: int | None
     right: int | None
@@ -50,7 +50,10 @@ class ExchangePair:
 
 @dataclass(frozen=True, slots=True)
 class SubjectDiff:
-    """What was asked, and how often and how well each capture has it. Durations: medians, None for none."""
+    """One kind of request with its counts and errors in each capture.
+
+    Durations are medians, None if there are none.
+    """
 
     direction: int
     method: str
@@ -61,7 +64,7 @@ class SubjectDiff:
 
     @property
     def is_different(self) -> bool:
-        """In counts or errors; durations always differ."""
+        """True if counts or errors differ; durations always do."""
         return self.counts[0] != self.counts[1] or self.errors[0] != self.errors[1]
 
 
@@ -73,7 +76,7 @@ class _Tally:
 
 
 def compare_captures(left: TrafficLog, right: TrafficLog, ignoring: Ignoring = NOTHING) -> CaptureDiff:
-    """All at once. For a window: make a CaptureDiff, and go through its `steps`."""
+    """Compare two captures at once. For a window, create a CaptureDiff and run its `steps`."""
     diff = CaptureDiff(left, right, ignoring)
     for _ in diff.steps():
         pass
@@ -81,7 +84,7 @@ def compare_captures(left: TrafficLog, right: TrafficLog, ignoring: Ignoring = N
 
 
 class CaptureDiff:
-    """Filled by `steps`; pairs are numbered in the order in which the exchanges happened."""
+    """Comparison of two captures, filled by `steps`; pairs are in order of their exchanges."""
 
     def __init__(self, left: TrafficLog, right: TrafficLog, ignoring: Ignoring = NOTHING) -> None:
         ignoring.check()
@@ -97,7 +100,7 @@ class CaptureDiff:
         return len(self._verdicts)
 
     def steps(self) -> Generator[float, None, None]:
-        """Does the work in steps of some milliseconds; yields the share that is done."""
+        """Do the work in steps of some milliseconds; yield the fraction that is done."""
         rows, tokens = (array("q"), array("q")), (array("I"), array("I"))
         for side in (0, 1):
             for share in self._collect(side, rows[side], tokens[side]):
@@ -117,7 +120,7 @@ class CaptureDiff:
         return ExchangePair(left if left >= 0 else None, right if right >= 0 else None, verdict)
 
     def pairs(self, *verdicts: Verdict) -> list[int]:
-        """Numbers of the pairs with one of these verdicts."""
+        """Return the indices of the pairs with one of these verdicts."""
         return [number for number, verdict in enumerate(self._verdicts) if verdict in verdicts]
 
     def look_into(self, number: int) -> ExchangeDiff | None:
@@ -131,7 +134,7 @@ class CaptureDiff:
         return diff
 
     def subjects(self) -> list[SubjectDiff]:
-        """What was asked, in the order in which it was first asked."""
+        """Return what was requested, in order of first occurrence."""
         return [
             SubjectDiff(*asked, (t.counts[0], t.counts[1]), (t.errors[0], t.errors[1]), _medians(t))
             for asked, t in zip(self._asked, self._tallies, strict=True)
@@ -140,7 +143,7 @@ class CaptureDiff:
     # --------------------------------------------------------------
 
     def _collect(self, side: int, rows: array[int], tokens: array[int]) -> Iterator[float]:
-        """The requests of one capture, as numbers for what was asked."""
+        """Collect the requests of one capture, with a token for what each requests."""
         log = self.logs[side]
         columns, count = log.columns, len(log)
         known: dict[tuple[int, int, int], int] = {}
@@ -199,7 +202,7 @@ class CaptureDiff:
                 work += _BYTES_FOR_ONE + self._bytes_to_read(left)
 
     def _bytes_to_read(self, left: int) -> int:
-        """On one side; on the other they are as many, or are not read."""
+        """Return the bytes to read on one side; the other has as many, or is not read."""
         kept, answer = self.logs[0].columns.kept, self.logs[0].partner(left)
         return kept[left] + (kept[answer] if answer is not None else 0)
 
@@ -214,7 +217,7 @@ class CaptureDiff:
 
 
 def _counting(work: Generator[None, None, list[Pair]], share: float) -> Generator[float, None, list[Pair]]:
-    """Passes steps on as a share that stands still: how many there will be is not known."""
+    """Pass steps on as a constant fraction: their total is unknown."""
     while True:
         try:
             next(work)
@@ -225,7 +228,7 @@ def _counting(work: Generator[None, None, list[Pair]], share: float) -> Generato
 
 
 def _has_same_bytes(log: TrafficLog, row: int | None, other: TrafficLog, other_row: int | None) -> bool:
-    """Whether two messages are equal but for their ids; read only when their sizes allow it."""
+    """True if two messages are equal except for their ids; read only if their sizes allow it."""
     if row is None or other_row is None:
         return row is other_row
     ours, theirs = _id_text(log, row), _id_text(other, other_row)
@@ -240,7 +243,7 @@ def _id_text(log: TrafficLog, row: int) -> bytes:
 
 
 def _without_id(raw: bytes, id: bytes) -> bytes:
-    """The first member "id" with this value goes; in the two ways in which it is usually written."""
+    """Remove the first member "id" with this value, in its two usual spellings."""
     for written in (b'"id":' + id, b'"id": ' + id):
         before, found, after = raw.partition(written)
         if found:

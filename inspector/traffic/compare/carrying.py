@@ -12,10 +12,10 @@ _MOST_CARRIED = 5_000  # values, or hundreds of characters
 
 
 def carried(diff: Diff) -> Diff:
-    """The same diff without the values that would make it heavy to hand to another process.
+    """Return the diff without the values that would make it expensive to pickle.
 
-    Containers whose contents have entries of their own go, and so does what is equal once it is more than
-    a few thousand values. What differs is kept whole.
+    Drops containers whose contents have their own entries, and equal values beyond a few thousand.
+    Differences are kept whole.
     """
     left = [_MOST_CARRIED]
     return replace(diff, entries=tuple(_light(entry, left) for entry in diff.entries))
@@ -33,7 +33,7 @@ def _cut(value: JSON | Cut) -> Cut:
 
 
 def _fits(value: JSON | Cut, left: list[int]) -> bool:
-    """Is there room to carry a value? Takes the room that it needs."""
+    """True if a value fits the remaining budget, which it then uses up."""
     waiting = [value]
     while waiting and left[0] > 0:
         one = waiting.pop()

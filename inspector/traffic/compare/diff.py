@@ -19,12 +19,12 @@ from inspector.traffic.compare.paths import Key, Path, path_text
 
 class ChangeKind(IntEnum):
     SAME = 0
-    INSIDE = 1  # a container on both sides; the entries that follow say what became of its contents
-    IGNORED = 2  # different, but in what is to be ignored
+    INSIDE = 1  # a container on both sides; the entries that follow describe its contents
+    IGNORED = 2  # different, but only in what is ignored
     ADDED = 3  # only on the right
     REMOVED = 4  # only on the left
     CHANGED = 5
-    MOVED = 6  # an item that stands elsewhere in its array; it may also differ inside
+    MOVED = 6  # an item at another place in its array; it may also differ inside
 
     @property
     def is_difference(self) -> bool:
@@ -33,15 +33,18 @@ class ChangeKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Stands for a value that was left behind, in words."""
+    """Placeholder for an omitted value, as text."""
 
     text: str
-    name: str = ""  # what an item is known by
+    name: str = ""  # what identifies an item
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one value. A side without a key has no such value (its `left` or `right` is None)."""
+    """The change of one value.
+
+    A side without a key has no such value (its `left` or `right` is None).
+    """
 
     parent: int  # index in `Diff.entries` of the container's entry; -1 for the whole document
     depth: int
@@ -50,14 +53,17 @@ class Change:
     right_key: Key | None
     left: JSON | Cut
     right: JSON | Cut
-    note: str = ""  # what cannot be seen from the values: why, how much
-    is_line: bool = False  # a line of the text that its parent is about; keys are line indices
-    count: int = 1  # of equal neighbours; when several, the keys are the first ones', and the values hold all
+    note: str = ""  # what the values do not show: why, how much
+    is_line: bool = False  # a line of its parent's text; keys are line indices
+    count: int = 1  # equal neighbors; if several, keys are the first ones', and the values hold all
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """`note` is a sentence about how the comparison was done, where that is not as usual."""
+    """Result of a comparison.
+
+    `note` is a sentence about how the comparison was done, if not as usual.
+    """
 
     entries: tuple[Change, ...]
     note: str = ""
@@ -65,17 +71,17 @@ class Diff:
 
     @property
     def is_same(self) -> bool:
-        """Nothing differs, or only what is ignored."""
+        """True if nothing differs, or only what is ignored."""
         return not any(entry.kind.is_difference for entry in self.entries)
 
     def differences(self) -> Iterator[tuple[int, Change]]:
-        """Index and entry of each difference between values (not of the lines of a changed text)."""
+        """Yield index and entry of each changed value (not of the lines of a changed text)."""
         for index, entry in enumerate(self.entries):
             if entry.kind.is_difference and (self.is_text or not entry.is_line):
                 yield index, entry
 
     def path(self, index: int) -> Path:
-        """Where an entry's value stands: on the left, or on the right when it was added."""
+        """Return the path of an entry's value: on the left, or on the right if it was added."""
         return self._path(index, on_left=self.entries[index].left_key is not None)
 
     def left_path(self, index: int) -> Path:
@@ -93,7 +99,7 @@ class Diff:
         return path_text(self.path(index))
 
     def summary(self) -> str:
-        """`3 changed, 1 added, 2 ignored`, or that there is no difference."""
+        """Summarize as `3 changed, 1 added, 2 ignored`, or that there is no difference."""
         counts = Counter(entry.kind for _, entry in self.differences())
         words = [f"{counts[kind]:,} {word}" for kind, word in _WORDS.items() if counts[kind]]
         ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
@@ -121,5 +127,5 @@ _WORDS = {
 
 
 def line_number(key: Key | None) -> int:
-    """As people count lines."""
+    """Return the 1-based line number."""
     return key + 1 if isinstance(key, int) else 0

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-CONTEXT = 2  # equal neighbours of a difference that stay by themselves
+CONTEXT = 2  # equal neighbors of a difference that are not folded
 
 
 def folded(neighbours: Sequence[T], equal: Iterable[bool]) -> Iterator[Sequence[T]]:
-    """All of them in order, in groups: several that are equal, or one."""
+    """Yield all neighbors in order, in groups: several equal ones, or a single one."""
     start = 0
     for is_equal, run in groupby(equal):
         end = start + sum(1 for _ in run)

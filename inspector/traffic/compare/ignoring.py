@@ -11,7 +11,7 @@ from inspector.base.jsonvalue import JSON
 from inspector.traffic.compare.paths import Key, Places, read_pattern
 from inspector.traffic.query.repeats import may_take_forever
 
-# For a row of check boxes: the name of each preset, and what it leaves out.
+# For a row of check boxes: each preset's name, and what it leaves out.
 PRESETS = MappingProxyType(
     {
         "ids": "Members named id, …Id or …_id, and UUIDs wherever they stand.",
@@ -40,16 +40,19 @@ _UUID = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-
 
 @dataclass(frozen=True, slots=True)
 class Ignoring:
-    """What the person wants left out. Plain values: it is kept in settings and sent to the worker."""
+    """What to leave out of a comparison.
+
+    Plain values: it is stored in settings and sent to the worker.
+    """
 
     ids: bool = False
     times: bool = False
     metadata: bool = False
     paths: tuple[str, ...] = ()  # patterns, such as result.content[*].text
-    names: str = ""  # a regular expression that the whole of a member's name matches
+    names: str = ""  # a regular expression that must match a member's whole name
 
     def check(self) -> None:
-        """Raise UserError for a path or a regular expression that cannot be read."""
+        """Raise UserError for an invalid path or regular expression."""
         Rules(self)
 
     @property
@@ -61,7 +64,7 @@ NOTHING = Ignoring()
 
 
 class Rules:
-    """`Ignoring`, ready to be asked. Follows the walk through a document with a state per place."""
+    """Compiled `Ignoring`. Tracks the walk through a document with a state per place."""
 
     def __init__(self, ignoring: Ignoring) -> None:
         self._ids, self._times, self._metadata = ignoring.ids, ignoring.times, ignoring.metadata
@@ -75,7 +78,7 @@ class Rules:
         return self._places.step(state, key)
 
     def ignores(self, state: Places.State, key: Key, value: JSON) -> bool:
-        """Is the value left out that stands at this place under this name (or index)?"""
+        """True if the value at this place and key (or index) is left out."""
         if state is not None and self._places.is_met(state):
             return True
         if isinstance(key, int):
@@ -86,7 +89,7 @@ class Rules:
         return ignored or (self._times and _is_time(key, value))
 
     def blanked(self, text: str) -> str:
-        """A text with what is ignored inside of it taken out."""
+        """Return a text with the ignored parts blanked."""
         if self._times and ":" in text:
             text = _MOMENT.sub("\0time", text)
         if self._ids and "-" in text:
@@ -121,7 +124,7 @@ def _name_pattern(text: str) -> re.Pattern[str] | None:
 
 
 def _is_time(name: str, value: JSON) -> bool:
-    """Does a member hold a time, by its name and its value? (Moments inside of texts are blanked instead.)"""
+    """True if a member holds a time, by name and value. Times inside texts are blanked instead."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     if isinstance(value, str) and not (_DATE_OR_CLOCK.fullmatch(value[:80]) or _MOMENT.fullmatch(value[:80])):

@@ -18,7 +18,7 @@ _IDENTITY_MEMBERS = ("name", "uri", "uriTemplate", "id", "type")
 
 
 class ItemPair(NamedTuple):
-    """Indices; None on the side that has no such item."""
+    """A pair of item indices; None on the side that lacks the item."""
 
     left: int | None
     right: int | None
@@ -26,7 +26,7 @@ class ItemPair(NamedTuple):
 
 
 def pair_items(left: Shape, right: Shape, effort: Effort) -> list[ItemPair]:
-    """Every item of both arrays, once, in document order."""
+    """Pair the items of both arrays, each once, in document order."""
     ours, theirs = _counted(left), _counted(right)
     member = _identity_member(left, right, len(ours), len(theirs))
     left_names, right_names = _identities(left, member), _identities(right, member)
@@ -42,13 +42,13 @@ def pair_items(left: Shape, right: Shape, effort: Effort) -> list[ItemPair]:
 
 
 def _counted(shape: Shape) -> Sequence[int]:
-    """Indices of items that are not ignored."""
+    """Return the indices of items that are not ignored."""
     count = range(len(shape.items))
     return [index for index in count if index not in shape.ignored] if shape.ignored else count
 
 
 def _identity_member(left: Shape, right: Shape, *counts: int) -> str:
-    """The member that tells most items of both arrays apart; empty when there is none."""
+    """Return the member that distinguishes most items of both arrays; "" if there is none."""
     if not (any(item.members for item in left.items) and any(item.members for item in right.items)):
         return ""
     for member in _IDENTITY_MEMBERS:
@@ -59,7 +59,10 @@ def _identity_member(left: Shape, right: Shape, *counts: int) -> str:
 
 
 def _identities(array: Shape, member: str) -> dict[int, int]:
-    """By index: a number for what an item is called, when no other is called so. Negative: no shape's."""
+    """Return identity numbers of uniquely named items, by index.
+
+    They are negative, so that they never equal a shape's number.
+    """
     named: dict[int, int] = {}
     if not member:
         return named
@@ -73,14 +76,14 @@ def _identities(array: Shape, member: str) -> dict[int, int]:
 
 
 def _moved(left: dict[int, int], right: dict[int, int], fixed: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Items on both sides that are not aligned: index on the right -> index on the left."""
+    """Return unaligned items that are on both sides: index on the right -> index on the left."""
     aligned = {ours for ours, _ in fixed}
     places = {name: index for index, name in left.items() if index not in aligned}
     return {index: places[name] for index, name in right.items() if name in places}
 
 
 class _Gaps:
-    """Puts the items in between into the list of those that are aligned."""
+    """Merges the items in between into the list of aligned ones."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class _Gaps:
 
 
 def _kind(array: Shape, index: int, named: set[int]) -> Hashable:
-    """Equal for items that may be one that changed; known ones find no partner this way."""
+    """Return a key that is equal for items that may be a changed pair; named ones never match."""
     item = array.items[index]
     if index in array.ignored:
         return "ignored"

@@ -24,12 +24,15 @@ from inspector.traffic.compare.textlines import first_difference
 from inspector.traffic.compare.wording import LONGEST, called, children, one_line_of, value_text
 
 MOST_LINES = 20_000
-_BEFORE = 40  # characters shown before the place where long texts begin to differ
+_BEFORE = 40  # characters shown before the first difference of long texts
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`entry` is the index in `Diff.entries` that it belongs to, for its path."""
+    """A line of the diff.
+
+    `entry` is the index in `Diff.entries` that it belongs to, for its path.
+    """
 
     depth: int
     entry: int
@@ -37,12 +40,12 @@ class Line:
     right: str
     mark: ChangeKind
     note: str = ""
-    key: int | None = None  # to open it, when it is an equal container that hides its contents
+    key: int | None = None  # opens it, if it is an equal container with folded contents
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """So many neighbours that are equal. Without a key it cannot be opened: they were left behind."""
+    """A folded run of equal neighbors. Without a key it cannot be opened: they were omitted."""
 
     depth: int
     count: int
@@ -53,12 +56,12 @@ Row: TypeAlias = "Line | Fold"
 
 
 def lines(diff: Diff, opened: Collection[int] = ()) -> list[Row]:
-    """The rows to show, at most MOST_LINES; the last one says so when there are more."""
+    """Return the rows to show, at most MOST_LINES; a last one says if there are more."""
     return list(each_line(diff, opened))
 
 
 def each_line(diff: Diff, opened: Collection[int] = ()) -> Iterator[Row]:
-    """`lines` one by one: to make all of them can take a tenth of a second."""
+    """Generator version of `lines`: creating all of them can take a tenth of a second."""
     for number, row in enumerate(_rows(diff, opened)):
         if number == MOST_LINES:
             yield Line(0, 0, "…", "…", ChangeKind.SAME, f"Only the first {MOST_LINES:,} lines are shown.")
@@ -70,7 +73,7 @@ def _rows(diff: Diff, opened: Collection[int]) -> Iterator[Row]:
     for index, entry in enumerate(diff.entries):
         if entry.count > 1:
             yield from _run_rows(entry, index, opened)
-        elif index or not diff.is_text or len(diff.entries) == 1:  # the root of a text says nothing
+        elif index or not diff.is_text or len(diff.entries) == 1:  # the root of a text shows nothing
             yield from _entry_rows(entry, index, opened)
 
 
@@ -108,7 +111,7 @@ _EXPANDED = (ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.CHANGED)
 
 
 def _inside(entry: Change, index: int, has_left: bool, has_right: bool) -> Iterator[Row]:
-    """The contents of a value that is shown whole: both columns when equal, else each by itself."""
+    """Yield the contents of a whole value: in both columns if equal, else each separately."""
     if entry.kind is ChangeKind.SAME:
         for depth, text in _contents(entry.left, entry.depth):
             yield Line(depth, index, text, text, ChangeKind.SAME)
@@ -121,7 +124,7 @@ def _inside(entry: Change, index: int, has_left: bool, has_right: bool) -> Itera
 
 
 def _contents(value: JSON | Cut, depth: int) -> Iterator[tuple[int, str]]:
-    """Every value in a container, with its depth; one at a time, so that a limit costs nothing more."""
+    """Yield every value in a container with its depth; lazily, so that a limit costs nothing."""
     waiting = [(depth + 1, children(value))]
     while waiting:
         level, inside = waiting[-1]
@@ -135,7 +138,7 @@ def _contents(value: JSON | Cut, depth: int) -> Iterator[tuple[int, str]]:
 
 
 def _sides(entry: Change) -> tuple[bool, bool]:
-    if entry.parent < 0:  # the whole has no key
+    if entry.parent < 0:  # the document has no key
         return entry.kind is not ChangeKind.ADDED, entry.kind is not ChangeKind.REMOVED
     return entry.left_key is not None, entry.right_key is not None
 
@@ -154,7 +157,7 @@ def _labelled(key: Key | None, value: JSON | Cut, text: str, *, is_line: bool = 
 
 
 def _shown_pair(entry: Change) -> tuple[str, str]:
-    """Long texts are shown from shortly before the place where they begin to differ."""
+    """Return both texts, long ones starting shortly before their first difference."""
     left, right = entry.left, entry.right
     write = one_line_of if entry.is_line else value_text
     if isinstance(left, str) and isinstance(right, str) and max(len(left), len(right)) > LONGEST:

@@ -23,7 +23,7 @@ _HEAD = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that both exchanges have, in words, side by side."""
+    """A property of both exchanges, formatted side by side."""
 
     name: str
     left: str
@@ -36,7 +36,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeDiff:
-    """Request with request, answer with answer. A Diff is None where neither side has such a message."""
+    """Diffs of request and response; a Diff is None if neither side has such a message."""
 
     facts: tuple[Fact, ...]
     request: Diff | None
@@ -44,7 +44,7 @@ class ExchangeDiff:
 
     @property
     def is_same(self) -> bool:
-        """Of the messages and the status; times and sizes may differ."""
+        """True if messages and status are equal; times and sizes may differ."""
         status = next(fact for fact in self.facts if fact.name == "Status")
         return not status.is_different and all(
             diff is None or diff.is_same for diff in (self.request, self.answer)
@@ -54,7 +54,7 @@ class ExchangeDiff:
 def compare_messages(
     log: TrafficLog, row: int, other: TrafficLog, other_row: int, ignoring: Ignoring = NOTHING
 ) -> Diff:
-    """Raises UserError for an `ignoring` that cannot be read."""
+    """Compare two messages. Raises UserError for an invalid `ignoring`."""
     diff = compare_texts(log.raw(row), other.raw(other_row), ignoring)
     sides = [("left", log, row), ("right", other, other_row)]
     cut = [_cut_note(side, log.kept(row), log.size(row)) for side, log, row in sides]
@@ -65,7 +65,7 @@ def compare_messages(
 def compare_exchanges(
     log: TrafficLog, row: int, other: TrafficLog, other_row: int, ignoring: Ignoring = NOTHING
 ) -> ExchangeDiff:
-    """The rows may be those of the requests or of the answers."""
+    """Compare two exchanges, given by the row of their request or response."""
     ours, theirs = Exchange.of(log, row), Exchange.of(other, other_row)
     return ExchangeDiff(
         tuple(
@@ -79,7 +79,7 @@ def compare_exchanges(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The rows of a request and its answer; None for the one that is not there."""
+    """The rows of a request and its response; None for a missing one."""
 
     log: TrafficLog
     request: int | None
@@ -133,7 +133,7 @@ def _one_sided(kind: ChangeKind, raw: bytes, note: str) -> Diff:
 
 
 def _value(raw: bytes) -> JSON:
-    """A message as JSON; the beginning of its text when it is big or none."""
+    """Parse a message; return the start of its text if it is large or not JSON."""
     text = raw[: _MOST_PARSED + 1].decode(errors="backslashreplace")
     try:
         return parse(text) if len(raw) <= _MOST_PARSED else text[:_HEAD]

@@ -32,13 +32,13 @@ class Wild(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Which places are meant, step by step."""
+    """A path pattern, as steps."""
 
     steps: tuple[Key | Wild, ...]
 
 
 def path_text(path: Path) -> str:
-    """`result.content[0].text`; the whole document is the empty text."""
+    """Format a path: `result.content[0].text`; the whole document is ""."""
     text = "".join(map(_step_text, path))
     return text.removeprefix(".")
 
@@ -50,7 +50,7 @@ def _step_text(key: Key) -> str:
 
 
 def read_pattern(text: str) -> Pattern:
-    """Read a pattern; raise UserError with the column that cannot be read."""
+    """Parse a pattern. Raises UserError with the column of the error."""
     steps: list[Key | Wild] = []
     at, end = 0, len(text)
     while at < end:
@@ -65,7 +65,7 @@ def read_pattern(text: str) -> Pattern:
 
 
 def _is_apart(text: str, at: int) -> bool:
-    """A name follows the step before it after a dot."""
+    """True if a step is separated from the previous one: a name needs a dot."""
     return at == 0 or text[at] in ".["
 
 
@@ -98,9 +98,9 @@ def _unreadable(text: str, at: int) -> UserError:
 
 
 class Places:
-    """Patterns followed along a walk through a document: a state for where one is, made step by step.
+    """Matches patterns along a walk through a document, with a state per place.
 
-    A state says which patterns have been met how far; `None` is that none can be met any more.
+    A state says how far each pattern has matched; None means that none can match any more.
     """
 
     State: TypeAlias = "frozenset[tuple[int, int]] | None"
@@ -129,7 +129,7 @@ class Places:
         return state is not None and any(at == len(self._patterns[number].steps) for number, at in state)
 
     def _with_deep(self, states: set[tuple[int, int]]) -> State:
-        """`**` also stands for no step at all."""
+        """Add the states in which `**` matches no step at all."""
         waiting = list(states)
         while waiting:
             number, at = waiting.pop()

@@ -26,7 +26,7 @@ class Shape:
         self.strict = self.loose = 0
         self.members: dict[str, Shape] = {}
         self.items: list[Shape] = []
-        self.ignored = _NONE_IGNORED  # keys of members and items that are left out
+        self.ignored = _NONE_IGNORED  # keys of ignored members and items
 
     def put(self, key: Key, child: Shape) -> None:
         if isinstance(key, str):
@@ -36,7 +36,7 @@ class Shape:
 
 
 class _Frame:
-    """A container whose members are being looked at."""
+    """A container whose members are being processed."""
 
     __slots__ = ("ignored", "rest", "shape", "state")
 
@@ -53,7 +53,7 @@ class _Frame:
 
 
 class Shaper:
-    """Numbers values; use one for both sides of a comparison."""
+    """Numbers values; use one instance for both sides of a comparison."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -61,7 +61,7 @@ class Shaper:
         self._scalars: dict[object, Shape] = {}
 
     def shape(self, value: JSON) -> Shape:
-        """Works through a stack of its own: depth has no limit here."""
+        """Return the shape of a value. Uses an explicit stack: depth is unlimited."""
         if not isinstance(value, dict | list):
             return self._scalar(value)
         root = Shape(value)
@@ -74,7 +74,7 @@ class Shaper:
         return root
 
     def _fill(self, frame: _Frame) -> _Frame | None:
-        """Take in members until one is a container, which comes first then."""
+        """Process members until one is a container, which is processed first."""
         rules, parent = self._rules, frame.shape
         for key, value in frame.rest:
             state = rules.step(frame.state, key) if frame.state is not None else None
@@ -121,7 +121,7 @@ def _loose_token(shape: Shape) -> object:
 
 
 def _token(value: JSON) -> object:
-    """Tells apart what Python's == does not (1, 1.0 and true), and finds NaN equal to itself."""
+    """Return a key that tells 1, 1.0 and true apart and treats NaN as equal to itself."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, bool):

@@ -15,7 +15,7 @@ MOST_LINES = 50_000  # on either side
 
 
 class LinePair(NamedTuple):
-    """Indices of lines; None on the side that has no such line."""
+    """A pair of line indices; None on the side that lacks the line."""
 
     kind: ChangeKind
     left: int | None
@@ -25,7 +25,10 @@ class LinePair(NamedTuple):
 def pair_lines(
     left: list[str], right: list[str], effort: Effort, blanked: Callable[[str], str] = str
 ) -> Iterator[LinePair]:
-    """Every line of both texts, once, in order. `blanked` takes what is ignored out of a line."""
+    """Pair the lines of both texts, each once, in order.
+
+    `blanked` removes what is ignored from a line.
+    """
     at = other = 0
     pairs = align([blanked(line) for line in left], [blanked(line) for line in right], effort)
     for i, j in [*pairs, (len(left), len(right))]:
@@ -41,7 +44,7 @@ def pair_lines(
 def line_entries(
     pairs: list[LinePair], left: list[str], right: list[str], parent: int, depth: int
 ) -> Iterator[Change]:
-    """Entries for the lines of a text that is the entry `parent`; equal neighbours together."""
+    """Yield entries for the lines of the text in entry `parent`; equal neighbors are grouped."""
     for group in folded(pairs, (pair.kind is ChangeKind.SAME for pair in pairs)):
         kind, at, other = group[0]
         before: JSON = left[at] if at is not None else None
@@ -52,12 +55,12 @@ def line_entries(
 
 
 def has_lines(text: str) -> bool:
-    """Is a text better compared by its lines? A break at its very end makes no second one."""
+    """True if a text has several lines; a trailing line break does not count."""
     return "\n" in text[:-1]
 
 
 def lines_note(pairs: list[LinePair]) -> str:
-    """`3 of 120 lines differ, the first at line 7`."""
+    """Summarize as `3 of 120 lines differ, the first at line 7`."""
     different = [pair for pair in pairs if pair.kind.is_difference]
     if not different:
         return ""
@@ -68,7 +71,7 @@ def lines_note(pairs: list[LinePair]) -> str:
 
 
 def first_difference(left: str | bytes, right: str | bytes) -> int:
-    """How many characters (or bytes) are equal at the beginning of two that are alike in type."""
+    """Return the length of the common prefix, in characters or bytes."""
     low, high = 0, min(len(left), len(right))
     while low < high:  # comparing slices is much faster than a loop over characters
         middle = (low + high + 1) // 2

@@ -29,7 +29,7 @@ from inspector.traffic.compare.values import MOST_ENTRIES, compare
 
 MOST_BYTES = 16 * 1024 * 1024  # on either side
 _HEAD = 2_000
-_DEEPEST = 400  # what crosses to another process is pickled, and that recurses
+_DEEPEST = 400  # pickling for another process is recursive
 _TOO_DEEP = "Compared as text: one of the two is nested too deeply to be compared by structure."
 _NO_JSON = "Compared as text: {} is not JSON."
 _CUT = f"So much differs that only the first {MOST_ENTRIES:,} lines are listed."
@@ -37,7 +37,7 @@ _REPEATED = "A member name occurs more than once in one object; only the last on
 
 
 def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Diff:
-    """What became of one message on its way to the other. Raises UserError for an unreadable `ignoring`."""
+    """Compare two messages. Raises UserError for an invalid `ignoring`."""
     Rules(ignoring)
     if left == right:
         text = _decoded(left[:_HEAD])
@@ -54,21 +54,21 @@ def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Di
 
 
 def pack(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> bytes:
-    """What `compare_packed` takes."""
+    """Pickle the input of `compare_packed`."""
     return pickle.dumps((left, right, ignoring))
 
 
 def compare_packed(data: bytes) -> Diff:
-    """`compare_texts` for the worker process, whose functions take one piece of bytes.
+    """Run `compare_texts` in the worker process, whose functions take bytes.
 
-    What would make the answer heavy is left behind (`carried`).
+    Heavy values are omitted from the result (see `carried`).
     """
     left, right, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
     return carried(compare_texts(left, right, ignoring))
 
 
 class _Read:
-    """One side: a JSON value, or why it is none."""
+    """One side: a JSON value, or why it is not one."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -108,7 +108,7 @@ def _number(text: str) -> int | float:
 
 
 def is_deeper(value: JSON, limit: int) -> bool:
-    """Is a value nested in more than this many levels?"""
+    """True if a value is nested more deeply than this many levels."""
     level = [value]
     for _ in range(limit + 1):
         level = [child for holder in level if isinstance(holder, dict | list) for child in _children(holder)]
@@ -138,7 +138,7 @@ def _why_text(left: _Read, right: _Read) -> str:
         return _TOO_DEEP
     if left.is_json or right.is_json:
         return _NO_JSON.format("the right one" if left.is_json else "the left one")
-    return ""  # two texts: nothing unusual
+    return ""  # two texts, as usual
 
 
 def _only_that_they_differ(left: bytes, right: bytes) -> Diff:

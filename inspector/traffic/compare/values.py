@@ -28,13 +28,13 @@ from inspector.traffic.compare.textlines import (
     pair_lines,
 )
 
-MOST_ENTRIES = 20_000  # more would neither be read by anybody nor cross to another process in time
+MOST_ENTRIES = 20_000  # more would be neither readable nor quick to send to another process
 _COARSE = "There is so much to compare that some items or lines may not be paired as well as they could be."
 _CUT = "There are so many differences that some objects and arrays were not looked into."
 
 
 class _Task(NamedTuple):
-    """Two values to compare; None on the side that has no such value."""
+    """Two values to compare; None on the side that lacks the value."""
 
     parent: int
     depth: int
@@ -53,14 +53,14 @@ class _Task(NamedTuple):
 
 
 def compare(left: JSON, right: JSON, ignoring: Ignoring = NOTHING) -> Diff:
-    """What became of `left` on its way to `right`. Raises UserError for an `ignoring` that cannot be read."""
+    """Compare `left` with `right`. Raises UserError for an invalid `ignoring`."""
     rules = Rules(ignoring)
     shaper = Shaper(rules)
     return _Comparison(rules).run(shaper.shape(left), shaper.shape(right))
 
 
 class _Comparison:
-    """Works through a list of what is left to compare, the next one last."""
+    """Works through a stack of pending comparisons."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -112,7 +112,7 @@ class _Comparison:
         self._tasks += reversed(groups)
 
     def _groups(self, task: _Task, left: Shape, right: Shape) -> Iterator[Sequence[_Task]]:
-        """What is to compare inside of two containers, equal neighbours together."""
+        """Yield what to compare inside two containers, equal neighbors grouped."""
         parent, depth = len(self._entries), task.depth + 1
         if isinstance(left.value, dict):
             inside = list(_members(left, right, parent, depth))
@@ -176,7 +176,7 @@ class _Comparison:
 
 
 def _together(group: Sequence[_Task]) -> JSON:
-    """Equal neighbours as one value: part of their object, or of their array."""
+    """Combine equal neighbors into one value: a part of their object or array."""
     values = [(task.left_key, task.left.value) for task in group if task.left is not None]
     if isinstance(group[0].left_key, str):
         return {str(name): value for name, value in values}
@@ -184,12 +184,12 @@ def _together(group: Sequence[_Task]) -> JSON:
 
 
 def _are_containers(left: Shape, right: Shape) -> bool:
-    """Both objects, or both arrays."""
+    """True for two objects or two arrays."""
     return isinstance(left.value, dict | list) and type(left.value) is type(right.value)
 
 
 def _members(left: Shape, right: Shape, parent: int, depth: int) -> Iterator[_Task]:
-    """Members in the left side's order; one that is only on the right comes after the one it follows."""
+    """Yield members in the left side's order; one only on the right follows its predecessor."""
     for name in _member_order(left, right):
         ours, theirs = left.members.get(name), right.members.get(name)
         sides = [side for side, child in ((left, ours), (right, theirs)) if child is not None]
@@ -219,7 +219,7 @@ def _member_order(left: Shape, right: Shape) -> Iterator[str]:
 
 
 def _note(left: JSON, right: JSON) -> str:
-    """What the two values do not show by themselves."""
+    """Return what the two values do not show by themselves."""
     if _is_number(left) and _is_number(right):
         return "The same number, written differently" if left == right else ""
     return "" if type(left) is type(right) else f"{_type_name(left)} became {_type_name(right)}"

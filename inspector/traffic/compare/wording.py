@@ -15,12 +15,12 @@ LONGEST = 300
 
 
 def one_line_of(value: JSON | Cut) -> str:
-    """A line of text as it is, bounded."""
+    """Return a line of text, shortened."""
     return shorten(one_line(value[: LONGEST + 1]), LONGEST) if isinstance(value, str) else ""
 
 
 def value_text(value: JSON | Cut) -> str:
-    """A value on one line: JSON for scalars, a count for what holds others."""
+    """Format a value on one line: JSON for scalars, a count for containers."""
     if isinstance(value, Cut):
         return value.text
     if isinstance(value, dict):
@@ -34,7 +34,7 @@ def value_text(value: JSON | Cut) -> str:
 
 
 def called(item: JSON | Cut) -> str:
-    """What an item of an array is known by."""
+    """Return what identifies an array item."""
     if isinstance(item, Cut):
         return f" {item.name}" if item.name else ""
     if isinstance(item, dict):

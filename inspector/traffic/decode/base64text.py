@@ -22,7 +22,10 @@ _DATA_URL = re.compile(r"data:([\w.+/-]{0,100})(?:;[\w=.-]{1,60}){0,5}?;base64,"
 
 
 def decoded(text: str, said_type: str | None = None) -> Found | None:
-    """What a text is in base64. `said_type`: the MIME type beside a member that is there for files."""
+    """Decode a text as base64.
+
+    `said_type` is the declared MIME type, if the text is in a member for files.
+    """
     data = _bytes(text)
     if data is None:
         return None
@@ -38,7 +41,7 @@ def data_url(text: str) -> Found | None:
 
 
 def _bytes(text: str) -> bytes | None:
-    """The bytes, when a text is base64 from its beginning to its end."""
+    """Return the bytes, if the whole text is base64."""
     packed = _SPACE.sub("", text) if "\n" in text else text
     is_url_safe = "-" in packed or "_" in packed
     if not packed or not (_URL_SAFE if is_url_safe else _STANDARD).fullmatch(packed):
@@ -49,13 +52,13 @@ def _bytes(text: str) -> bytes | None:
         data = base64.b64decode(padded, altchars=b"-_" if is_url_safe else None, validate=True)
     except (binascii.Error, ValueError):
         return None
-    # Left-over bits that are not zero: no encoder writes those, but an ordinary word often has them.
+    # Non-zero leftover bits: no encoder writes them, but ordinary words often have them.
     again = base64.b64encode(data, altchars=b"-_" if is_url_safe else None)
     return data if again.decode() == padded else None
 
 
 def _checked(found: Found, said_type: str) -> Found:
-    """Says so when the bytes are something else than was said."""
+    """Add a note if the bytes are of another type than declared."""
     said = said_type.partition(";")[0].strip().lower()
     if not said or not found.mime_type:
         return replace(found, mime_type=found.mime_type or said)

@@ -20,21 +20,24 @@ class DecodingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """`text` is for reading, as it came: untrusted. `data` holds the bytes of a picture or another file."""
+    """A decoded part of a message.
 
-    path: str  # where the text stands, then the ways through what was found in it: `a[0].data › base64`
+    `text` is for display, unmodified: untrusted. `data` holds the bytes of an image or another file.
+    """
+
+    path: str  # of the text, then the steps through what was found in it: `a[0].data › base64`
     kind: DecodingKind
     title: str
     text: str = ""
     data: bytes = b""
     mime_type: str = ""
-    note: str = ""  # a sentence about what to know: not checked, cut, said to be something else
-    is_secret: bool = False  # to be shown only when asked for
+    note: str = ""  # a sentence: not verified, truncated, declared as something else
+    is_secret: bool = False  # shown only on request
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A decoding by a decoder: not placed yet, and what may hold more of its own."""
+    """A decoder's result: without a path yet, and perhaps with more inside."""
 
     step: str  # for the path: `base64`
     kind: DecodingKind
@@ -44,7 +47,7 @@ class Found:
     mime_type: str = ""
     note: str = ""
     is_secret: bool = False
-    inside: JSON = None  # to be looked into further
+    inside: JSON = None  # to be searched further
 
 
 def placed(found: Found, path: str) -> Decoding:

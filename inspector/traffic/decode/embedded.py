@@ -23,7 +23,7 @@ _MOST_PARAMETERS = 200
 
 
 def json_in(text: str) -> Iterator[Found]:
-    """An object or an array that a text is, or that stands in a code fence in it."""
+    """Yield the object or array that a text is, or those in its code fences."""
     bare = _json(text, "JSON")
     if bare is not None:
         yield bare
@@ -69,7 +69,7 @@ def _json(text: str, step: str) -> Found | None:
 
 
 def url_in(text: str) -> Found | None:
-    """A URL with a query, its parameters one a line; or a text with percent escapes, without them."""
+    """Decode a URL's query, one parameter per line, or a percent-encoded text."""
     if len(text) > _LONGEST_URL or ("%" not in text and "?" not in text):
         return None
     if _URL.fullmatch(text) and "?" in text:

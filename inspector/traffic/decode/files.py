@@ -27,7 +27,7 @@ _MAGIC = (
     (b"PK\x03\x04", _BINARY, "Zip archive", "application/zip"),
 )
 _RIFF = {b"WEBP": (_IMAGE, "WebP image", "image/webp"), b"WAVE": (_AUDIO, "WAV sound", "audio/wav")}
-# Types of which we know how they begin.
+# MIME types whose magic bytes we know.
 KNOWN_TYPES = frozenset(mime_type for _, _, _, mime_type in _MAGIC) | {"image/webp", "audio/wav", "audio/mp4"}
 _GZIP = b"\x1f\x8b\x08"
 _SVG = re.compile(
@@ -37,12 +37,12 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
 def recognised(data: bytes, step: str) -> Found | None:
-    """A file of a known kind, or a readable text; None for anything else."""
+    """Recognize a known file type or readable text; None for anything else."""
     return _known_file(data, step) or _unpacked(data, step) or _text(data, step)
 
 
 def any_bytes(data: bytes, step: str) -> Found:
-    """Bytes that are said to be a file, whatever they are."""
+    """Describe bytes that are declared as a file, whatever they are."""
     known = recognised(data, step)
     return known or Found(step, _BINARY, f"Binary data, {size(len(data))}", data=data)
 
@@ -64,7 +64,7 @@ def _file(data: bytes, step: str, kind: DecodingKind, name: str, mime_type: str)
 
 
 def _unpacked(data: bytes, step: str) -> Found | None:
-    """The beginning of what a gzip file holds: a small one may unpack to terabytes."""
+    """Decompress the start of a gzip file: a small one may expand to terabytes."""
     if not data.startswith(_GZIP):
         return None
     reader = zlib.decompressobj(wbits=31)
@@ -90,7 +90,7 @@ def _text(data: bytes, step: str) -> Found | None:
 
 
 def readable(data: bytes) -> str | None:
-    """The text that bytes are, when they are one that a person could have written."""
+    """Return the bytes as text, if they look like text that a human wrote."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -103,14 +103,17 @@ def is_svg(text: str) -> bool:
 
 
 def svg(text: str, step: str) -> Found:
-    """As text and without its bytes, so that nobody draws it: it may hold scripts and links."""
+    """Return an SVG as text and without its bytes, so that it is never rendered.
+
+    It may hold scripts and links.
+    """
     shown, cut = clipped(text)
     note = f"An SVG may hold scripts and links: it is shown as text only. {cut}".strip()
     return Found(step, DecodingKind.TEXT, "SVG image, as text", shown, mime_type="image/svg+xml", note=note)
 
 
 def clipped(text: str) -> tuple[str, str]:
-    """The beginning of a text, and a sentence when that is not all of it."""
+    """Return the start of a text, and a note if it was truncated."""
     if len(text) <= MOST_TEXT:
         return text, ""
     return text[:MOST_TEXT], f"Only the first {MOST_TEXT:,} of {len(text):,} characters are shown."

@@ -21,10 +21,10 @@ from inspector.traffic.decode.tokens import tokens
 
 DEEPEST = 3
 MOST_DECODINGS = 100
-_MOST_TEXTS = 2_000  # that are looked at
-_MOST_CHARACTERS = 16 * 1024 * 1024  # of all of them together
-_MOST_VALUES = 200_000  # that are walked through to find them
-_SHORTEST = 4  # characters of a text that may hold something
+_MOST_TEXTS = 2_000  # to search
+_MOST_CHARACTERS = 16 * 1024 * 1024  # in all texts together
+_MOST_VALUES = 200_000  # visited to find the texts
+_SHORTEST = 4  # characters of a text worth searching
 _DEEPEST_PATH = 200  # paths are written out: their length would grow with the square of the depth
 _FILE_MEMBERS = frozenset({"data", "blob"})
 
@@ -38,7 +38,7 @@ class _Budget:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text to look into. `said_type` is the MIME type of a member that is there for files."""
+    """A text to search. `said_type` is the declared MIME type, if it is in a member for files."""
 
     path: str
     text: str
@@ -47,7 +47,10 @@ class _Text:
 
 
 def find_decodings(value: JSON | bytes) -> tuple[Decoding, ...]:
-    """In document order, what is inside of another after it. Never raises; bounded in number and size."""
+    """Find decodings in document order, nested ones after their container.
+
+    Never raises; bounded in number and size.
+    """
     return tuple(_Search().run(value))
 
 
@@ -70,7 +73,7 @@ class _Search:
         return self._budget.texts > 0 and self._budget.characters > 0
 
     def _start_with_bytes(self, raw: bytes) -> None:
-        """A message, or a body that is no JSON: a text, or a file."""
+        """Start with a message, or a body that is not JSON: a text or a file."""
         text = readable(raw)
         if text is None:
             found = recognised(raw, "bytes")
@@ -99,7 +102,7 @@ class _Search:
         return [*self._texts(found.inside, path, depth)]
 
     def _texts(self, value: JSON, outer: str, depth: int) -> Iterator[_Text]:
-        """The texts in a value, in document order, as many as may still be looked at."""
+        """Yield the texts in a value in document order, within the remaining budget."""
         if isinstance(value, str):
             return iter([_Text(outer, value, depth)])
         return islice(self._walk(value, outer, depth), max(0, self._budget.texts))
@@ -122,12 +125,12 @@ class _Search:
 
 
 class _Level:
-    """A container on the walk: its members that are still to come."""
+    """A container on the walk, with its remaining members."""
 
     def __init__(self, path: Path, value: JSON) -> None:
         self.path = path
         self.children: Iterator[tuple[Key, JSON]] = iter(())
-        self.said_type: str | None = None  # the MIME type that an object says its file is of
+        self.said_type: str | None = None  # MIME type that an object declares for its file
         if isinstance(value, dict):
             self.children = iter(value.items())
             said = value.get("mimeType")
@@ -137,7 +140,7 @@ class _Level:
 
 
 def _decodings_of(one: _Text) -> Iterator[Found]:
-    """What one text holds: the first form that fits is taken."""
+    """Yield what a text holds, by the first format that matches."""
     text = one.text
     if text.startswith("data:") and (file := data_url(text)) is not None:
         yield file

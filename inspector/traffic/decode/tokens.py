@@ -9,14 +9,14 @@ from inspector.base.jsonvalue import JSONObject, pretty
 from inspector.protocol.auth.jwtview import read_part, times_of
 from inspector.traffic.decode.decoding import DecodingKind, Found
 
-# A token begins at the edge of a word: else a long word without a dot would be read again from each letter.
+# A token starts at a word boundary: otherwise a long word without a dot would be scanned from every letter.
 _TOKEN = re.compile(r"(?<![\w-])(eyJ[\w-]{5,4000})\.([\w-]{4,20000})\.([\w-]{0,4000})(?![\w-])", re.ASCII)
 _MOST = 5
 _NOTE = "The signature was not checked."
 
 
 def tokens(text: str) -> Iterator[Found]:
-    """Every token in a text, a few at most."""
+    """Yield the tokens in a text, a few at most."""
     if "eyJ" not in text:
         return
     for count, match in enumerate(_TOKEN.finditer(text)):

@@ -12,14 +12,14 @@ from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
 @dataclass(slots=True)
 class Riders:
-    """The rows that rode on one exchange, by what they were."""
+    """The rows carried by one HTTP exchange, by direction."""
 
     sent: list[int] = field(default_factory=list)
     received: list[int] = field(default_factory=list)  # frames and events, in their order
 
 
 def riders_of_all(log: TrafficLog) -> dict[int, Riders]:
-    """Who rode on each exchange of the log."""
+    """Return the rows carried by each exchange of the log."""
     riders: dict[int, Riders] = {}
     directions = log.columns.direction
     for row, exchange in enumerate(log.columns.exchange[: len(log)]):
@@ -30,7 +30,7 @@ def riders_of_all(log: TrafficLog) -> dict[int, Riders]:
 
 
 def riders_of(log: TrafficLog, exchange: int) -> Riders:
-    """Who rode on this one."""
+    """Return the rows carried by this exchange."""
     riders, row = Riders(), -1
     with suppress(ValueError):  # no more of them
         while True:
@@ -45,7 +45,10 @@ def request_body(log: TrafficLog, riders: Riders) -> bytes:
 
 
 def response_body(log: TrafficLog, exchange: HttpExchange, riders: Riders) -> bytes:
-    """A stream is written anew from its events; anything else is as it came."""
+    """Return the response body.
+
+    An event stream is rebuilt from its events; anything else is unmodified.
+    """
     frames = [row for row in riders.received if log.kind(row) != RecordKind.SSE]
     if len(frames) != len(riders.received):
         return _stream(log, riders.received) + exchange.body
@@ -53,7 +56,7 @@ def response_body(log: TrafficLog, exchange: HttpExchange, riders: Riders) -> by
 
 
 def _stream(log: TrafficLog, rows: list[int]) -> bytes:
-    """Events come before the frames that they carry, both in order."""
+    """Rebuild a stream. Events come before the frames that they carry, both in order."""
     blocks: list[bytes] = []
     heads: list[bytes] = []
     for row in rows:

@@ -25,14 +25,14 @@ from inspector.traffic.records import HttpExchange, RecordKind
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS_APART = str.maketrans("", "", "\n")
-# What the other program counts or says by itself.
+# Headers that the other program sets by itself.
 _OWN = frozenset({"host", "content-length", "connection", "transfer-encoding"})
 _LONGEST_WORD = 100_000  # of a command; Linux allows 128 KiB
 _LONGEST_BODY = 1024 * 1024
 
 
 class _Request(NamedTuple):
-    """What is sent again."""
+    """The request to repeat."""
 
     exchange: HttpExchange
     headers: list[tuple[str, str]]
@@ -41,7 +41,7 @@ class _Request(NamedTuple):
 
 
 def as_curl(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
-    """A command for `sh` that sends the HTTP request of a row. Raises UserError when there can be none."""
+    """Return an `sh` command that sends a row's HTTP request. Raises UserError if impossible."""
     request = _request(log, row, masking)
     is_word = _is_word(request.body)
     words = ["--globoff", *_method(request)]
@@ -57,7 +57,10 @@ def as_curl(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
 
 
 def as_python(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
-    """A program that sends the HTTP request of a row with httpx. Raises UserError when there can be none."""
+    """Return a program that sends a row's HTTP request with httpx.
+
+    Raises UserError if impossible.
+    """
     request = _request(log, row, masking)
     arguments = f"{request.exchange.method!r}, url, headers=headers, content=body, timeout=60"
     lines = ["import httpx", "", f"url = {request.exchange.url!r}", "headers = ["]
@@ -76,7 +79,10 @@ def as_python(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
 
 
 def as_json(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
-    """The request and its answer, laid out for reading; of a row that is neither, the row. Never raises."""
+    """Return the request and its response, indented; the row itself if it is neither.
+
+    Never raises.
+    """
     masking = masking or NO_MASKING
     partner = log.partner(row)
     if partner is None:
@@ -115,13 +121,13 @@ def _check(exchange: HttpExchange) -> None:
 
 
 def _checked(name: str, value: str) -> str:
-    """A header's value as text: on the wire it is bytes, which the log has as Latin-1."""
+    """Return a header value as text: on the wire it is bytes, which the log holds as Latin-1."""
     if not _TOKEN.fullmatch(name):
         raise _refused(f"it has a header with the name {name!r}, which is none of HTTP")
     try:
         text = value.encode("latin-1").decode()
     except UnicodeEncodeError:
-        text = value  # masked, or never on a wire
+        text = value  # masked, or never sent
     except UnicodeDecodeError as exc:
         raise _refused(f"its header {name} holds bytes that are no text") from exc
     if _CONTROL.search(text):
@@ -144,17 +150,17 @@ def _method(request: _Request) -> list[str]:
 
 
 def _header(name: str, value: str) -> str:
-    return f"{name}: {value}" if value.strip() else f"{name};"  # how curl spells a header without a value
+    return f"{name}: {value}" if value.strip() else f"{name};"  # curl's syntax for a header without a value
 
 
 def _unwanted(request: _Request) -> list[str]:
-    """Headers that curl adds of its own accord, and that the request did not have."""
+    """Return the headers that curl adds by itself and the request did not have."""
     own = ["User-Agent", "Accept", *(["Content-Type", "Expect"] if request.body else [])]
     return [name for name in own if not any(given.lower() == name.lower() for given, _ in request.headers)]
 
 
 def _is_word(body: bytes) -> bool:
-    """Can it be written into a command as it is? An @ at its beginning would name a file."""
+    """True if the body can be a command's argument. A leading @ would name a file."""
     if len(body) > _LONGEST_WORD or body.startswith(b"@"):
         return False
     try:
@@ -164,16 +170,16 @@ def _is_word(body: bytes) -> bool:
 
 
 def _printf(body: bytes) -> str:
-    """A format for `printf`, in plain letters, that gives these bytes."""
+    """Return an ASCII-only `printf` format that produces these bytes."""
     text = "".join(chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in body)
-    return f"\\055{text[1:]}" if text.startswith("-") else text  # which would begin an option
+    return f"\\055{text[1:]}" if text.startswith("-") else text  # a leading hyphen would begin an option
 
 
 _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("%\\'")
 
 
 def _joined(words: list[str]) -> list[str]:
-    """Each option on a line with its argument, every word quoted."""
+    """Return one line per option with its argument, every word quoted."""
     lines: list[str] = []
     for word in words:
         if word.startswith("--") or not lines:
@@ -200,7 +206,7 @@ def _python_body(body: bytes) -> str:
 
 
 def _json(raw: bytes) -> str:
-    """JSON as it came; anything else as a JSON string."""
+    """Return JSON unchanged; anything else as a JSON string."""
     text = raw.decode(errors="replace")
     try:
         parse(text)

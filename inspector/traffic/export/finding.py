@@ -18,7 +18,7 @@ from inspector.traffic.export.escapes import unescaped_string
 
 
 class Hit(NamedTuple):
-    """One secret in a text. `name` is short, for the placeholder; `place` is for people."""
+    """A secret found in a text. `name` is short, for the placeholder; `place` is for display."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ _WORD = re.compile(
 )
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
-# What stands between a name and its value, and how the value then ends.
+# What separates a name from its value, and how the value then ends.
 _ASSIGNED = re.compile(
     rb"([\w.-]{1,64})(?:"
     rb'(?P<json>"\s{0,64}(?:,\s{0,64}"value"\s{0,64})?:\s{0,64}")|'  # also {"name": …, "value": …}
@@ -43,12 +43,12 @@ _ASSIGNED = re.compile(
 )
 _STRING = re.compile(rb'(?:[^"\\\0]++|\\.)*+', re.DOTALL)
 _REPR = re.compile(rb"(?:[^'\"\\\0\r\n]++|\\.)*+", re.DOTALL)
-# Does not begin with what follows the closing quote of a JSON string, which may look like an opening one.
+# Excludes what follows the closing quote of a JSON string, which may look like an opening one.
 _BARE = re.compile(rb"(?!:)[^\s&;,\"'<>\\\0#(){}\[\]|]++")
 _SCHEME = re.compile(rb"(?:bearer|basic|dpop|digest|negotiate|token|apikey)\s+(?=\S)", re.IGNORECASE)
 _LONGEST_USER = 256 + 1024 + 8
 _USER = re.compile(rb"://([^\s/:@\"'\\\0?#]{0,256})(?::([^\s/@\"'\\\0?#]{0,1024}))?@")
-# Names of variables, words for "nothing", and what was masked before.
+# Variable references, words for "nothing", and already masked values.
 _NO_SECRET = re.compile(
     rb"\$.*|%\w+%|[*.\xe2\x80\xa2x]+|<.*>|null|none|true|false|undefined|required|optional|string|bearer|basic"
     rb"|~secret-\d+-[\w-]*~",
@@ -56,14 +56,14 @@ _NO_SECRET = re.compile(
 )
 
 
-# Of OAuth as members of JSON, where most that are called so are the name of an error or a condition.
+# OAuth parameters; as JSON members they are mostly the name of an error or a condition.
 _EVERYDAY = frozenset({"code", "state"})
 _ONE_WORD = re.compile(rb"[\w.~+/=-]+")
 _HEX = re.compile(rb"[0-9a-fA-F]{24,}")
 
 
 class _Shape(NamedTuple):
-    """How a kind of secret looks. `secret` is the group of the pattern that is to be masked."""
+    """The format of a kind of secret. `secret` is the group of the pattern to mask."""
 
     name: str
     place: str
@@ -72,7 +72,7 @@ class _Shape(NamedTuple):
     secret: int = 0
 
 
-# Each part is bounded: a long base64 text must not be searched from every "eyJ" to its end.
+# Each part is bounded: a long base64 text must not be scanned to its end from every "eyJ".
 _SHAPES = (
     _Shape(
         "jwt", "JSON Web Token", (b"eyJ",), re.compile(rb"eyJ[\w-]{8,8192}\.[\w-]{2,8192}\.[\w-]{0,8192}")
@@ -109,13 +109,13 @@ _SHAPES = (
     ),
 )
 _BEGINS = {beginning: shape for shape in _SHAPES for beginning in shape.beginnings}
-# Plain words only: with anything cleverer in it, the search would take ten times as long.
+# Literals only: anything more complex would make the search ten times slower.
 _LONGEST_BEGINNING = max(map(len, _BEGINS))
 _BEGIN = re.compile(b"|".join(map(re.escape, _BEGINS)))
 
 
 def is_distinctive(value: bytes) -> bool:
-    """Is it so special that, met elsewhere, it must be the same secret and not an everyday word?"""
+    """True if a value is so distinctive that it must be the same secret wherever it occurs."""
     if len(value) < 8 or _is_structure(value):
         return False
     text = value.decode(errors="replace")
@@ -127,19 +127,19 @@ def _looks_random(value: bytes) -> bool:
 
 
 def _looks_drawn(value: bytes) -> bool:
-    """Was it surely drawn by lot? Letters of both cases and digits all mixed, or a long number in hex."""
+    """True if a value is clearly random: mixed letters and digits, or a long hex number."""
     kinds = (rb"[a-z]", rb"[A-Z]", rb"[0-9]")
     is_mixed = len(value) >= 16 and all(re.search(kind, value) for kind in kinds)
     return bool(_ONE_WORD.fullmatch(value)) and (is_mixed or _HEX.fullmatch(value) is not None)
 
 
 def _is_structure(value: bytes) -> bool:
-    """Could it stand in JSON outside a string (a number, brackets)? Masking it there would break the text."""
+    """True if it could be JSON outside a string (number, brackets): masking would break it."""
     return not value.strip(b"0123456789+-.,:[]{} \t\r\n" + b"truefalsnNaIityE")
 
 
 def hits(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Hit]:
-    """The secrets that begin from `start` up to `stop`, in no particular order; they may overlap."""
+    """Yield the secrets that begin between `start` and `stop`, unordered; they may overlap."""
     stop = len(data) if stop is None else stop
     yield from _named(data, start, stop)
     yield from _shaped(data, start, stop)
@@ -148,7 +148,7 @@ def hits(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Hit]:
 
 
 def header_hits(name: str, value: bytes) -> Iterator[Hit]:
-    """The secrets in an HTTP header."""
+    """Yield the secrets in an HTTP header."""
     place = f"header {name}"
     if name.lower() in ("cookie", "set-cookie"):
         yield from _cookies(name, value)
@@ -164,7 +164,7 @@ def _cookies(name: str, value: bytes) -> Iterator[Hit]:
     pairs = re.finditer(rb"([^=;\s]+)=([^;\s]+)", value)
     for count, pair in enumerate(pairs):
         if count and name.lower() == "set-cookie":
-            return  # what follows are attributes: Path, Max-Age
+            return  # attributes follow: Path, Max-Age
         cookie = pair[1].decode(errors="replace")
         yield Hit(*pair.span(2), pair[2], f"cookie-{cookie}", f"cookie {cookie}")
 
@@ -181,7 +181,7 @@ def _named(data: bytes, start: int, stop: int) -> Iterator[Hit]:
 
 
 def _assigned(data: bytes, at: int) -> Hit | None:
-    """The secret after the name that has a word at this place, if it is a name and a secret."""
+    """Return the secret after the name that contains this position, if it is one."""
     match = _ASSIGNED.match(data, at)
     if match is None:
         return None
@@ -211,9 +211,9 @@ def _value(data: bytes, start: int, kind: str, name: str, is_parameter: bool) ->
     if name.lower() in _EVERYDAY and not is_parameter and not _looks_drawn(value):
         return None
     if kind not in ("json", "repr") and data[found.end() : found.end() + 2] in (b"\\/", b"\\u"):
-        return None  # it goes on: seen whole when the escape is resolved
+        return None  # it continues: matched when the escape is resolved
     is_sure = is_parameter or secrecy(name) is Secrecy.SURE
-    # Prose after a colon, and a name that may mean anything: only what looks like a secret is one.
+    # Prose after a colon, or an ambiguous name: only values that look random are secrets.
     if not (is_sure and (kind != "colon" or scheme)) and not _looks_random(value):
         return None
     if is_parameter:
@@ -234,7 +234,7 @@ def _shaped(data: bytes, start: int, stop: int) -> Iterator[Hit]:
 
 
 def _users(data: bytes, start: int, stop: int) -> Iterator[Hit]:
-    """What stands before the @ of a URL: a password, or a token that takes the place of a user."""
+    """Yield what precedes the @ of a URL: a password, or a token in place of a user name."""
     for match in _USER.finditer(data, start, stop + _LONGEST_USER):
         if match.start() >= stop:
             return

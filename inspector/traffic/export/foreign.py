@@ -35,7 +35,7 @@ _NANOSECONDS = (
     (1e14, 1000),
     (1e11, 1_000_000),
     (0, 1_000_000_000),
-)  # at least so big: so many each
+)  # minimum value: nanoseconds per unit
 _LONGEST_NAME = 200
 _FROM_CLIENT = re.compile(r"(?:from[_ -]?)?(?:client|host|c2s|stdin)|to[_ -]?server|>|→", re.IGNORECASE)
 _FROM_SERVER = re.compile(r"(?:from[_ -]?)?(?:server|agent|s2c|stdout)|to[_ -]?client|<|←", re.IGNORECASE)
@@ -44,10 +44,10 @@ _IN = re.compile(r"(?:in(?:bound|coming|put)?|rec(?:v|eived?)|rx|read|ingress)\b
 
 
 class ForeignLines:
-    """Feed it every line, then say `finish`."""
+    """Reads JSON Lines of other tools. Feed it every line, then call `finish`."""
 
     def __init__(self, log: TrafficLog, server: str, wall_ns: int) -> None:
-        """`server` and `wall_ns` are for lines that do not say."""
+        """Create a reader; `server` and `wall_ns` are defaults for lines without them."""
         self._talk = Talk(log, wall_ns)
         self._server = server
         self._is_servers_view: bool | None = None
@@ -61,7 +61,7 @@ class ForeignLines:
         self.item(value, line.strip())
 
     def item(self, value: JSON, raw: bytes | None = None) -> None:
-        """The same for what was read already."""
+        """Add the rows of an already parsed value."""
         if _is_message(value) or (isinstance(value, list) and value and all(map(_is_message, value))):
             self._add({}, to_wire(value) if raw is None else raw)
         elif isinstance(value, list):
@@ -108,7 +108,7 @@ class ForeignLines:
 
 
 def read_time(value: JSON) -> int | None:
-    """Nanoseconds since 1970 from however a tool writes a time; None when it is none."""
+    """Parse a time in any common notation to nanoseconds since 1970; None if it is not one."""
     if isinstance(value, str):
         return _iso_time(value)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 2**63:
@@ -137,7 +137,7 @@ def _is_message(value: JSON) -> bool:
 
 
 def _wrapped(value: JSONObject) -> bytes:
-    """The message that an object is about."""
+    """Return the message that an object wraps."""
     for name in _BODIES:
         inner = value.get(name)
         if isinstance(inner, dict | list) and inner:

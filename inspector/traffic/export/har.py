@@ -26,7 +26,7 @@ _Headers = tuple[tuple[str, str], ...]
 
 
 def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING) -> Writing:
-    """Write the exchanges that these rows are, or rode on; each whole, and once."""
+    """Write the exchanges that these rows are, or were carried by; each whole, and once."""
     numbering, riders = Numbering(rows), riders_of_all(log)
     dropped: Counter[str] = Counter()
     written: set[int] = set()
@@ -66,7 +66,7 @@ def _comment(dropped: Dropped, masking: Masking) -> str:
 
 
 class _Entry:
-    """One exchange as it stands in the file."""
+    """An exchange as a HAR entry."""
 
     def __init__(
         self, log: TrafficLog, row: int, exchange: HttpExchange, riders: Riders, masking: Masking
@@ -79,7 +79,7 @@ class _Entry:
         self._exchange = masking.exchange(exchange)
 
     def pieces(self) -> Iterator[bytes]:
-        """The text of the entry; empty pieces while a long body is worked on."""
+        """Yield the entry's text; empty pieces while a long body is being processed."""
         sent = yield from self._masked(request_body(self._log, self._riders))
         received = yield from self._masked(response_body(self._log, self._raw, self._riders))
         yield to_wire(self._members(sent, received))
@@ -133,7 +133,7 @@ def _response(exchange: HttpExchange, body: bytes) -> JSONObject:
         "mimeType": header(exchange.response_headers, "content-type") or "x-unknown",
     }
     members: JSONObject = {
-        "status": exchange.status or 0,  # as browsers write it for no answer
+        "status": exchange.status or 0,  # as browsers write it if there was no response
         "statusText": _status_text(exchange.status),
         "httpVersion": exchange.http_version,
         "cookies": _cookies(exchange.response_headers, "set-cookie"),
@@ -156,7 +156,10 @@ def _content_text(body: bytes) -> JSONObject:
 
 
 def _timings(exchange: HttpExchange) -> dict[str, float]:
-    """In milliseconds. HAR counts TLS into `connect`. What took the request to send is part of `receive`."""
+    """Return the timings in milliseconds.
+
+    HAR includes TLS in `connect`. The time to send the request is part of `receive`.
+    """
     connect = None if exchange.connect_ns is None else exchange.connect_ns + (exchange.tls_ns or 0)
     before = (exchange.dns_ns or 0) + (connect or 0)
     rest = max((exchange.total_ns or 0) - before, 0)
@@ -176,7 +179,7 @@ def _milliseconds(nanoseconds: int | None) -> float:
 
 
 def header(headers: _Headers, name: str) -> str:
-    """The first header of this name, in lower case; "" for none."""
+    """Return the first header of this (lower-case) name; "" if there is none."""
     return next((value for given, value in headers if given.lower() == name), "")
 
 
@@ -198,7 +201,7 @@ def _cookies(headers: _Headers, name: str) -> JSON:
             try:
                 jar.load(value)
             except CookieError:
-                continue  # the header itself is there all the same
+                continue  # the header itself is included anyway
     return [{"name": cookie.key, "value": cookie.value} for cookie in jar.values()]
 
 

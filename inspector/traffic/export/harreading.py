@@ -32,7 +32,7 @@ _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 @dataclass(slots=True)
 class _Entry:
-    """One entry in our words."""
+    """A HAR entry, converted."""
 
     number: int
     server: str
@@ -59,7 +59,7 @@ class _Entry:
 
 
 class HarReading:
-    """Reads a parsed file. `problems` names the entries that could not be used."""
+    """Reads a parsed HAR file. `problems` lists the entries that could not be used."""
 
     def __init__(self, log: TrafficLog, document: JSON) -> None:
         self.problems: list[str] = []
@@ -67,7 +67,7 @@ class HarReading:
         self._entries = list(self._read(document))
 
     def steps(self) -> Iterator[int]:
-        """Yields the number of halves of entries done."""
+        """Do the work; yield the number of half entries done."""
         wanted = {entry.origin for entry in self._entries if entry.speaks_mcp}
         used = [entry for entry in self._entries if entry.origin in wanted]
         if len(used) < len(self._entries):
@@ -110,7 +110,7 @@ class HarReading:
             recorder.http.update(entry.number, body=entry.received[:_KEPT_OF_BODY])
 
     def _stream(self, entry: _Entry) -> None:
-        """The time of each event is not in the file: all have that of the end."""
+        """Add the events of a stream. The file has no time per event: all get that of the end."""
         recorder, clock = self._talk.recorder(entry.server), self._talk.clock
         try:
             events = EventStreamReader().feed(entry.received + b"\n\n")
@@ -124,7 +124,7 @@ class HarReading:
 
 
 def entries_of(document: JSON) -> list[JSON] | None:
-    """The entries of a HAR; None for what is none."""
+    """Return the entries of a HAR; None if it is not one."""
     log = document.get("log") if isinstance(document, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
     return entries if isinstance(entries, list) else None
@@ -214,7 +214,7 @@ def _size(message: JSONObject) -> int:
 
 def _nanoseconds(milliseconds: JSON) -> int | None:
     if not isinstance(milliseconds, int | float) or not 0 <= milliseconds < 1e12:
-        return None  # -1 says that it does not apply
+        return None  # -1: does not apply
     return round(milliseconds * 1_000_000)
 
 

@@ -37,14 +37,14 @@ HTTP_SCALARS = tuple(
     for field in fields(HttpExchange)
     if field.name not in ("request_headers", "response_headers", "body")
 )
-_LARGE = 64 * 1024  # such a body is written as text, piece by piece, instead of being parsed
+_LARGE = 64 * 1024  # such bodies are written as text in pieces instead of being parsed
 _PIECE = 256 * 1024
 
 
 def write_json_lines(
     log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
 ) -> Writing:
-    """Write these rows. What is dropped: links to rows that are not among them."""
+    """Write these rows. Dropped: links to rows that are not among them."""
     numbering = Numbering(rows)
     sink.write(to_wire(_header(log, numbering, masking)) + b"\n")
     dropped: Counter[str] = Counter()
@@ -60,7 +60,7 @@ def write_json_lines(
 
 
 def time_text(wall_ns: int) -> str:
-    """2026-11-16T14:03:07.482193512Z"""
+    """Format a time: 2026-11-16T14:03:07.482193512Z."""
     try:
         moment = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC)
     except (ValueError, OverflowError, OSError):  # the years after 9999
@@ -146,7 +146,7 @@ def _http(exchange: HttpExchange) -> JSONObject:
 
 
 def _body(raw: bytes, masking: Masking) -> Iterator[bytes]:
-    """The last member of a line, after a comma."""
+    """Yield the last member of a line, after a comma."""
     if len(raw) > _LARGE:
         pieces = []
         for piece in masking.pieces(raw):
@@ -162,7 +162,7 @@ def _body(raw: bytes, masking: Masking) -> Iterator[bytes]:
 
 
 def is_canonical(raw: bytes) -> bool:
-    """Does reading it as JSON and writing it again give the same bytes? Only JSON proper counts: no NaN."""
+    """True if parsing and writing gives the same bytes. Strict JSON only: no NaN."""
     try:
         return to_wire(_strict.decode(raw.decode())) == raw
     except (ValueError, RecursionError, JSONProblem):

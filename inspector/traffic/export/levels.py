@@ -9,18 +9,18 @@ from typing import TypeAlias
 from inspector.traffic.export.escapes import unescape
 from inspector.traffic.export.finding import Hit, hits
 
-# A long body is worked on in windows, so that the caller gets a turn. A secret that begins in one may reach
-# so far into the next.
+# A long body is processed in windows, so that the caller gets a turn. A secret that begins in one may reach
+# this far into the next.
 WINDOW = 64 * 1024
 _OVERLAP = 16 * 1024
 _RESOLVED = 2
 
-# The text, where the window begins and ends in it, and the way from a place in it to one in the raw text.
+# The text, where the window begins and ends in it, and a map from its positions to the raw text.
 _Level: TypeAlias = tuple[bytes, int, int, Callable[[int], int]]
 
 
 def levels(raw: bytes, start: int, stop: int) -> Iterator[_Level]:
-    """A window of a text at each level; the first is the text itself."""
+    """Yield a window of a text at each level; the first is the text itself."""
     yield raw, start, stop, int
     data = raw[start : stop + _OVERLAP]
     origin: Callable[[int], int] = lambda place: start + place  # noqa: E731
@@ -38,7 +38,7 @@ def _through(inner: Callable[[int], int], outer: Callable[[int], int]) -> Callab
 
 
 def hits_at_all_levels(raw: bytes, start: int, stop: int) -> Iterator[Hit]:
-    """Each secret once, at whatever level it was recognised."""
+    """Yield each secret once, whatever level it was found at."""
     seen: set[tuple[int, int]] = set()
     for data, first, last, origin in levels(raw, start, stop):
         for hit in hits(data, first, last):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-SHORTEST = 8  # shorter ones stand in too many places by chance
+SHORTEST = 8  # shorter ones occur by chance too often
 _FEW = 40
 
 
 class Literals:
-    """What to find, and what each stands for. Spellings shorter than SHORTEST are left out."""
+    """A set of byte strings to find, with their meanings. Those below SHORTEST are ignored."""
 
     def __init__(self, meanings: Mapping[bytes, str]) -> None:
         self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= SHORTEST}
@@ -29,7 +29,7 @@ class Literals:
         self._begins = re.compile(beginnings) if len(self._lengths) <= _FEW else None
 
     def spans(self, data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-        """Start, end and meaning of each that begins from `start` up to `stop`: the longest at a place."""
+        """Yield start, end and meaning of matches from `start` up to `stop`, longest per position."""
         for at in self._places(data, start, stop) if self._lengths else ():
             length = self._length_at(data, at)
             if length:

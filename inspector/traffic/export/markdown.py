@@ -20,7 +20,7 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
 _SHOWN = 4000  # characters of a body
-_READ = 64 * 1024  # bytes of a body that are laid out for that
+_READ = 64 * 1024  # bytes of a body that are formatted for that
 _TICKS = re.compile("`+")
 _ARROWS = {Direction.OUT: "→", Direction.IN: "←", Direction.NONE: "·"}
 _STATES = {
@@ -33,13 +33,16 @@ _STATES = {
 }
 _SKIPPED = frozenset(
     {RecordKind.HTTP, RecordKind.SSE}
-)  # told in one line with the messages that they carried
+)  # summarized in one line with the messages that they carried
 
 
 def write_markdown(
     log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
 ) -> Writing:
-    """Write a report of these rows. What is dropped: server-sent events, whose messages are there anyway."""
+    """Write a report of these rows.
+
+    Dropped: server-sent events, whose messages are included anyway.
+    """
     report = _Report(log, Numbering(rows), masking)
     for part in report.head():
         sink.write(part.encode())
@@ -67,7 +70,7 @@ class _Report:
         self._numbering = numbering
         self._masking = masking
         self._told: set[int] = set()
-        # Exchanges are told in one line with the messages that they carried.
+        # Exchanges are summarized in one line with the messages that they carried.
         self._carriers = {log.columns.exchange[row] for row in numbering.rows}
 
     # -------------------------------------------------------------- summary
@@ -106,7 +109,7 @@ class _Report:
     # -------------------------------------------------------------- rows
 
     def row(self, row: int) -> Iterator[str]:
-        """What there is to tell of a row that is not told with another."""
+        """Yield the report of a row that is not covered by another."""
         kind, partner = self._log.kind(row), self._log.partner(row)
         if row in self._told or row in self._carriers:
             return
@@ -126,7 +129,7 @@ class _Report:
         log = self._log
         kind = RecordKind(log.kind(row))
         what = self._masking.text(f"{log.method(row)} {log.subject(row)}".strip())
-        # Counted from 1, as in the table and in filters.
+        # 1-based, as in the table and in filters.
         words = [f"## {row + 1} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
         words += [code(one_line(what))] if what else []
         taken = log.duration_ns(row)
@@ -169,19 +172,19 @@ class _Report:
         yield "\n"
 
     def _wire(self, row: int) -> bytes:
-        """The bytes of a message; of an exchange without one, the body that came instead."""
+        """Return a message's bytes; for an exchange without a message, the response body."""
         exchange = self._log.http(row) if self._log.kind(row) == RecordKind.HTTP else None
         return exchange.body if exchange is not None else self._log.raw(row)
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A block of code that the text cannot end: its fence is longer than any run of backticks in it."""
+    """Return a code block whose fence is longer than any run of backticks in the text."""
     fence = "`" * max(3, 1 + _longest_run(text))
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
 def code(text: str) -> str:
-    """Code within a line, by the same rule."""
+    """Return inline code, fenced by the same rule."""
     fence = "`" * (1 + _longest_run(text))
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text or ' '}{padding}{fence}"

@@ -24,7 +24,7 @@ _REMEMBERED = 4096
 
 
 class Masking:
-    """Puts the placeholders in, except for those that the person took out of the list."""
+    """Replaces secrets with placeholders, except for those that the user excluded."""
 
     def __init__(self, found: SecretsFound, kept_out: Collection[str] = ()) -> None:
         self._placeholders = {
@@ -32,10 +32,10 @@ class Masking:
         }
         self.items = tuple(item for item in found.items if item.placeholder not in kept_out)
         everywhere = {value: name for value, name in self._placeholders.items() if is_distinctive(value)}
-        # A value with a quote in it could reach across two strings of JSON: it is looked for only where
-        # quotes are told apart, which is where escapes were resolved, and in what is no JSON.
+        # A value with a quote in it could span two JSON strings: it is only searched where quotes are
+        # distinguishable, which is after resolving escapes, and in what is not JSON.
         self._plain = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' not in v}))
-        self._texts: dict[str, str] = {}  # names of methods and servers come again in every row
+        self._texts: dict[str, str] = {}  # method and server names recur in every row
         self._quoted = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' in v}))
 
     def text(self, text: str) -> str:
@@ -52,7 +52,7 @@ class Masking:
         return b"".join(self.pieces(raw))
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """The masked text window by window: for a caller that does something else in between."""
+        """Yield the masked text window by window, so that the caller can do other work in between."""
         if not self._placeholders:
             yield raw
             return
@@ -101,8 +101,7 @@ class Masking:
 
 
 def masked_alone(raw: bytes) -> bytes:
-    """A short text for the screen: what can be seen to be a secret in it, without knowing any other, is
-    masked."""
+    """Mask a short text for display: what is recognizable as a secret on its own."""
     spans = [
         (origin(hit.start), origin(hit.end), MASK)
         for data, first, last, origin in levels(raw, 0, len(raw))
@@ -112,12 +111,15 @@ def masked_alone(raw: bytes) -> bytes:
 
 
 def _replaced(raw: bytes, done: int, stop: int, spans: list[_Span]) -> tuple[bytes, int]:
-    """What comes of `raw` from `done` up to `stop`, and where to go on: a secret may reach further."""
+    """Replace spans between `done` and `stop`; return the text and where to continue.
+
+    A secret may reach beyond `stop`.
+    """
     pieces: list[bytes] = []
     for begin, end, placeholder in spans:
         if begin >= done:
             pieces += (raw[done:begin], placeholder.encode())
-        # One that overlaps another is part of what the first placeholder stands for.
+        # A span that overlaps another is covered by the first one's placeholder.
         done = max(done, end)
     if done < stop:
         pieces.append(raw[done:stop])

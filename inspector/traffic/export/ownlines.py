@@ -18,16 +18,16 @@ from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remar
 _LINKS = ("partner", "exchange", "operation", "resent_of")
 _BIGGEST = 2**63 - 1
 _MOST_SERVERS = 1000
-_MOST_REVISIONS = 255  # a column of one byte has room for so many
+_MOST_REVISIONS = 255  # a one-byte column has room for this many
 T = TypeVar("T")
 
 
 class BadRow(ValueError):
-    """What is wrong with a line, in words that follow its number."""
+    """A line is invalid; the message continues after its number."""
 
 
 def version_problem(header: JSON) -> str | None:
-    """Why a file with this first line cannot be read exactly; "" when it can; None for a foreign file."""
+    """Return why a file with this header cannot be read; "" if it can, None for a foreign file."""
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         return None
     version = header.get("version")
@@ -44,7 +44,7 @@ class _Late(NamedTuple):
 
 
 class OwnLines:
-    """Feed it every line after the first, then say `finish`."""
+    """Reads our own JSON Lines. Feed it every line after the first, then call `finish`."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
@@ -54,7 +54,7 @@ class OwnLines:
     def line(self, line: bytes) -> None:
         """Add a row. Raises BadRow."""
         members = _object(line)
-        # All of it is read before the row is there: a line that is wrong adds none.
+        # Parse everything before appending the row: an invalid line adds none.
         raw, late = _raw(members), _late_columns(members)
         number = _whole(members, "number", len(self._rows))
         links = [(name, _whole(members, name, -1)) for name in _LINKS if name in members]
@@ -64,7 +64,7 @@ class OwnLines:
         self._links += [(row, *link) for link in links]
 
     def finish(self) -> int:
-        """Make the links; give how many led nowhere."""
+        """Create the links; return how many had no target."""
         lost = 0
         for row, name, number in self._links:
             target = self._rows.get(number)
@@ -134,7 +134,10 @@ def _late_columns(members: JSONObject) -> _Late:
 
 
 def server_number(log: TrafficLog, name: str) -> int:
-    """Its number, new when it is. Raises BadRow for so many that no talk with servers can be meant."""
+    """Return a server's number, adding it if new.
+
+    Raises BadRow for more servers than a real file could have.
+    """
     if log.server_number(name) is None and len(log.servers()) >= _MOST_SERVERS:
         raise BadRow(f"it names yet another server, after {_MOST_SERVERS:,}")
     return log.add_server(name)

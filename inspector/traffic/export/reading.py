@@ -32,7 +32,7 @@ _NEXT_STEP = "Choose a file of JSON Lines (one JSON-RPC message a line) or a HAR
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The rows that were added, and what could not be used, in words."""
+    """The rows that were added, and the problems as sentences."""
 
     rows: range
     problems: tuple[str, ...]
@@ -45,10 +45,10 @@ class _Lines(Protocol):
 
 
 class Importing:
-    """One file on its way into a log. `steps` does the work piece by piece; then `imported` is whole."""
+    """Imports one file into a log. `steps` does the work; then `imported` is complete."""
 
     def __init__(self, path: Path, log: TrafficLog) -> None:
-        """Raises UserError when the file cannot be read."""
+        """Raise UserError if the file cannot be read."""
         self._path = path
         self._log = log
         self._first = len(log)
@@ -67,7 +67,10 @@ class Importing:
         return Imported(range(self._first, len(self._log)), tuple(shown))
 
     def steps(self) -> Iterator[int]:
-        """Yields how many bytes of `size` are done. Raises UserError for a file of another kind."""
+        """Do the work; yield how many bytes of `size` are done.
+
+        Raises UserError for an unsupported file.
+        """
         try:
             with self._path.open("rb") as file:
                 head = file.read(_HEAD)
@@ -127,7 +130,7 @@ class Importing:
         self._problems += reading.problems
 
     def _items(self, document: JSON) -> Iterator[int]:
-        """One JSON text that is a list of what lines would be, or one of them."""
+        """Read a single JSON text: a list of what would be lines, or one of them."""
         foreign = self._foreign()
         for number, item in enumerate(document if isinstance(document, list) else [document], 1):
             self._attempt(f"Item {number}", lambda item=item: foreign.item(item))  # type: ignore[misc]
@@ -148,7 +151,7 @@ class Importing:
 
 
 def import_file(path: Path, log: TrafficLog) -> Imported:
-    """All at once, for a small file. Raises UserError."""
+    """Import a small file at once. Raises UserError."""
     importing = Importing(path, log)
     for _ in importing.steps():
         pass
@@ -156,7 +159,7 @@ def import_file(path: Path, log: TrafficLog) -> Imported:
 
 
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, int, bytes | Overlong]]:
-    """Bytes read so far, the number of the line, the line."""
+    """Yield the bytes read so far, the line number and the line."""
     framer, number, done = LineFramer(), 0, 0
     while chunk := file.read(_CHUNK):
         done += len(chunk)
@@ -169,7 +172,7 @@ def _numbered(file: BinaryIO) -> Iterator[tuple[int, int, bytes | Overlong]]:
 
 
 def _first_value(head: bytes, is_all: bool) -> JSON:
-    """What the first line with anything on it is as JSON; None when it is none, or longer than the head."""
+    """Parse the first non-empty line; None if it is not JSON or longer than the head."""
     text, end, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
     return _value(text) if end or is_all else None
 

@@ -24,22 +24,22 @@ from inspector.traffic.export.writing import Numbering
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange
 
-_OVERLAP = 16 * 1024  # a credential may reach so far into the next window
+_OVERLAP = 16 * 1024  # how far a credential may reach into the next window
 _SLUG = re.compile(r"[^A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretItem:
-    """One secret, for the list that the person sees before an export."""
+    """A secret in the list shown before an export."""
 
     placeholder: str
     where: str
     count: int
-    hint: str  # its first letters and its length
+    hint: str  # its first characters and its length
 
 
 class SecretsFound:
-    """Every different secret, in the order in which they turned up."""
+    """All distinct secrets, in order of first occurrence."""
 
     def __init__(self) -> None:
         self._placeholders: dict[bytes, str] = {}
@@ -57,7 +57,7 @@ class SecretsFound:
         )
 
     def values(self) -> dict[bytes, str]:
-        """Each secret and its placeholder."""
+        """Return each secret with its placeholder."""
         return dict(self._placeholders)
 
     def knows(self, value: bytes) -> bool:
@@ -74,19 +74,21 @@ class SecretsFound:
 
 
 class SecretScan:
-    """Looks through rows of a log, and through all that rode on an HTTP exchange with one of them: a HAR has
-    each exchange whole. `steps` does the work, piece by piece; `found` grows with it."""
+    """Scans rows, and everything carried by their HTTP exchanges, for secrets.
+
+    A HAR contains each exchange whole. `steps` does the work; `found` grows with it.
+    """
 
     def __init__(self, log: TrafficLog, rows: Iterable[int]) -> None:
         self.found = SecretsFound()
         self._log = log
         self._numbering = Numbering(rows)
         self._exchanges: set[int] = set()
-        self._riders: dict[int, Riders] | None = None  # worked out for the first exchange
+        self._riders: dict[int, Riders] | None = None  # computed for the first exchange
         self._credentials = _spelled_credentials(log)
 
     def steps(self) -> Iterator[int]:
-        """Yields the number of rows that were looked at: once a row, and once a window of a long one."""
+        """Do the work; yield the number of rows scanned, once per row and per window of a long one."""
         for done, row in enumerate(self._numbering.rows, 1):
             for _ in chain(self._body(self._log.raw(row)), self._exchange(row)):
                 yield done - 1
@@ -130,7 +132,7 @@ class SecretScan:
             self._credentials_in(encoded(text))
 
     def _unasked_riders(self, exchange: int) -> list[int]:
-        """The rows on an exchange that are not looked at anyway."""
+        """Return the rows carried by an exchange that are not scanned anyway."""
         if self._riders is None:
             self._riders = riders_of_all(self._log)
         riders = self._riders.get(exchange, Riders())
@@ -138,7 +140,7 @@ class SecretScan:
 
 
 def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
-    """Those that are in use, as they may stand in a text."""
+    """Return the credentials in use, in every spelling."""
     return {
         spelled: Hit(0, 0, value, name, "credential in use")
         for value, name in log.credentials.names().items()
@@ -148,7 +150,7 @@ def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
 
 
 def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:
-    """All at once, for a few rows."""
+    """Scan a few rows at once."""
     scan = SecretScan(log, rows)
     for _ in scan.steps():
         pass
@@ -156,7 +158,7 @@ def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:
 
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """One place may be recognised twice: by the header's name, and by its own shape."""
+    """Remove duplicates: a place may match by the header's name and by its format."""
     places: dict[tuple[int, int], Hit] = {}
     for hit in hits:
         places.setdefault((hit.start, hit.end), hit)
@@ -164,7 +166,7 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _basic_passwords(hit: Hit) -> set[bytes]:
-    """What `Authorization: Basic` wraps; and what it then stands for, since OAuth encodes it as in a form."""
+    """Return the passwords in `Authorization: Basic`, also form-decoded, as OAuth encodes them."""
     if hit.name.lower() not in ("authorization", "proxy-authorization"):
         return set()
     try:
@@ -175,7 +177,7 @@ def _basic_passwords(hit: Hit) -> set[bytes]:
 
 
 def slug(name: str) -> str:
-    """The name of a secret, as it stands in its placeholder."""
+    """Return the name of a secret as used in its placeholder."""
     return _SLUG.sub("-", name).strip("-")[:40] or "value"
 
 
@@ -185,12 +187,12 @@ def _hint(value: bytes) -> str:
 
 
 def encoded(text: str) -> bytes:
-    """Any text as bytes, also half letters."""
+    """Encode any text, including lone surrogates."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def decoded(raw: bytes) -> str:
-    """The way back. A secret that is no text may have been masked out of the middle of a letter."""
+    """Inverse of `encoded`. Masking a binary secret may have split a character."""
     try:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ _TO_URL = bytes.maketrans(b"+/", b"-_")
 
 
 def spellings(value: bytes) -> dict[bytes, None]:
-    """Each once: as it is, percent-encoded, in base64."""
+    """Return the spellings of a value, each once: plain, percent-encoded, base64."""
     spelled = (
         value,
         with_blanks(value),
@@ -25,10 +25,10 @@ def spellings(value: bytes) -> dict[bytes, None]:
 
 
 def in_base64(value: bytes) -> list[bytes]:
-    """What of it can be seen in base64 of a text that it is in the middle of, in both alphabets.
+    """Return the parts of a value that appear in the base64 of a surrounding text.
 
-    Base64 makes four letters of three bytes, so there are three ways, and the letters at both ends are made
-    of its neighbours too.
+    In both alphabets. Base64 makes four characters of three bytes, so there are three alignments, and the
+    characters at both ends also depend on the neighbors.
     """
     found: list[bytes] = []
     for before, first in enumerate((0, 2, 3)):
@@ -38,10 +38,10 @@ def in_base64(value: bytes) -> list[bytes]:
 
 
 def in_json(value: bytes) -> list[bytes]:
-    """As a string in JSON, and in JSON that is a string in JSON; with and without escaped slashes."""
+    """Return a value as a JSON string, once and twice encoded, with plain or escaped slashes."""
     found: list[bytes] = []
     for text in (value, value.replace(b"/", b"\\/")):
-        # Of bytes that are no text, there is no way to stand in JSON.
+        # Bytes that are not text cannot occur in JSON.
         once = json.dumps(text.decode(errors="replace").replace("\\/", "/"), ensure_ascii=False)[1:-1]
         once = once.replace("/", "\\/") if text != value else once
         found += (once.encode(), json.dumps(once, ensure_ascii=False)[1:-1].encode())

@@ -17,15 +17,15 @@ from inspector.traffic.records import Direction
 
 
 class FileClock:
-    """Stands where the file says. The monotonic clock begins with the first time that it says."""
+    """Clock set from the file's times. The monotonic clock starts at the first of them."""
 
     def __init__(self, wall_ns: int = 0) -> None:
-        """`wall_ns` holds until there is a better one."""
+        """Create the clock; `wall_ns` applies until a time is set."""
         self._wall = self._start = wall_ns
         self._is_set = False
 
     def set(self, wall_ns: int) -> None:
-        """A time that is out of this world is moved to its edge: sums and differences of times must fit."""
+        """Set the time, clamped to the valid range: sums and differences must not overflow."""
         wall_ns = min(max(wall_ns, 0), LATEST)
         if not self._is_set:
             self._start = wall_ns
@@ -55,7 +55,7 @@ class Talk:
         return self._recorders[server]
 
     def add(self, server: str, raw: bytes, direction: Direction, exchange: int | None = None) -> int:
-        """Record a frame at the clock's time; give its row."""
+        """Record a frame at the clock's time; return its row."""
         message, recorder = read(raw), self.recorder(server)
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[server, message.id] = direction
@@ -67,7 +67,7 @@ class Talk:
         return row
 
     def likely_direction(self, server: str, message: Message) -> Direction:
-        """Which way a message went when the file does not say."""
+        """Guess the direction of a message when the file does not say."""
         side = sender_of(message)
         if side is not None:
             return side
@@ -77,7 +77,7 @@ class Talk:
         return Direction.OUT if message.kind is Kind.REQUEST else Direction.IN
 
     def _note_revision(self, recorder: Recorder, message: Message, row: int) -> None:
-        """What the server answers to `initialize` holds from then on."""
+        """Set the protocol version that the server returned for `initialize`, from then on."""
         if message.kind is Kind.RESULT and self._log.method(row) == "initialize":
             try:
                 revision = message.result.get("protocolVersion")
@@ -88,7 +88,7 @@ class Talk:
 
 
 def sender_of(message: Message) -> Direction | None:
-    """Which way a message must have gone, for one that only one side may send."""
+    """Return the direction of a message that only one side may send, else None."""
     method = METHODS.get(message.method)
     if method is None or message.kind.is_answer or method.sender is Side.BOTH:
         return None

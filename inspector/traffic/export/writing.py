@@ -18,13 +18,13 @@ APP_VERSION = __version__
 
 
 class Sink(Protocol):
-    """A file open for writing bytes will do."""
+    """Anything with a `write` for bytes, such as a file."""
 
     def write(self, data: bytes, /) -> object: ...
 
 
 class Dropped:
-    """What a format could not take, by what it is."""
+    """What a format could not represent, counted by kind."""
 
     def __init__(self, counts: Counter[str] | None = None) -> None:
         self.counts: Counter[str] = counts or Counter()
@@ -33,16 +33,16 @@ class Dropped:
         return bool(self.counts)
 
     def __str__(self) -> str:
-        """For people: "3 stderr lines, 1 process event"; empty when nothing was dropped."""
+        """Format for display: "3 stderr lines, 1 process event"; "" if nothing was dropped."""
         return ", ".join(plural(count, noun) for noun, count in sorted(self.counts.items()))
 
 
-# What a writer is: yields the number of rows done so far, at least once a row; returns what it left out.
+# A writer: yields the number of rows done so far, at least once per row; returns what it dropped.
 Writing: TypeAlias = Generator[int, None, Dropped]
 
 
 def write_all(writing: Writing) -> Dropped:
-    """Let a writer do its work in one go."""
+    """Run a writer to its end."""
     while True:
         try:
             next(writing)
@@ -52,7 +52,7 @@ def write_all(writing: Writing) -> Dropped:
 
 
 class Numbering:
-    """The rows that are exported, in the order of the log, and the number of each in the file."""
+    """The exported rows in log order, and the number of each in the file."""
 
     def __init__(self, rows: Iterable[int]) -> None:
         self.rows = array("q", sorted(set(rows)))
@@ -61,7 +61,7 @@ class Numbering:
         return len(self.rows)
 
     def of(self, row: int | None) -> int | None:
-        """None for a row that is not exported."""
+        """Return a row's number; None if it is not exported."""
         if row is None:
             return None
         place = bisect_left(self.rows, row)
@@ -81,5 +81,5 @@ NOUNS = {
 
 
 def noun(log: TrafficLog, row: int) -> str:
-    """What a row is called when it is counted."""
+    """Return the noun that a row is counted under."""
     return NOUNS.get(RecordKind(log.kind(row)), "message without HTTP")

@@ -15,13 +15,13 @@ from inspector.traffic.query.patterns import SEARCHED, regular_expression, searc
 from inspector.traffic.query.tree import Operator
 
 BodyTest: TypeAlias = Callable[[TrafficLog, int], bool]
-_PART = 1024 * 1024  # of a big body that is read at a time
-_SMALL = 16 * 1024  # a body that is searched together with others
-_GROUP = 512  # rows that are searched together
+_PART = 1024 * 1024  # bytes of a large body read at a time
+_SMALL = 16 * 1024  # bodies up to this size are searched together
+_GROUP = 512  # rows searched together
 
 
 def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
-    """Search a body in parts, which overlap by as much as the text can be long."""
+    """Search a body in parts, which overlap by the maximum length of the text."""
     kept = log.kept(row)
     if kept <= _PART:
         return needle.is_in(log.raw(row))
@@ -30,7 +30,7 @@ def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
 
 
 def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
-    """What a comparison of `text` asks of a body."""
+    """Return the test that a comparison of `text` applies to a body."""
     if operator is Operator.FITS:
         needle = Needle(values[0])
         return lambda log, row: is_in_body(log, row, needle)
@@ -43,7 +43,7 @@ def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
 
 
 def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> bytes:
-    """A byte for each row of the window: 1 where a body of those that are alive has the text."""
+    """Return a byte per row of the window: 1 if it is alive and its body contains the text."""
     if not needle.longest:
         return alive
     found, kept = bytearray(len(window)), log.columns.kept
@@ -64,7 +64,7 @@ def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> b
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """Bodies of rows in one piece, since one search of much is far cheaper than many searches of little."""
+    """Bodies of rows joined: one large search is far cheaper than many small ones."""
 
     data: bytes
     rows: Sequence[int]
@@ -77,7 +77,7 @@ class _Joined:
         while place >= 0:
             index = bisect_right(starts, place, index + 1) - 1
             start = starts[index]
-            # What is found may go on into the next body, or be in one that nobody asked for.
+            # The match may extend into the next body, or be in one that was not requested.
             if needle.find(data[start : start + self.lengths[index]], 0) >= 0:
                 yield self.rows[index]
             if index + 1 == len(starts):
@@ -97,7 +97,7 @@ def _joined_in_memory(rows: list[int], first: int, memory: list[bytes | None]) -
 def _joined_on_shelf(
     log: TrafficLog, rows: list[int], first: int, memory: list[bytes | None]
 ) -> Iterator[_Joined]:
-    """Rows that were let go lie together in chunks already."""
+    """Yield released rows, which are already joined in chunks."""
     columns = log.columns
     stored = [row for row in rows if memory[row - first] is None]
     for chunk, members in groupby(stored, columns.chunk.__getitem__):
@@ -106,5 +106,5 @@ def _joined_on_shelf(
         lengths = [columns.kept[row] for row in some]
         if all(map(le, starts, starts[1:])):
             yield _Joined(log.stored(chunk), some, starts, lengths)
-        else:  # a file can say anything
+        else:  # a file can hold anything
             yield from (_Joined(log.raw(row), [row], [0], [log.kept(row)]) for row in some)

@@ -15,16 +15,16 @@ from inspector.traffic.query.grammar import parse, read_path
 from inspector.traffic.query.printing import to_text
 from inspector.traffic.query.tree import And, Compare, Node, Not, Operator, Or, Path
 
-_LONGEST = 300  # characters of a value that a filter repeats
+_LONGEST = 300  # maximum length of a value repeated in a filter
 _SECOND = 1_000_000_000
 
 
 def narrow(query_text: str, word_or_path: str | Path, value: JSON, *, exclude: bool = False) -> str:
-    """The filter that also wants (or does not want) a value: what was typed stays as it is.
+    """Add a condition for (or against) a value to a filter; what was typed stays as it is.
 
-    Durations and times may be given in nanoseconds. None, and the empty text of a column, mean that there is
-    no value; for a path they are values like any other. Raises QueryError when `query_text` is no filter, or
-    the word never has such a value.
+    Durations and times may be given in nanoseconds. None, and the empty text of a column, mean that there
+    is no value; for a path they are values like any other. Raises QueryError if `query_text` is not a
+    filter, or the word never has such a value.
     """
     path = word_or_path if isinstance(word_or_path, Path) else read_path(word_or_path)
     node, term = parse(query_text), _term(path, value, exclude)

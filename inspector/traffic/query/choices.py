@@ -21,7 +21,7 @@ KIND_WORDS = {kind: kind.name.lower() for kind in RecordKind}
 
 
 def kind_words(kind: RecordKind) -> tuple[str, ...]:
-    """The word of a kind, and of the groups that it belongs to."""
+    """Return the word of a kind, and those of its groups."""
     group = "frame" if kind.is_frame else "event"
     is_answer = kind in (RecordKind.RESULT, RecordKind.ERROR)
     return (KIND_WORDS[kind], group, "answer") if is_answer else (KIND_WORDS[kind], group)

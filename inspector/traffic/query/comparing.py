@@ -13,7 +13,7 @@ from inspector.traffic.query.values import read_duration, read_size
 
 
 class Type(Enum):
-    """What a word is compared with; the value is how the manual calls it."""
+    """Type of the values of a field; the enum value is its name in the manual."""
 
     TEXT = "text"
     CHOICE = "one of its values"
@@ -47,7 +47,10 @@ OPERATORS: dict[Type, frozenset[Operator]] = {
 def value_test(
     type: Type, operator: Operator, values: Sequence[str], choices: Sequence[str] = (), now_ns: int = 0
 ) -> OfJSON:
-    """What a comparison asks of one value. Raises ValueError with a sentence when its values do not suit."""
+    """Return the test of one value.
+
+    Raises ValueError, with a sentence, if the operands are unsuitable.
+    """
     return _TESTS[type](choices, operator, values, now_ns)
 
 

@@ -54,7 +54,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """Each item replaces the filter's text from `start` up to `end`."""
+    """Completions that replace the filter's text from `start` up to `end`."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Completions:
 
 
 def complete(text: str, cursor: int, log: TrafficLog) -> Completions:
-    """What may replace the piece at the cursor; the best first. No items where anything may stand."""
+    """Return completions for the text at the cursor, best first; none where anything is allowed."""
     cursor = max(0, min(cursor, len(text)))
     typing = typing_at(text[:cursor])
     if isinstance(typing, TypingWord):
@@ -187,7 +187,7 @@ def _end_of_value(text: str, cursor: int, typing: TypingValue) -> int:
 
 
 def _chosen(offers: Iterable[Completion], typed: str) -> tuple[Completion, ...]:
-    """Those that go on where the typing stopped, then those that have it in them."""
+    """Return the offers that start with the typed text, then those that contain it."""
     folded = typed.casefold()
     chosen: dict[str, Completion] = {}
     later: dict[str, Completion] = {}

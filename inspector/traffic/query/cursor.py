@@ -25,17 +25,17 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 
 @dataclass(frozen=True, slots=True)
 class TypingWord:
-    """A word, a path, a keyword or free text, from `start` on."""
+    """A word, path, keyword or free text that starts at `start`."""
 
     start: int
     typed: str
-    is_after_term: bool  # so that `and` and `or` may come
-    compared: Path | None  # stands just before, and may get an operator
+    is_after_term: bool  # so `and` and `or` may follow
+    compared: Path | None  # directly before, and may get an operator
 
 
 @dataclass(frozen=True, slots=True)
 class TypingValue:
-    """A value of `path`, from `start` on, with its opening quote where it has one."""
+    """A value of `path` that starts at `start`, including its opening quote if any."""
 
     start: int
     typed: str
@@ -44,7 +44,7 @@ class TypingValue:
     is_quoted: bool
 
 
-Typing: TypeAlias = TypingWord | TypingValue | None  # None: nothing that could be completed
+Typing: TypeAlias = TypingWord | TypingValue | None  # None: nothing to complete
 
 
 def typing_at(head: str) -> Typing:
@@ -53,7 +53,7 @@ def typing_at(head: str) -> Typing:
 
 
 def path_of(steps: list[Step]) -> Path | None:
-    """What the steps lead into, when they begin with a word."""
+    """Return the path of the steps, if they begin with a field."""
     names = []
     for step in steps:
         if not isinstance(step, Member):
@@ -64,7 +64,7 @@ def path_of(steps: list[Step]) -> Path | None:
 
 
 class _Scan:
-    """Goes over the finished pieces, and gives the one that reaches the end."""
+    """Scans the finished pieces and returns the one that reaches the end."""
 
     def __init__(self, head: str) -> None:
         self._head = head
@@ -132,7 +132,7 @@ class _Scan:
         return None
 
     def _value(self, path: Path | None, operator: Operator) -> Typing:
-        """The value that reaches the end; None when it does not, or when its word is unknown."""
+        """Return the value that reaches the end; None if it does not, or its field is unknown."""
         self._skip_space()
         start = self._at
         is_quoted = self._head.startswith('"', start)
@@ -144,7 +144,7 @@ class _Scan:
         if match is None and start < len(self._head) and not is_quoted:
             self._finish(
                 start if self._head[start] in "()" else start + 1
-            )  # no value at all: go on behind it
+            )  # no value at all: continue after it
             return None
         self._at = len(self._head)
         typed = unescape(self._head[start + is_quoted :])

@@ -6,7 +6,7 @@ from inspector.base.errors import UserError
 
 
 class QueryError(UserError):
-    """A filter cannot be read. `column` is the place in its text, counted from 0."""
+    """A filter is invalid. `column` is the 0-based position in its text."""
 
     def __init__(self, column: int, summary: str, next_step: str = "") -> None:
         super().__init__(summary, next_step)

@@ -22,7 +22,7 @@ from inspector.traffic.query.tree import Member, Operator, Path
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column of one byte a row; `words` says what a code stands for."""
+    """A one-byte column; `words` maps a code to its words."""
 
     column: str
     words: Callable[[TrafficLog, int], tuple[str, ...]]
@@ -30,7 +30,7 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A column with numbers of the log's words; only rows with one of `methods`, where given."""
+    """A column of word indices; if `methods` is given, only for rows with one of them."""
 
     column: str
     methods: frozenset[str] | None = None
@@ -43,7 +43,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A column of numbers, of which those below `least` mean none; people see `shift` more."""
+    """A numeric column; values below `least` mean none, and `shift` is added for display."""
 
     column: str
     least: int = 0
@@ -51,7 +51,7 @@ class Counted:
 
 
 class Special(Enum):
-    """Columns that only one word has."""
+    """Columns that only one field uses."""
 
     ID = 0
     NUMBER = 1
@@ -62,7 +62,7 @@ class Special(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """In no column: the row itself has to be read, if its kind is one of these."""
+    """Not in a column: the row itself must be read, if its kind is one of these."""
 
     kinds: frozenset[int] | None = None
 
@@ -72,7 +72,7 @@ Where: TypeAlias = Coded | Worded | Named | Counted | Special | Row
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One word."""
+    """A field of the filter language."""
 
     word: str
     type: Type
@@ -85,11 +85,11 @@ class Field:
 
     @property
     def operators(self) -> tuple[Operator, ...]:
-        """In the order of the manual."""
+        """The operators, in manual order."""
         return tuple(operator for operator in Operator if operator in OPERATORS[self.type])
 
     def test(self, operator: Operator, values: Sequence[str], now_ns: int = 0) -> OfJSON:
-        """What a comparison asks of one value of a row. Raises ValueError with a sentence."""
+        """Return the test of one value of a row. Raises ValueError with a sentence."""
         return value_test(self.type, operator, values, self.choices, now_ns)
 
 
@@ -290,7 +290,7 @@ def _revision(log: TrafficLog, code: int) -> str:
 
 
 def resolve(names: Sequence[str]) -> tuple[Field, int] | None:
-    """The word that a dotted name begins with, the longest there is, and how many names it takes."""
+    """Return the field with the longest matching dotted name, and how many names it takes."""
     for count in range(len(names), 0, -1):
         field = FIELDS.get(".".join(names[:count]).lower())
         if field is not None:
@@ -299,7 +299,7 @@ def resolve(names: Sequence[str]) -> tuple[Field, int] | None:
 
 
 def members_problem(path: Path) -> str:
-    """Why a path cannot go on after its word; "" when it can."""
+    """Return why a path cannot continue after its field; "" if it can."""
     field = FIELDS[path.word]
     if path.steps and not field.has_members:
         return f"{path.word} has no members."

@@ -25,17 +25,17 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 
 
 def parse(text: str) -> Node | None:
-    """The tree of a filter, or None for an empty one. Raises QueryError, and nothing else."""
+    """Parse a filter; None for an empty one. Raises QueryError, and nothing else."""
     return _Parser(text).parse()
 
 
 def read_path(text: str) -> Path:
-    """A word or a path alone. Raises QueryError."""
+    """Parse a single field or path. Raises QueryError."""
     return _Parser(text).path_alone()
 
 
 class _Parser:
-    """Reads from left to right; `_at` is where it has come to."""
+    """Left-to-right parser; `_at` is the current position."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -225,7 +225,7 @@ class _Parser:
     # -------------------------------------------------------------- where we are
 
     def _end_piece(self, end: int, stops: str = ")") -> None:
-        """Go on behind a text or a value, which may not run into a quote, a group or another text."""
+        """Advance past a text or value, which must not run into a quote, group or another text."""
         if end < len(self._text) and not self._text[end].isspace() and self._text[end] not in stops:
             raise QueryError(end, "Expected a space here.", "Or put the whole text in quotes.")
         self._advance(end)
@@ -246,7 +246,7 @@ class _Parser:
         return self._text.startswith(char, self._at)
 
     def _keyword(self) -> str:
-        """The keyword that comes next, or "". One with an operator behind it is taken for an unknown word."""
+        """Return the next keyword, or "". One before an operator is treated as an unknown field."""
         match = BARE_TEXT.match(self._text, self._at)
         word = match[0].lower() if match is not None else ""
         return word if word in _KEYWORDS else ""

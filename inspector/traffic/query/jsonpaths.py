@@ -10,8 +10,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.query.tree import Every, Index, Member, Operator, Step
 from inspector.traffic.records import RecordKind
 
-BIGGEST = 1024 * 1024  # no body above this is parsed for a filter
-# Where each word for a path begins in a message.
+BIGGEST = 1024 * 1024  # larger bodies are not parsed for a filter
+# Where each path field starts in a message.
 ROOTS: dict[str, tuple[Step, ...]] = {
     "params": (Member("params"),),
     "args": (Member("params"), Member("arguments")),
@@ -22,15 +22,15 @@ ROOTS: dict[str, tuple[Step, ...]] = {
 
 
 def is_message(log: TrafficLog, row: int) -> bool:
-    """Can the row hold JSON that is worth reading?"""
+    """True if the row may hold JSON that is worth parsing."""
     return log.kind(row) < RecordKind.TEXT and log.kept(row) <= BIGGEST
 
 
 def message_reader(steps: Sequence[Step], hint: bytes = b"") -> Callable[[bytes], Iterable[JSON]]:
-    """What gives the values at a path of a body, and of each message when the body is a batch.
+    """Return a function that yields the values at a path of a body, or of each batch message.
 
-    `hint` is a text in lower case that bodies of interest have in them, where they are in ASCII and nothing
-    in them is escaped. The last name of the path is one as well: most bodies then need no parsing.
+    `hint` is a lower-case text that relevant bodies contain, provided they are ASCII and have no escapes.
+    So is the last name of the path: most bodies then need no parsing.
     """
     names = [name for name in (_as_written(step.name) for step in steps if isinstance(step, Member)) if name]
     last = names[-1] if names else b""
@@ -76,15 +76,15 @@ def _read(raw: bytes) -> JSON:
 
 
 def _as_written(name: str) -> bytes:
-    """A member's name between its quotes; nothing when a writer could not but escape it."""
+    """Return a member's name in quotes; b"" if a writer would have to escape it."""
     is_plain = name.isprintable() and not any(char in name for char in '"\\')
     return f'"{name}"'.encode() if is_plain and name.isascii() else b""
 
 
 def hint(operator: Operator, value: str) -> bytes:
-    """For `message_reader`: what a value that is compared like this cannot be without.
+    """Return the `hint` for `message_reader`: what a matching value must contain.
 
-    Only what looks like a name is good for it: numbers can be written in several ways.
+    Only names are suitable: numbers can be spelled in several ways.
     """
     is_name = _NAME.fullmatch(value) is not None and value.lower() not in "infinity"
     is_useful = is_name and operator in (Operator.FITS, Operator.IS)

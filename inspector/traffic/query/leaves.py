@@ -21,14 +21,14 @@ from inspector.traffic.query.tree import Operator
 
 
 class Leaf(ABC):
-    """Answers from columns."""
+    """A comparison that is evaluated from columns."""
 
     @abstractmethod
     def mask(self, window: range) -> bytes: ...
 
 
 class CodedLeaf(Leaf):
-    """A column of bytes, translated to 0 and 1."""
+    """A byte column, translated to 0 and 1."""
 
     def __init__(self, where: Coded, log: TrafficLog, test: OfJSON) -> None:
         self._where, self._log, self._test = where, log, test
@@ -46,7 +46,7 @@ class CodedLeaf(Leaf):
 
 
 class Vocabulary:
-    """The numbers of the log's words that fit, kept up as words come."""
+    """The matching word indices of the log, updated as words are added."""
 
     def __init__(self, log: TrafficLog, test: Callable[[str], bool]) -> None:
         self._words, self._test = log.words, test
@@ -76,7 +76,7 @@ class WordedLeaf(Leaf):
 
 
 class NamedLeaf(Leaf):
-    """Servers by their names."""
+    """Servers by name."""
 
     def __init__(self, log: TrafficLog, test: OfJSON) -> None:
         self._log, self._test = log, test
@@ -88,7 +88,7 @@ class NamedLeaf(Leaf):
 
 
 class CountedLeaf(Leaf):
-    """A column of numbers, or the numbers of the rows themselves."""
+    """A numeric column, or the row numbers themselves."""
 
     def __init__(self, where: Counted | None, log: TrafficLog, numbers: Numbers) -> None:
         self._column: array[int] | None = getattr(log.columns, where.column) if where is not None else None
@@ -102,7 +102,7 @@ class CountedLeaf(Leaf):
 
 
 class Numbers:
-    """A comparison of numbers: within spans where the operator has some, else value by value."""
+    """A numeric comparison: by spans where the operator has them, else value by value."""
 
     def __init__(self, spans: Sequence[Span] | None, test: OfJSON) -> None:
         self._spans, self._test = spans, test
@@ -116,7 +116,7 @@ class Numbers:
 
 
 class HttpStatusLeaf(Leaf):
-    """Of a row, or of the HTTP exchange that it rode on."""
+    """HTTP status of a row, or of the exchange that carried it."""
 
     def __init__(self, log: TrafficLog, numbers: Numbers) -> None:
         self._columns, self._numbers = log.columns, numbers
@@ -155,7 +155,7 @@ _IS_INTEGER = bytes(code == ID_INTEGER for code in range(256))
 
 
 class TimeLeaf(Leaf):
-    """Wall times, or what they are as times of a day."""
+    """Wall-clock times, or times of day."""
 
     def __init__(self, log: TrafficLog, operator: Operator, values: Sequence[str], now_ns: int) -> None:
         self._wall = log.columns.wall
@@ -178,7 +178,10 @@ class TimeLeaf(Leaf):
 
 
 def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
-    """Rows mostly come within one day and one zone: then midnight is looked up once for all of them."""
+    """Match times of day.
+
+    Rows are mostly from one day and one zone: then midnight is looked up once for all.
+    """
     first, last = min(walls), max(walls)
     midnight = first - time_of_day_ns(first)
     if last < midnight + DAY and zone_offset_ns(first) == zone_offset_ns(last):
@@ -188,7 +191,7 @@ def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
 
 
 class RemarkLeaf(Leaf):
-    """Few rows have a remark: all others answer like one that has none."""
+    """Remarks: few rows have one, so all others share one result."""
 
     def __init__(self, source: Source, read: Read, test: OfJSON) -> None:
         self._source, self._read, self._test = source, read, test

@@ -8,7 +8,7 @@ from inspector.traffic.query.tree import Every, Index, Member, Step
 
 SPACE = re.compile(r"\s*")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-# What stands without quotes: a free text stops at operators; a value, which comes after one, does not.
+# Unquoted pieces: free text stops at operators; a value, which comes after one, does not.
 BARE_TEXT = re.compile(r'(?:[^\s()":=<>~!]|!(?!=))+')
 BARE_VALUE = re.compile(r'[^\s()":=<>~][^\s()"]*')
 BARE_ITEM = re.compile(r'[^\s()":=<>~,][^\s()",]*')  # in a list
@@ -29,7 +29,7 @@ _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_steps(text: str, start: int) -> tuple[list[Step], int]:
-    """A name and what follows it, as far as it goes; and where it ends. Nothing when there is no name."""
+    """Parse a name and the steps after it; return them and their end. Empty without a name."""
     first = _FIRST_NAME.match(text, start)
     if first is None:
         return [], start
@@ -51,7 +51,10 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def unescape(text: str) -> str:
-    r"""What stands between quotes. A backslash before any other character stays: \d needs no second."""
+    r"""Resolve escapes in a quoted text.
+
+    A backslash before any other character stays: \d needs no second one.
+    """
     return _ESCAPE.sub(_unescaped, text)
 
 
@@ -60,4 +63,4 @@ def _unescaped(match: re.Match[str]) -> str:
     if escape[1] != "u":
         return _SHORT.get(escape[1], escape[1])
     units = bytes.fromhex(escape.replace("\\u", ""))
-    return units.decode("utf-16-be", "surrogatepass")  # joins the two halves of a character
+    return units.decode("utf-16-be", "surrogatepass")  # joins surrogate pairs

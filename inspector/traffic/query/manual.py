@@ -101,12 +101,12 @@ Letters are found whatever their case, and also where JSON spells them as an esc
 
 
 def manual() -> str:
-    """The whole text, with a heading."""
+    """Return the whole manual, with a heading."""
     return f"# Filters\n\n{_TEXT.strip().replace(_PLACE, words_table())}\n"
 
 
 def words_table() -> str:
-    """Each word, what it takes, and what it is about."""
+    """Return the table of fields: type, meaning and example."""
     rows = ["| word | takes | meaning | example |", "|---|---|---|---|"]
     return "\n".join([*rows, *map(_row, FIELDS.values())])
 

@@ -9,17 +9,17 @@ from typing import TypeAlias
 from inspector.traffic.query.predicates import Number
 from inspector.traffic.query.tree import Operator
 
-Span: TypeAlias = tuple[int, int]  # both ends belong to it; nothing does when they are crossed
-LOWEST, HIGHEST = -(2**63), 2**63 - 1  # of what a column can hold
+Span: TypeAlias = tuple[int, int]  # both ends inclusive; empty if they are crossed
+LOWEST, HIGHEST = -(2**63), 2**63 - 1  # range of a column's values
 
 
 def spans(operator: Operator, values: Sequence[Number]) -> list[Span]:
-    """The whole numbers that fit."""
+    """Return the ranges of integers that match."""
     return [span(operator, value, value) for value in values]
 
 
 def span(operator: Operator, first: Number, last: Number) -> Span:
-    """`first` and `last` are the same but for a time that goes on for a while."""
+    """Return the range for one operand; `first` and `last` differ only for a time span."""
     match operator:
         case Operator.ABOVE:
             return (_floor(first) + 1, HIGHEST)
@@ -41,7 +41,7 @@ def _ceiling(number: Number) -> int:
 
 
 def _bounded(number: Number) -> Number:
-    """Numbers beyond what a column holds are all alike, also infinite ones."""
+    """Clamp a number, possibly infinite, to just beyond what a column can hold."""
     return max(LOWEST - 1, min(number, HIGHEST + 1))
 
 

@@ -47,7 +47,10 @@ from inspector.traffic.query.values import read_duration, read_number, read_size
 
 
 class Matcher:
-    """Knows its log: words and rows that come later are seen by the next call."""
+    """A filter compiled for one log.
+
+    Words and rows that are added later are seen by the next call.
+    """
 
     def __init__(self, plan: Plan, matches: Callable[[int], bool]) -> None:
         self._plan = plan
@@ -55,20 +58,20 @@ class Matcher:
 
     @property
     def is_cheap(self) -> bool:
-        """Is every row answered from the columns, without reading its body?"""
+        """True if every row is matched from the columns alone, without reading its body."""
         return self._plan.cost is Cost.COLUMNS
 
     def rows(self, numbers: range) -> array[int]:
-        """The matching rows of a window, in order. Windows of some 16,000 rows are best."""
+        """Return the matching rows of a window, in order. Windows of some 16,000 rows are best."""
         everybody = int.from_bytes(b"\1" * len(numbers), "little")
         found = self._plan.among(numbers, everybody)
         return array("q", compress(numbers, found.to_bytes(len(numbers), "little")) if found else ())
 
 
 def compile(node: Node | None, log: TrafficLog, *, now_ns: int, finding: Finding = no_findings) -> Matcher:
-    """Make a filter ready; None matches every row.
+    """Compile a filter; None matches every row.
 
-    `now_ns` is the wall time that relative times count from. `finding` gives the names and texts of the
+    `now_ns` is the wall time that relative times count from. `finding` returns the names and texts of the
     findings about a row.
     """
     source = Source(log, finding)
@@ -164,7 +167,10 @@ _READERS: dict[Type, Callable[[str], Number]] = {
 
 
 def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
-    """Only patterns have no spans, and are asked of each different number."""
+    """Return a numeric comparison.
+
+    Only patterns have no spans; they are evaluated for each distinct number.
+    """
     is_pattern = node.operator is Operator.LIKE or (node.operator is Operator.FITS and "*" in node.value)
     if is_pattern:
         return Numbers(None, test)
@@ -175,5 +181,5 @@ def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
 
 
 def _is_written_like_an_integer(text: str) -> bool:
-    """Ids are compared as text: 007 is none of the integer 7."""
+    """True for canonical integers. Ids are compared as text: 007 is not the integer 7."""
     return re.fullmatch("0|-?[1-9][0-9]{0,18}", text) is not None

@@ -20,7 +20,10 @@ RowTest: TypeAlias = Callable[[int], bool]
 
 
 def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
-    """A test of rows. Raises ValueError when a value does not suit its word, which `parse` has checked."""
+    """Return a test of rows.
+
+    Raises ValueError if a value does not suit its field, which `parse` has already checked.
+    """
     match node:
         case And(nodes):
             tests = [row_test(inner, source, now_ns) for inner in nodes]

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable
 
 _SHORT_ESCAPES = {"\n": rb"\n", "\r": rb"\r", "\t": rb"\t", "\b": rb"\b", "\f": rb"\f"}
-_OFTEN_ESCAPED = frozenset("\"\\/<>&'")  # by JSON itself, by PHP, by Go and others that care for HTML
+_OFTEN_ESCAPED = frozenset("\"\\/<>&'")  # by JSON itself, by PHP, and by Go and others for HTML safety
 
 
 class Needle:
-    """One text to find.
+    """A text to find.
 
-    `find(data, start)` gives its first place at or behind `start`, or -1, in data that was made lower case.
-    `longest` is how many bytes it can be spelled with.
+    `find(data, start)` returns its first position at or after `start`, or -1, in lower-cased data.
+    `longest` is the maximum number of bytes of its spellings.
     """
 
     def __init__(self, text: str) -> None:
@@ -30,7 +30,7 @@ class Needle:
 
 
 def as_bytes(text: str) -> bytes:
-    """Also of texts with lone surrogates, which UTF-8 cannot hold."""
+    """Encode a text, including lone surrogates, which UTF-8 cannot represent."""
     return text.encode(errors="surrogatepass")
 
 
@@ -60,7 +60,7 @@ def _pattern(char: str) -> bytes:
 
 
 def _spellings(char: str) -> list[bytes]:
-    """All ways to write a character, as they look in data of which ASCII was made lower case."""
+    """Return all spellings of a character, as they appear in data with ASCII lower-cased."""
     if _is_plain(char):
         return [char.lower().encode()]
     found: dict[bytes, None] = {}

@@ -12,12 +12,12 @@ import warnings
 
 from inspector.traffic.query.repeats import may_take_forever
 
-SEARCHED = 64 * 1024  # characters of a value that a regular expression looks at
+SEARCHED = 64 * 1024  # characters of a value that are searched
 _LEADING_DOTS = re.compile(r"(?:\.\*\??)+(?![*+?{])")
 
 
 class PatternError(ValueError):
-    """Not a regular expression; `position` is where in it."""
+    """An invalid regular expression; `position` is where in it."""
 
     def __init__(self, sentence: str, position: int = 0) -> None:
         super().__init__(sentence)
@@ -25,10 +25,10 @@ class PatternError(ValueError):
 
 
 def regular_expression(text: str) -> re.Pattern[str]:
-    """Compile for `searches`, or raise PatternError with a sentence."""
+    """Compile a regular expression for `searches`. Raises PatternError with a sentence."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sets that a later Python may read otherwise
+            warnings.simplefilter("ignore")  # about sets that a later Python may interpret differently
             re.compile(text)
             pattern = re.compile(_without_leading_dots(text))
     except re.error as exc:
@@ -44,7 +44,7 @@ def regular_expression(text: str) -> re.Pattern[str]:
 
 
 def _without_leading_dots(text: str) -> str:
-    """Anything may stand before a match anyway; asked for, it takes seconds for each long line."""
+    """Strip leading `.*`: implied by a search anyway, and it takes seconds per long line."""
     leading = _LEADING_DOTS.match(text)
     return text[leading.end() :] if leading else text
 
@@ -54,9 +54,10 @@ def searches(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def glob(text: str) -> re.Pattern[str]:
-    """`*` stands for any run of characters; upper and lower case are one. For `fullmatch` on folded text.
+    """Compile a glob for `fullmatch` on folded text; `*` matches any characters.
 
-    Pieces are matched first come, first served, which for `*` loses nothing and never backtracks.
+    Case-insensitive. Pieces match at their first occurrence, which for `*` loses nothing and never
+    backtracks.
     """
     first, *pieces = (re.escape(piece) for piece in text.casefold().split("*"))
     middle = "".join(f"(?>.*?{piece})" for piece in pieces[:-1])

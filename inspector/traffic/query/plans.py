@@ -32,11 +32,11 @@ class Plan(ABC):
 
     @abstractmethod
     def among(self, window: range, alive: int) -> int:
-        """Those of the rows that are alive which fit."""
+        """Return the rows that match, among those that are alive."""
 
 
 class Lookup(Plan):
-    """Answered from columns."""
+    """Evaluated from columns."""
 
     cost = Cost.COLUMNS
 
@@ -48,7 +48,7 @@ class Lookup(Plan):
 
 
 class Reading(Plan):
-    """Answered by each row, of certain kinds, for itself."""
+    """Evaluated row by row, for rows of certain kinds."""
 
     def __init__(self, fits: Callable[[int], bool], cost: Cost, of_kind: Leaf | None = None) -> None:
         self._fits, self.cost, self._of_kind = fits, cost, of_kind
@@ -66,7 +66,7 @@ class Reading(Plan):
 def path_reading(
     log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: OfJSON, of_kind: Leaf
 ) -> Reading:
-    """Answered by values in the message, of which only bodies of a bearable size are parsed."""
+    """Return a plan that tests values in messages; oversized bodies are not parsed."""
     raw, kept = log.raw, log.columns.kept
 
     def fits(row: int) -> bool:
@@ -76,7 +76,7 @@ def path_reading(
 
 
 class Searching(Plan):
-    """Answered by the bytes of bodies."""
+    """Evaluated by searching the bytes of bodies."""
 
     cost = Cost.BODIES
 

@@ -37,7 +37,10 @@ COMPARES: dict[Operator, Compares] = {
 
 
 def of_text(kind: Operator, values: Sequence[str]) -> OfText:
-    """`:` contains (or fits, with `*`), whatever the case; `=` and `in` exactly; `~` somewhere in it."""
+    """Test text.
+
+    `:` contains (or globs, with `*`), ignoring case; `=` and `in` match exactly; `~` searches.
+    """
     if kind is Operator.LIKE:
         pattern = regular_expression(values[0])
         return lambda text: searches(pattern, text)
@@ -55,14 +58,14 @@ def _fits(value: str) -> OfText:
 
 
 def of_choice(kind: Operator, values: Sequence[str]) -> OfText:
-    """Like a text, but nobody has to mind the case of a fixed word."""
+    """Test a fixed word: like text, but always case-insensitive."""
     if kind in (Operator.IS, Operator.IN):
         return frozenset(value.casefold() for value in values).__contains__
     return of_text(kind, values)
 
 
 def of_number(kind: Operator, values: Sequence[str]) -> OfNumber:
-    """`:` is `=`, or fits the digits, with `*`; `~` searches the digits."""
+    """Test a number: `:` is `=`, or globs its digits, with `*`; `~` searches its digits."""
     if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
         test = of_text(kind, values)
         return lambda number: test(write_number(number))
@@ -70,13 +73,13 @@ def of_number(kind: Operator, values: Sequence[str]) -> OfNumber:
 
 
 def of_amount(kind: Operator, values: Sequence[str], read: Callable[[str], Number]) -> OfNumber:
-    """Numbers with a unit, which `read` knows."""
+    """Test a number with a unit, which `read` parses."""
     compares, wanted = COMPARES[kind], [read(value) for value in values]
     return lambda number: any(compares(number, limit) for limit in wanted)
 
 
 def of_id(kind: Operator, values: Sequence[str]) -> OfJSON:
-    """Ids are compared as text, 7 and "7" alike; the order is that of integers."""
+    """Test an id: compared as text, so 7 and "7" are equal; ordered as integers."""
     if kind in ORDER:
         in_order = of_number(kind, values)
         return lambda id: isinstance(id, int) and in_order(id)
@@ -85,7 +88,7 @@ def of_id(kind: Operator, values: Sequence[str]) -> OfJSON:
 
 
 def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
-    """In the order of their publication; an unknown revision is neither before nor after another."""
+    """Test a version by order of publication; unknown ones are neither before nor after others."""
     if kind not in ORDER:
         return of_text(kind, values)
     limit = find_revision(values[0])
@@ -97,7 +100,10 @@ def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
 
 
 def of_time(kind: Operator, values: Sequence[str], now_ns: int) -> Callable[[int], bool]:
-    """Of a wall time. In an order, a time is its first moment; `:` and `=` fit all that is written so."""
+    """Test a wall time.
+
+    When ordered, a time is its first instant; `:` and `=` match all instants that are written the same.
+    """
     tests = [_of_one_time(kind, value, now_ns) for value in values]
     return tests[0] if len(tests) == 1 else lambda wall_ns: any(test(wall_ns) for test in tests)
 
@@ -121,7 +127,7 @@ def _of_one_time(kind: Operator, value: str, now_ns: int) -> Callable[[int], boo
 
 
 def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
-    """Strings like text, numbers like numbers; arrays and objects as the JSON that they are written in."""
+    """Test JSON: strings as text, numbers as numbers, arrays and objects as their JSON text."""
     if kind in ORDER:
         return _json_in_order(kind, values[0])
     test = of_text(kind, values)
@@ -158,7 +164,7 @@ _COMPARES_TEXT: dict[Operator, Callable[[str, str], bool]] = {
 
 
 def _text_of(value: JSON) -> str:
-    """A string as it is, anything else as JSON; nothing for what is nested too deeply to be written."""
+    """Return a string as is, anything else as JSON; "" if it is nested too deeply to write."""
     if isinstance(value, str):
         return value
     try:

@@ -18,7 +18,7 @@ from inspector.traffic.query.tree import (
     Text,
 )
 
-# Narrower than what is read without quotes: a reader should not have to wonder.
+# Narrower than what the parser accepts without quotes, to avoid doubt when reading.
 _BARE = re.compile(r"[\w./*+%@-]+")
 _BARE_MEMBER = re.compile(r"[\w$@/-]+")
 _KEYWORDS = frozenset(("and", "or", "not", "in"))
@@ -27,7 +27,7 @@ _ESCAPED = re.compile(r'["\\\n\r\t]')
 
 
 def to_text(node: Node) -> str:
-    """The filter in its plainest spelling."""
+    """Return the filter in its simplest spelling."""
     match node:
         case Compare():
             return _comparison(node)
@@ -46,7 +46,7 @@ def path_text(path: Path) -> str:
 
 
 def value_text(value: str) -> str:
-    """A value as it can stand behind an operator, where no word is a keyword."""
+    """Return a value as written after an operator, where no word is a keyword."""
     return value if _BARE.fullmatch(value) is not None else quoted(value)
 
 

@@ -36,7 +36,7 @@ class Source:
 
 
 def column_of_words(read: Callable[[TrafficLog, int], str]) -> Read:
-    """A text that is absent when it is empty."""
+    """Return a reader of a text that is absent if empty."""
 
     def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
         text = read(source.log, row)
@@ -46,7 +46,7 @@ def column_of_words(read: Callable[[TrafficLog, int], str]) -> Read:
 
 
 def subject_of(methods: frozenset[str]) -> Read:
-    """What a message is about, when its method is one of these."""
+    """Return a reader of a message's subject, if its method is one of these."""
 
     def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
         subject = source.log.subject(row) if source.log.method(row) in methods else ""
@@ -81,7 +81,7 @@ def words_of_status(code: int) -> tuple[str, ...]:
     return (word,) if word else ()
 
 
-# A capture is a file that anybody can have written: codes that are unknown have no word.
+# A capture may be written by anyone: unknown codes have no word.
 _KINDS, _DIRECTIONS, _STATUSES = frozenset(RecordKind), frozenset(Direction), frozenset(Status)
 
 
@@ -108,7 +108,7 @@ def id(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
 
 
 def number(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    """As people count, and as the table shows it: from 1."""
+    """Return the row number, 1-based as in the table."""
     return (row + 1,)
 
 
@@ -131,14 +131,14 @@ def wall_time(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
 
 
 def http_status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    """Of an HTTP row, and of every frame that rode on it."""
+    """Return the HTTP status of an HTTP row, or of a frame that it carried."""
     log, carrier = source.log, source.log.exchange(row)
     code = log.columns.http_status[row] or (log.columns.http_status[carrier] if carrier is not None else 0)
     return (code,) if code else ()
 
 
 def http_headers(source: Source, row: int, steps: Steps) -> Iterator[JSON]:
-    """Whole lines, or the values of the header that is named."""
+    """Yield whole header lines, or the values of the named header."""
     exchange = source.log.http(row)
     if exchange is None:
         return
@@ -172,7 +172,7 @@ def json_path(root: str) -> Read:
 
 
 def code(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    """Of an error that answers a request."""
+    """Return the code of an error response."""
     if source.log.kind(row) not in (RecordKind.ERROR, RecordKind.BATCH):
         return ()
     return _error_code(source, row, (Member("code"),))
@@ -182,7 +182,7 @@ _error_code = json_path("error")
 
 
 def task(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    """The id of the task that a message makes, asks for, or belongs to."""
+    """Return the id of the task that a message creates, requests, or belongs to."""
     if not is_message(source.log, row):
         return ()
     raw = source.log.raw(row)

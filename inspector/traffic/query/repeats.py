@@ -21,16 +21,16 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ENDLESS = re.compile(r"[*+]|\{[0-9]*,\}")
-_MANY = re.compile(r"[*+]|\{[0-9]*,\}|\{[0-9,]*[0-9]{2}\}")  # ten times, at least
+_MANY = re.compile(r"[*+]|\{[0-9]*,\}|\{[0-9,]*[0-9]{2}\}")  # ten times or more
 _MAY_BE_NONE = re.compile(r"[*?]|\{0?,")
 
 
 @dataclass(slots=True)
 class _Group:
-    """One that is open: what its alternatives so far begin with, as far as that is plain letters."""
+    """An open group: the literal prefixes of its alternatives so far."""
 
     beginnings: list[str] = field(default_factory=lambda: [""])
-    is_plain: bool = True  # up to here, in the alternative that is read
+    is_plain: bool = True  # so far, in the current alternative
     is_ambiguous: bool = False
 
     def next_alternative(self) -> None:
@@ -44,7 +44,7 @@ class _Group:
             self.beginnings[-1] += letter
 
     def repeat(self, part: str) -> None:
-        """What was taken last comes several times, or not at all."""
+        """Handle a quantifier: the last item occurs several times, or not at all."""
         if self.is_plain and _MAY_BE_NONE.match(part):
             self.beginnings[-1] = self.beginnings[-1][:-1]
         self.is_plain = False
@@ -56,7 +56,7 @@ class _Group:
 
 
 def may_take_forever(pattern: str) -> bool:
-    """Of a text that is a regular expression."""
+    """True if a regular expression may take exponential time."""
     groups = [_Group()]
     closed: _Group | None = None  # the group that ended just before
     for match in _TOKEN.finditer(pattern):

@@ -16,7 +16,7 @@ from inspector.traffic.query.jsonpaths import ROOTS, values_at
 from inspector.traffic.query.tree import Every, Member, Path, Step
 from inspector.traffic.records import RecordKind
 
-_LATEST_ROWS = 20_000  # whose columns are looked at
+_LATEST_ROWS = 20_000  # rows whose columns are searched
 _LATEST_BODIES, _ROWS_FOR_BODIES = 40, 400
 _BIGGEST_BODY = 64 * 1024
 _DEEPEST, _MOST_PATHS, _MOST_ITEMS = 6, 2_000, 3
@@ -24,7 +24,7 @@ LONGEST_VALUE = 80
 
 
 def words(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
-    """Texts of a column of words, the most frequent first, each with how often it is there."""
+    """Yield a word column's texts, most frequent first, each with its count."""
     where = field.where
     assert isinstance(where, Worded)
     first = max(0, len(log) - _LATEST_ROWS)
@@ -48,7 +48,7 @@ def http_statuses(log: TrafficLog) -> Iterator[tuple[str, str]]:
 
 
 def paths(log: TrafficLog, root: str) -> list[Path]:
-    """Paths under a root that lead to something in the latest messages."""
+    """Return the paths under a root that exist in the latest messages."""
     ways = (
         steps
         for message in _messages(log)
@@ -59,7 +59,7 @@ def paths(log: TrafficLog, root: str) -> list[Path]:
 
 
 def values(log: TrafficLog, path: Path) -> list[str]:
-    """Simple values at a path in the latest messages, each once."""
+    """Return the simple values at a path in the latest messages, each once."""
     found: dict[str, None] = {}
     for message in _messages(log):
         for value in values_at(message, ROOTS[path.word] + path.steps):

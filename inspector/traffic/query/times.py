@@ -20,13 +20,13 @@ _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\
 _OF_DAY = re.compile(_CLOCK)
 _DATE = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _OF_DATE = re.compile(rf"{_DATE}(?:[T ]{_CLOCK}\s*(?P<zone>Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?")
-_FIRST_YEAR, _LAST_YEAR = 1970, 2261  # as far as 64 bits of nanoseconds go
+_FIRST_YEAR, _LAST_YEAR = 1970, 2261  # range of 64-bit nanoseconds
 _EXPECTED = "Expected a time such as 14:03, 14:03:07.482, 2026-11-16T14:03 or -5m."
 
 
 @dataclass(frozen=True, slots=True)
 class TimeOfDay:
-    """Nanoseconds since midnight, in the reader's zone; from the first moment up to `end`."""
+    """Nanoseconds since midnight in the local time zone, from `start` up to `end`."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class TimeOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Nanoseconds since 1970, from the first moment that is written so up to `end`."""
+    """Nanoseconds since 1970, from the first instant that is written so, up to `end`."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ When: TypeAlias = TimeOfDay | Moment | Ago
 
 
 def read_time(text: str) -> When:
-    """Raises ValueError with a sentence."""
+    """Parse a time. Raises ValueError with a sentence."""
     if text.startswith("-"):
         return Ago(read_duration(text[1:].strip()))
     match = _OF_DAY.fullmatch(text)
@@ -65,12 +65,12 @@ def read_time(text: str) -> When:
 
 
 def time_of_day_ns(wall_ns: int) -> int:
-    """Nanoseconds since midnight in the reader's zone."""
+    """Return the nanoseconds since midnight in the local time zone."""
     return (wall_ns + zone_offset_ns(wall_ns)) % DAY
 
 
 def zone_offset_ns(wall_ns: int) -> int:
-    """How far the reader's zone is ahead of UTC at a moment; 0 for one that has no local time."""
+    """Return the local zone's offset from UTC at a time; 0 if it has no local time."""
     try:
         return time.localtime(wall_ns // SECOND).tm_gmtoff * SECOND
     except (OverflowError, OSError, ValueError):
@@ -118,7 +118,7 @@ def _clock_ns(match: re.Match[str]) -> int:
 
 
 def _precision(match: re.Match[str]) -> int:
-    """How long the time goes on that is written so: `14:03` is a whole minute."""
+    """Return the length of a time as written: `14:03` is a whole minute."""
     if match["second"] is None:
         return 60 * SECOND
     return int(10 ** (9 - len(match["fraction"] or "")))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 
 class Operator(Enum):
-    """Between a word and its value."""
+    """The operator between a field and its value."""
 
     FITS = ":"
     IS = "="
@@ -30,21 +30,21 @@ ORDER = frozenset((Operator.ABOVE, Operator.BELOW, Operator.AT_LEAST, Operator.A
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The member of an object that has this name."""
+    """The object member of this name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One item of an array, counted from 0, or from the end when negative."""
+    """An array item by 0-based index; negative counts from the end."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Each item of an array, each member of an object."""
+    """Every item of an array, or every member of an object."""
 
 
 Step: TypeAlias = Member | Index | Every
@@ -52,7 +52,7 @@ Step: TypeAlias = Member | Index | Every
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What is looked at: a word of the language, and the way from there into JSON."""
+    """What is compared: a field, and the steps from there into JSON."""
 
     word: str
     steps: tuple[Step, ...] = ()
@@ -60,7 +60,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A word, an operator and a value; several values only for `in`."""
+    """A field, an operator and a value; several values only for `in`."""
 
     path: Path
     operator: Operator
@@ -85,14 +85,14 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Two nodes or more."""
+    """Conjunction of two or more nodes."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Two nodes or more."""
+    """Disjunction of two or more nodes."""
 
     nodes: tuple[Node, ...]
 

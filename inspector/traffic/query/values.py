@@ -35,12 +35,12 @@ BYTES = {
     "gi": 2**30,
     "gib": 2**30,
 }
-# Digits are bounded: nobody needs more, and nothing is to be computed for minutes.
+# Digits are bounded: more are not needed, and computing must not take minutes.
 _WITH_UNIT = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(?P<unit>[A-Za-zµμ]*)")
 
 
 def read_duration(text: str) -> int:
-    """Nanoseconds."""
+    """Parse a duration to nanoseconds."""
     match = _WITH_UNIT.fullmatch(text)
     if match is not None and match["unit"] in NANOSECONDS:
         return int(Decimal(match["number"]) * NANOSECONDS[match["unit"]])
@@ -52,7 +52,7 @@ def read_duration(text: str) -> int:
 
 
 def read_size(text: str) -> int:
-    """Bytes."""
+    """Parse a size to bytes."""
     match = _WITH_UNIT.fullmatch(text)
     unit = match["unit"].lower() if match is not None else ""
     if match is None or (unit and unit not in BYTES):
@@ -68,7 +68,7 @@ def read_number(text: str) -> int | float:
 
 
 def read_amount(text: str) -> int | float | None:
-    """A plain number, or one with a unit of size; None for a text that is neither."""
+    """Parse a plain number, or one with a size unit; None if it is neither."""
     number = numbers.read_number(text)
     if number is not None:
         return number

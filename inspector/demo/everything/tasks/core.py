@@ -22,7 +22,10 @@ _PAGE_SIZE = 20
 
 
 def view(run: Run) -> dict[str, Any]:
-    """A tool error counts as a failure here; the extension sees that otherwise."""
+    """Return a task as 2025-11-25 defines it.
+
+    A tool error counts as a failure here; in the extension it does not.
+    """
     failed = run.status == "completed" and run.result is not None and run.result.is_error
     return {
         "taskId": run.id,
@@ -36,13 +39,13 @@ def view(run: Run) -> dict[str, Any]:
 
 
 class CoreTasks:
-    """Answers the four methods."""
+    """Handles the four task methods of 2025-11-25."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
 
     def start(self, call: Call, body: Body) -> RawResult:
-        """The answer to a call that became a task: the SDK has no such result."""
+        """Start a task; return the raw result of the call, which the SDK has no model for."""
         assert call.params.task is not None
         asked = call.params.task.ttl
         run = Run(call.arguments["ttl"] if asked is None else asked, call.arguments["poll_interval"])
@@ -81,7 +84,10 @@ class CoreTasks:
         return {"tasks": tasks, **({} if following is None else {"nextCursor": following})}
 
     async def result(self, context: Context, params: types.GetTaskPayloadRequestParams) -> dict[str, Any]:
-        """What the call would have given. Asks meanwhile what the task has to know."""
+        """Return what the call would have returned.
+
+        Meanwhile, send the requests that the task needs answered.
+        """
         run = self._runs.get(params.task_id)
         async with anyio.create_task_group() as asking:
             seen = -1
@@ -110,7 +116,7 @@ async def _ask(context: Context, run: Run, key: str, question: Question) -> None
     else:
         run.answer(key, answer)
     finally:
-        question.is_with_client = False  # given up with this tasks/result: the next one asks again
+        question.is_with_client = False  # cancelled with this tasks/result: the next one asks again
 
 
 def _related(run: Run) -> dict[str, Any]:

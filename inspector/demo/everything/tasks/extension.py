@@ -26,14 +26,14 @@ _MISSING_CAPABILITY = -32021
 
 
 class TaskUpdateParams(types.RequestParams):
-    """The SDK has no such method."""
+    """Parameters of `tasks/update`, which the SDK does not know."""
 
     task_id: str
     input_responses: dict[str, dict[str, Any]]
 
 
 def is_declared(context: Context) -> bool:
-    """Each request says for itself whether its client knows tasks."""
+    """True if the client supports tasks; every request declares it again."""
     capabilities = context.session.client_capabilities
     return capabilities is not None and EXTENSION in (capabilities.extensions or {})
 
@@ -46,7 +46,10 @@ def require_declared(context: Context) -> None:
 
 
 def view(run: Run) -> dict[str, Any]:
-    """All there is to know. A tool error is a result like any other: only a JSON-RPC error is a failure."""
+    """Return a task as the extension defines it.
+
+    A tool error is a result like any other: only a JSON-RPC error is a failure.
+    """
     task: dict[str, Any] = {
         "taskId": run.id,
         "status": run.status,
@@ -71,7 +74,7 @@ def _dump(model: types.InputRequest | types.Result | types.ErrorData) -> dict[st
 
 
 class ExtensionTasks:
-    """Answers the three methods, and tells listeners of the tasks that they name."""
+    """Handles the three task methods of the extension, and notifies subscribers of their tasks."""
 
     def __init__(self, runs: Runs, bus: InMemorySubscriptionBus) -> None:
         self._runs = runs
@@ -79,7 +82,10 @@ class ExtensionTasks:
         self._listen = ListenHandler(bus)
 
     def start(self, call: Call, body: Body) -> RawResult:
-        """The answer to a call that became a task. There is no progress: the status message tells."""
+        """Start a task; return the result of the call.
+
+        There is no progress: the status message serves instead.
+        """
         run = Run(call.arguments["ttl"], call.arguments["poll_interval"])
 
         async def report(step: int, total: int, message: str) -> None:
@@ -101,7 +107,10 @@ class ExtensionTasks:
         return {}
 
     async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
-        """Says nothing about how the task stands; one that has ended stays as it is."""
+        """Cancel a task.
+
+        The result does not report its status; a task that has ended stays as it is.
+        """
         require_declared(context)
         self._runs.get(params.task_id).cancel("Cancelled by the client")
         return {}
@@ -111,7 +120,10 @@ class ExtensionTasks:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """The SDK's own, unless tasks are asked for, of which it knows nothing."""
+        """Handle `subscriptions/listen`.
+
+        Delegates to the SDK's handler, unless tasks are requested, which it does not know.
+        """
         asked = (params.notifications.model_extra or {}).get("taskIds")
         known = {run.id for run in self._runs.all()}
         ids = [id for id in asked if id in known] if isinstance(asked, list) else []
@@ -130,7 +142,7 @@ class ExtensionTasks:
 
         def deliver(event: ServerEvent) -> None:
             if event_matches(honoured, uris, event):
-                with contextlib.suppress(anyio.WouldBlock):  # who does not read has lost interest
+                with contextlib.suppress(anyio.WouldBlock):  # a client that does not read has lost interest
                     send.send_nowait(event)
 
         unsubscribe = self._bus.subscribe(deliver)
@@ -154,7 +166,7 @@ class ExtensionTasks:
 
 
 async def _tell(context: Context, run: Run, meta: dict[str, Any]) -> None:
-    """Beginning with how it stands: it may have changed before anybody listened."""
+    """Send a task's status, starting with the current one: it may have changed before listening."""
     seen, is_told = -1, False
     while not is_told:
         seen = await run.news(seen)

@@ -24,7 +24,7 @@ _FINAL: tuple[Status, ...] = ("completed", "failed", "cancelled")
 
 
 class Work:
-    """What the body of a task tool sees of the call that it works for. `run` is None in a plain call."""
+    """A task tool's view of the call that it works for. `run` is None for a plain call."""
 
     def __init__(self, arguments: dict[str, Any], report: Report, run: Run | None = None) -> None:
         self.arguments = arguments
@@ -44,7 +44,7 @@ class Work:
 
 @dataclass(slots=True)
 class Question:
-    """Something that a task has to know before it goes on."""
+    """A request that a task needs answered before it goes on."""
 
     request: types.InputRequest
     is_with_client: bool = False
@@ -74,7 +74,7 @@ class Run:
         return self.status in _FINAL
 
     async def news(self, seen: int) -> int:
-        """Wait until it stands differently than at that version; gives the version that it is at."""
+        """Wait until the version differs from `seen`; return the current version."""
         while self.version == seen:
             await self._changed.wait()
         return self.version
@@ -85,7 +85,7 @@ class Run:
         self._stand(self.status, message)
 
     async def ask(self, key: str, request: types.InputRequest) -> dict[str, Any]:
-        """The answer, as the client gave it. Raises MCPError when it refused."""
+        """Ask the client and return its reply. Raises MCPError if it rejects the request."""
         question = self.questions[key] = Question(request)
         self._stand("input_required", "Waiting for an answer")
         await question.answered.wait()
@@ -97,7 +97,7 @@ class Run:
         return question.answer or {}
 
     def answer(self, key: str, answer: dict[str, Any] | MCPError) -> None:
-        """A key that is not open is nobody's question: it was answered before."""
+        """Deliver a reply. A key that is not pending is ignored: it was answered before."""
         question = self.questions.get(key)
         if question is not None and question.answer is None:
             question.answer = answer
@@ -125,7 +125,7 @@ class Run:
 
 
 class Runs:
-    """All tasks that are still kept. They outlive the connection that began them, over HTTP."""
+    """All tasks that are still stored. Over HTTP they outlive the connection that started them."""
 
     def __init__(self, background: Background) -> None:
         self._background = background
@@ -136,7 +136,7 @@ class Runs:
         self._background.start(self._keep, run, body, work)
 
     def watch(self, watching: Callable[[Run], Coroutine[Any, Any, None]], run: Run) -> None:
-        """Follow a task for as long as it takes."""
+        """Follow a task until it ends."""
         self._background.start(watching, run)
 
     def get(self, id: str) -> Run:
@@ -152,7 +152,7 @@ class Runs:
         with anyio.move_on_after(run.ttl_ms / 1000):
             with run.scope:
                 await self._execute(run, body, work)
-            await anyio.sleep_forever()  # "may delete the task after its ttl": until then it can be asked for
+            await anyio.sleep_forever()  # "may delete the task after its ttl": until then it can be requested
         run.cancel("Its time was over")
         del self._runs[run.id]
 
@@ -161,7 +161,7 @@ class Runs:
             run.complete(await body(work))
         except MCPError as error:
             run.fail(error)
-        except Exception as error:  # one task must not take the others with it
+        except Exception as error:  # one failing task must not take the others down
             run.fail(MCPError(types.INTERNAL_ERROR, f"The tool broke: {error}"))
 
 

@@ -68,7 +68,7 @@ async def _failure(work: Work) -> types.CallToolResult:
 
 
 async def _endless(work: Work) -> types.CallToolResult:
-    """Ends when it is cancelled, or with its ttl."""
+    """Run until cancelled, or until the ttl expires."""
     await anyio.sleep_forever()
     raise AssertionError("not reached")
 
@@ -77,7 +77,7 @@ async def _endless(work: Work) -> types.CallToolResult:
 
 
 class TaskDesk:
-    """Runs a call as a task where its client and revision want that; answers the methods of both designs."""
+    """Runs calls as tasks where client and version ask for it; handles both designs' methods."""
 
     def __init__(self, state: State, background: Background) -> None:
         runs = Runs(background)
@@ -89,7 +89,7 @@ class TaskDesk:
         return [self._tool(row) for row in _ROWS]
 
     def register(self, server: Server[Any]) -> None:
-        """Add the handlers, and say what is offered (`declare` says it in the handshake era)."""
+        """Register the handlers and the extension (for the handshake era, see `declare`)."""
         server.extensions[extension.EXTENSION] = {}
         for method, params_type, in_core, in_extension in (
             ("tasks/get", types.GetTaskRequestParams, self._core.get, self._extension.get),
@@ -106,7 +106,7 @@ class TaskDesk:
     def guarding(
         self, toolbox: Toolbox
     ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[Outcome]]:
-        """`tools/call` that refuses to run as a task what cannot."""
+        """Return a `tools/call` handler that rejects task requests for tools that cannot run as one."""
 
         async def call_tool(context: Context, params: types.CallToolRequestParams) -> Outcome:
             is_asked = params.task is not None and context.protocol_version == core.REVISION
@@ -145,8 +145,8 @@ class TaskDesk:
 
 
 def declare(capabilities: dict[str, Any], revision: str) -> None:
-    """Put into the capabilities of an `initialize` result what that revision has of tasks."""
-    capabilities.pop("extensions", None)  # this one is only for 2026-07-28
+    """Add what a protocol version has of tasks to the capabilities of an `initialize` result."""
+    capabilities.pop("extensions", None)  # the extension is only for 2026-07-28
     if revision == core.REVISION:
         capabilities["tasks"] = core.CAPABILITY
 

@@ -24,11 +24,11 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 
 
 class StepCard(QScrollArea):
-    """The step that is looked at, whole. What was revealed stays so for this login and this step.
+    """The selected step in full. Revealed values stay revealed for this login and step.
 
     Signals:
-        exchange_chosen: The person wants to see a request and its answer whole; carries its place.
-        edited: They changed the request that is about to be sent; carries it.
+        exchange_chosen: The user wants to see an exchange in full; carries its position.
+        edited: The user changed the request about to be sent; carries it.
     """
 
     exchange_chosen = Signal(int)

@@ -25,7 +25,7 @@ _TOP = Qt.AlignmentFlag.AlignTop
 
 
 class Part(QWidget):
-    """A heading, and what stands under it."""
+    """A heading with content below it."""
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Part(QWidget):
 def inputs_part(
     theme: Theme, inputs: Sequence[Input], revealed: set[str], on_toggled: Callable[[str, bool], None]
 ) -> Part:
-    """`revealed` names those that the person asked to see."""
+    """Create the part with the step's values; `revealed` names those the user has revealed."""
     part = Part(theme, "Values")
     grid = _grid(1)
     grid.setVerticalSpacing(SPACE_2)
@@ -47,7 +47,7 @@ def inputs_part(
         name = Muted(theme, each.name)
         name.setMinimumWidth(min(name.sizeHint().width(), _NAME_WIDTH))
         if each.is_secret:
-            name.setContentsMargins(0, SPACE_1, 0, 0)  # its value stands beside buttons, which are higher
+            name.setContentsMargins(0, SPACE_1, 0, 0)  # aligns with the taller buttons beside its value
         grid.addWidget(name, place, 0, _TOP)
         value = QVBoxLayout()
         value.setSpacing(0)
@@ -74,7 +74,7 @@ def table_part(theme: Theme, table: Table) -> Part:
         for place, cell in enumerate(row[:columns]):
             label = PlainLabel(theme, cell, mono=fixed[place], wrap=True, selectable=True)
             grid.addWidget(label, number, place, _TOP)
-            # A long text gets the room, not as much of it as a status code.
+            # Give long texts more room than a status code.
             longest = max(grid.columnStretch(place), min(len(cell), 60))
             grid.setColumnStretch(place, longest)
     part.column.addLayout(grid)
@@ -96,7 +96,7 @@ def decisions_part(theme: Theme, decisions: Sequence[Decision]) -> Part:
 
 
 def exchanges_part(theme: Theme, exchanges: Sequence[HttpSeen], on_chosen: Callable[[int], None]) -> Part:
-    """Each request in a line with its answer; a click shows it whole."""
+    """Create the part with one line per request and response; a click shows it in full."""
     part = Part(theme, "Requests")
     for place, seen in enumerate(exchanges[:_MOST_ROWS]):
         line = QHBoxLayout()
@@ -118,7 +118,7 @@ def exchanges_part(theme: Theme, exchanges: Sequence[HttpSeen], on_chosen: Calla
 
 
 def exchange_words(seen: HttpSeen) -> str:
-    """How long, how much, of what kind, from whom; or why there is no answer."""
+    """Return time, size, type and origin of a response, or why there is none."""
     kind = next((value for name, value in seen.headers if name.lower() == "content-type"), "")
     words = (
         duration(seen.elapsed_ns) if seen.elapsed_ns else "",
@@ -160,7 +160,7 @@ def _grid(stretched: int) -> QGridLayout:
 
 
 def _is_from_wire(cells: Sequence[str]) -> bool:
-    """Columns of addresses and codes are in the fixed font; those of sentences are not."""
+    """Return whether a column holds URLs and codes, for a monospace font, not sentences."""
     said = [cell for cell in cells if cell]
     return sum(" " not in cell for cell in said) * 2 > len(said)
 

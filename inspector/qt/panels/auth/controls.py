@@ -17,12 +17,12 @@ _BEHIND = (StepState.DONE, StepState.FAILED, StepState.SKIPPED)
 
 
 class LoginControls(QWidget):
-    """Before a login and after it: begin one. During it: go on, go back, stop.
+    """The buttons that start a login, and during one continue, go back or stop.
 
     Signals:
-        begun: A login is wanted; carries whether it runs by itself.
-        moved: The login is to do something; carries "next", "run", "retry" or "cancel".
-        went: It is to run up to a step, or back to one; carries "run_to" or "back", and the StepId.
+        begun: Start a login; carries whether it runs automatically.
+        moved: Control the login; carries "next", "run", "retry" or "cancel".
+        went: Run up to a step or go back to one; carries "run_to" or "back", and the StepId.
     """
 
     begun = Signal(bool)
@@ -57,7 +57,7 @@ class LoginControls(QWidget):
         self.show_view(None, None)
 
     def show_view(self, view: LoginView | None, chosen: StepId | None) -> None:
-        """How the login stands, and which step is looked at."""
+        """Show the login's state and the selected step."""
         self._chosen = chosen
         active = view is not None and not view.is_over
         is_idle = view is not None and not view.is_running
@@ -86,7 +86,7 @@ class LoginControls(QWidget):
         self._words.setText(_words(view))
 
     def actions_of(self) -> list[QAction]:
-        """In the order of their buttons."""
+        """Return the actions in button order."""
         return list(self._buttons)
 
     def is_shown(self, action: QAction) -> bool:
@@ -95,7 +95,7 @@ class LoginControls(QWidget):
     # --------------------------------------------------------------
 
     def _show_only(self, wanted: dict[QAction, bool]) -> None:
-        """Those that go are hidden first: all at once would need more room than there may be."""
+        """Hide unneeded buttons first: all at once may need more room than there is."""
         for action in sorted(wanted, key=wanted.__getitem__):
             self._buttons[action].setVisible(wanted[action])
 

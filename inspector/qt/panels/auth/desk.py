@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 
 class LoginDesk(Protocol):
-    """All of these raise UserError. How the login stands then comes as a LoginView of its own."""
+    """The login operations of one server. All of them raise UserError.
+
+    State changes arrive separately as a LoginView.
+    """
 
     async def login(self) -> LoginView | None: ...
 
@@ -42,7 +45,7 @@ class LoginDesk(Protocol):
     async def paste(self, address: str) -> None: ...
 
     async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
-        """`asked` is what the person was shown: another question is not answered by it."""
+        """Answer the host question; `asked` is what was shown, other questions stay unanswered."""
         ...
 
     async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None: ...
@@ -50,7 +53,7 @@ class LoginDesk(Protocol):
     async def refresh(self) -> None: ...
 
     async def sign_out(self) -> str:
-        """Says how it went."""
+        """Log out and return a message about the result."""
         ...
 
     async def forget(self) -> None: ...
@@ -58,18 +61,18 @@ class LoginDesk(Protocol):
     async def settings(self) -> OAuthSettings: ...
 
     async def options(self) -> Overrides:
-        """As they were remembered."""
+        """Return the saved options."""
         ...
 
     async def remember(self, options: Overrides) -> None: ...
 
     async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
-        """For all logins from now on; a login that runs is over."""
+        """Save for all future logins; ends a running login."""
         ...
 
 
 class EngineDesk:
-    """The logins that the engine has."""
+    """The login operations of the engine."""
 
     def __init__(self, bridge: Bridge, server: str) -> None:
         self._bridge = bridge

@@ -42,10 +42,10 @@ _NARROWEST = 520
 
 
 class DiagramView(QWidget):
-    """The diagram, and a way to take it along as text.
+    """The sequence diagram, which can be copied as text.
 
     Signals:
-        step_requested: The person clicked a message; carries its StepId.
+        step_requested: The user clicked a message; carries its StepId.
     """
 
     step_requested = Signal(object)
@@ -78,7 +78,7 @@ class DiagramView(QWidget):
         self.canvas.set_arrows(arrows_of(view) if view is not None else ())
 
     def show_step(self, step: StepId | None) -> None:
-        """Which step is looked at."""
+        """Highlight the selected step."""
         self.canvas.set_step(step)
 
     def _copy(self) -> None:
@@ -87,10 +87,10 @@ class DiagramView(QWidget):
 
 
 class Sequence(QWidget):
-    """Paints the arrows. The keys go from one to the next, Enter asks for its step.
+    """Paints the sequence diagram. Arrow keys move between messages, Enter requests the step.
 
     Signals:
-        step_requested: Carries the StepId of the message that was clicked.
+        step_requested: A message was clicked; carries its StepId.
     """
 
     step_requested = Signal(object)
@@ -222,7 +222,7 @@ class Sequence(QWidget):
         self._paint_text(painter, QRectF(left, box.top(), right - left, y - box.top() - 1), arrow, color)
 
     def _paint_note(self, painter: QPainter, box: QRect, arrow: Arrow, color: QColor) -> None:
-        """Something that one party does by itself: a pill on its lifeline."""
+        """Paint an action of a single party as a pill on its lifeline."""
         font = self._font(arrow)
         x = self._x(arrow.source)
         width = min(QFontMetrics(font).horizontalAdvance(arrow.text) + 2 * SPACE_2, 2 * _SIDE + 40)
@@ -253,7 +253,7 @@ class Sequence(QWidget):
 
 
 def _is_told(arrow: Arrow) -> bool:
-    """Did it happen, or is it happening?"""
+    """Return whether it happened or is happening."""
     return arrow.state in (StepState.DONE, StepState.FAILED, StepState.RUNNING)
 
 

@@ -22,7 +22,7 @@ _MOST_SHOWN = 100
 
 
 class FindingEntry(QWidget):
-    """What we saw; which rule; who must change what; the quote that proves it."""
+    """A finding: what was seen, which rule, who must fix what, and the quote that proves it."""
 
     def __init__(self, theme: Theme, finding: Finding, step: QAction | None = None) -> None:
         super().__init__()
@@ -54,10 +54,10 @@ class FindingEntry(QWidget):
 
 
 class AllFindings(QWidget):
-    """Every finding of a login, the gravest first.
+    """Every finding of a login, most severe first.
 
     Signals:
-        step_requested: The person wants to see the step that one is from; carries its StepId.
+        step_requested: The user wants to see the step of a finding; carries its StepId.
     """
 
     step_requested = Signal(object)
@@ -111,7 +111,7 @@ class AllFindings(QWidget):
         if len(self._shown) > _MOST_SHOWN:
             column.addWidget(Muted(self._theme, f"and {len(self._shown) - _MOST_SHOWN:,} more"))
         column.addStretch(1)
-        self._area.setWidget(page)  # the one before is deleted by it
+        self._area.setWidget(page)  # deletes the previous one
 
     def _step_action(self, owner: QWidget, step: StepId) -> QAction:
         action = QAction(step.value, owner)
@@ -137,7 +137,7 @@ class AllFindings(QWidget):
 
 
 def _counted(findings: Sequence[Finding]) -> str:
-    """2 errors, 1 warning, 3 notes."""
+    """Return counts: 2 errors, 1 warning, 3 notes."""
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     counts = {each: sum(one.severity is each for one in findings) for each in Severity}
     named = [f"{count} {words[each]}{'s' if count > 1 else ''}" for each, count in counts.items() if count]

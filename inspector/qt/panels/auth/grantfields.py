@@ -36,7 +36,10 @@ _AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "J
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`name` is that of the setting; one of the identity provider has its prefix. `full_name` is unique."""
+    """A form field. `name` is the setting's name, with a prefix for the identity provider's.
+
+    `full_name` is unique.
+    """
 
     name: str
     group: str
@@ -83,7 +86,7 @@ def value_of(settings: OAuthSettings, name: str) -> object:
 
 
 def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -> OAuthSettings:
-    """Those settings with these; "" and None leave it to the rules."""
+    """Return the settings with these values; "" and None leave one to the default rules."""
     own = {name: value for name, value in values.items() if not name.startswith(_PROVIDER)}
     theirs = {
         name.removeprefix(_PROVIDER): value for name, value in values.items() if name.startswith(_PROVIDER)
@@ -97,7 +100,7 @@ def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, obje
 
 
 def require_whole(settings: OAuthSettings) -> None:
-    """Raises UserError in the words of the form."""
+    """Check for missing values. Raises UserError in the form's terms."""
     match LoginGrant(settings.grant):
         case LoginGrant.CLIENT:
             _require_client(settings)

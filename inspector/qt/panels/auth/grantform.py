@@ -30,17 +30,19 @@ from inspector.qt.widgets.labels import Heading, Muted
 from inspector.qt.widgets.rows import in_a_row
 from inspector.qt.widgets.secretfields import SecretText, secret_line
 
-LABEL_WIDTH = 140  # so that the fields of all groups are below one another
+LABEL_WIDTH = 140  # aligns the fields of all groups
 _KEPT = "in the secret store; another one replaces it"
 _FORGOTTEN = "is forgotten when you keep this"
 
 
 class GrantForm(QWidget):
-    """What is typed counts when it is kept. Secrets go to the secret store, and are not shown again.
+    """The grant type form. Input takes effect when saved.
+
+    Secrets go to the secret store and are not shown again.
 
     Signals:
-        kept: The person wants it so; carries OAuthSettings, and the new secrets by their names.
-        refused: It cannot be so; carries a UserError.
+        kept: The user saved it; carries OAuthSettings and the new secrets by name.
+        refused: It cannot be saved; carries a UserError.
     """
 
     kept = Signal(object, object)
@@ -51,7 +53,7 @@ class GrantForm(QWidget):
         self._theme = theme
         self._server = ""
         self._settings = OAuthSettings()
-        self._forgotten: set[str] = set()  # secrets that are kept no longer
+        self._forgotten: set[str] = set()  # secrets to be removed
         self.grant = QComboBox()
         self.grant.addItems(list(GRANTS.values()))
         self.grant.setAccessibleName("Grant: how tokens are got")
@@ -71,11 +73,11 @@ class GrantForm(QWidget):
         self._lay_out()
         self.grant.currentIndexChanged.connect(self._show_fields)
         self.keep_action.triggered.connect(self._keep)
-        self.setEnabled(False)  # until it is known what is set
+        self.setEnabled(False)  # until the settings are loaded
         self._show_fields()
 
     def show_settings(self, server: str, settings: OAuthSettings) -> None:
-        """What is kept; secrets as such only."""
+        """Show the saved settings; secrets only as set or not."""
         self._server, self._settings = server, settings
         self._forgotten.clear()
         self.setEnabled(True)
@@ -93,13 +95,16 @@ class GrantForm(QWidget):
         return list(GRANTS)[self.grant.currentIndex()]
 
     def settings(self) -> tuple[OAuthSettings, dict[str, str]]:
-        """As they were typed, and the new secrets by their names. Raises UserError for what is missing."""
+        """Return the settings as typed, and the new secrets by name.
+
+        Raises UserError if something is missing.
+        """
         values: dict[str, object] = {}
         secrets: dict[str, str] = {}
         for field in FIELDS:
             text = self.fields[field.name].text().strip()
             if self.chosen not in field.grants:
-                if self.chosen.value != self._settings.grant:  # what the other grant had means nothing now
+                if self.chosen.value != self._settings.grant:  # values of the other grant mean nothing now
                     values[field.name] = None if field.is_secret else ""
             elif not field.is_secret:
                 values[field.name] = text
@@ -218,7 +223,7 @@ class GrantForm(QWidget):
 
 
 def _check_key(pem: str) -> None:
-    """Raises UserError."""
-    from inspector.oauth.signing import read_key  # what it takes is loaded when somebody has a key
+    """Check that a private key can be read. Raises UserError."""
+    from inspector.oauth.signing import read_key  # loaded only when a key is used
 
     read_key(pem)

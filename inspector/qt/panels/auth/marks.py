@@ -39,7 +39,7 @@ def worst(findings: Iterable[Finding]) -> Severity | None:
 
 
 def paint_state(painter: QPainter, box: QRectF, theme: Theme, state: StepState) -> None:
-    """The mark of a state, in the middle of `box`."""
+    """Paint the mark of a state, centred in `box`."""
     tone = STATE_TONES[state]
     if state not in _ICONS:
         shape = DotShape.DASH if state is StepState.SKIPPED else DotShape.RING

@@ -49,11 +49,11 @@ _ABOUT = "What follows counts from the next login on. It is remembered for this 
 
 
 class OptionsForm(QScrollArea):
-    """They count for the next login; `overrides` reads them.
+    """Options for the next login; `overrides` returns them.
 
     Signals:
-        changed: The person changed one.
-        settled: They are done with one of them, for now: it is worth remembering.
+        changed: The user changed an option.
+        settled: The user finished changing an option, which is worth saving.
     """
 
     changed = Signal()
@@ -97,7 +97,7 @@ class OptionsForm(QScrollArea):
         self._on_changed()
 
     def overrides(self) -> Overrides:
-        """Raises UserError for what cannot be read."""
+        """Return the options. Raises UserError for invalid input."""
         port = self.port.value()
         return Overrides(
             revision=_REVISIONS[self.revision.currentText()],
@@ -120,7 +120,7 @@ class OptionsForm(QScrollArea):
         )
 
     def show_overrides(self, overrides: Overrides) -> None:
-        """What was chosen before. A secret is not among it, and stays as it is."""
+        """Show the saved options. Secrets are not among them and stay as they are."""
         with QSignalBlocker(self):
             self.revision.setCurrentText(_word(_REVISIONS, overrides.revision))
             self.mode.setCurrentIndex(int(overrides.is_strict))
@@ -148,7 +148,7 @@ class OptionsForm(QScrollArea):
 
     @property
     def is_usual(self) -> bool:
-        """Is nothing changed?"""
+        """True if nothing was changed."""
         try:
             return self.overrides() == Overrides()
         except UserError:
@@ -283,7 +283,7 @@ def _choice(name: str, words: Sequence[str]) -> QComboBox:
 
 
 def _word(words: Mapping[str, T], value: T) -> str:
-    """The word of a choice for a value; the first one, where it is none of them."""
+    """Return the label for a value; the first one if it is unknown."""
     return next((word for word, each in words.items() if each == value), next(iter(words)))
 
 

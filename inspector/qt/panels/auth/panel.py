@@ -39,16 +39,18 @@ from inspector.qt.widgets.savefile import save_bytes
 from inspector.qt.widgets.segments import Segments
 
 VIEWS = ("Steps", "Diagram", "Findings", "Token", "Options")
-# Narrower than this, the card and its HTTP do not stand beside one another.
+# When narrower, the card and its HTTP are not side by side.
 _WIDE = 860
 _LOWEST = 88
 
 
 class AuthPanel(QWidget):
-    """Works without a connection. Shows every login of its server, also one that connecting began.
+    """The login panel. Works without a connection.
+
+    Shows every login of its server, including those started by connecting.
 
     Signals:
-        row_requested: The person wants to see a request in the traffic; carries its row.
+        row_requested: The user wants to see a request in the traffic; carries its row.
     """
 
     row_requested = Signal(int)
@@ -68,7 +70,7 @@ class AuthPanel(QWidget):
         self._desk = desk
         self._opener = opener
         self._theme = theme
-        self.login: LoginView | None = None  # the newest of this server
+        self.login: LoginView | None = None  # this server's latest
         self._remembered = Overrides()
         self.steps = StepList(theme)
         self.card = StepCard(theme)
@@ -103,12 +105,12 @@ class AuthPanel(QWidget):
         bridge.start_when_attached(f"login of {server}", self._load())
 
     async def _load(self) -> None:
-        """What there was before anybody looked."""
+        """Load the state from before the panel was opened."""
         try:
             login, token = await self._desk.login(), await self._desk.token()
             self.options.grants.show_settings(self._server, await self._desk.settings())
         except UserError:
-            return  # it has no login
+            return  # the server has no login
         if login is not None and self.login is None:
             self.show_login(login)
         self.token.show_token(token)
@@ -125,7 +127,6 @@ class AuthPanel(QWidget):
         self._show_nothing(view)
 
     def show_login(self, login: LoginView | None) -> None:
-        """How the login stands now."""
         begins = login is not None and (self.login is None or login.flow_id != self.login.flow_id)
         self.login = login
         self._steps_page.setCurrentIndex(0 if login is None else 1)
@@ -157,7 +158,7 @@ class AuthPanel(QWidget):
         self.steps.choose(step)
 
     def log_in(self) -> None:
-        """What the button of the server's header does."""
+        """Start a login, as from the server's header."""
         self.controls.log_in.trigger()
 
     def _on_login_changed(self, login: LoginView) -> None:
@@ -186,7 +187,7 @@ class AuthPanel(QWidget):
         try:
             overrides = self.options.overrides()
         except UserError:
-            return  # half written: beginning a login says what is wrong
+            return  # incomplete input: starting a login reports it
         if overrides != self._remembered:
             self._remembered = overrides
             self._ask("options", self._desk.remember(overrides))
@@ -213,7 +214,7 @@ class AuthPanel(QWidget):
             self.token.set_busy(False)
 
     async def _asked(self, work: Coroutine[Any, Any, str | None]) -> None:
-        """What it gives are words about how it went."""
+        """Await a request and show its message."""
         try:
             words = await work
         except UserError as exc:
@@ -225,7 +226,7 @@ class AuthPanel(QWidget):
     async def _keep(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
         await self._desk.keep(settings, secrets)
         self.options.grants.show_settings(self._server, settings)
-        self.show_login(await self._desk.login())  # one that ran is over
+        self.show_login(await self._desk.login())  # a running login was ended
         return "Kept. It counts from the next login on."
 
     def _complain(self, exc: UserError) -> None:
@@ -284,7 +285,7 @@ class AuthPanel(QWidget):
         self._show_controls()
 
     def _show_controls(self) -> None:
-        """Where no login is shown, its place has the buttons that begin one."""
+        """Hide the controls where the empty page has its own buttons to start a login."""
         self.controls.setVisible(self.login is not None or self._stack.currentIndex() != 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -20,16 +20,18 @@ from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _MOST_SHOWN = 8_000
 _LINES = 5
-_SHORTEST_SECRET = 6  # less tells nothing, and stands in many texts
+_SHORTEST_SECRET = 6  # shorter ones reveal nothing and occur in many texts
 
 
 class RequestPreview(QWidget):
-    """Shown with secrets masked. Whoever edits it sees them: what is written is what is sent. What they copy
-    out of the editor does not stay on the clipboard.
+    """The request about to be sent, with secrets masked.
+
+    The editor shows secrets: what it contains is what is sent. Text copied from the editor is removed from
+    the clipboard later.
 
     Signals:
-        edited: The person wants this request instead; carries the LoginRequest.
-        editing_changed: They began to edit, or are done with it.
+        edited: The user wants to send this request instead; carries the LoginRequest.
+        editing_changed: Editing started or ended.
     """
 
     edited = Signal(object)
@@ -67,7 +69,10 @@ class RequestPreview(QWidget):
         return self._editor.isVisibleTo(self)
 
     def show_request(self, request: LoginRequest | None) -> None:
-        """None: nothing is about to be sent. What is being written is left alone while the request stays."""
+        """Show a request; None if nothing is about to be sent.
+
+        An edit in progress stays while the request is the same.
+        """
         if request == self._request:
             return
         self._request = request
@@ -78,7 +83,7 @@ class RequestPreview(QWidget):
             self.text.setText(shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
 
     def written(self) -> LoginRequest:
-        """Raises UserError for what is no request."""
+        """Return the edited request. Raises UserError if it is invalid."""
         assert self._request is not None
         return replace(
             self._request,

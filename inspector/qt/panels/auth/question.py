@@ -15,11 +15,11 @@ from inspector.qt.widgets.secretfields import secret_line
 
 
 class QuestionBox(QWidget):
-    """The login waits for it. Not answering is to cancel the login.
+    """A question that the login is waiting for. Not answering it means cancelling the login.
 
     Signals:
-        hosts_judged: May the hosts that were asked about be contacted? Carries yes or no.
-        client_given: We are this client; carries its ID and its secret, which may be empty.
+        hosts_judged: Whether the hosts in question may be contacted; carries yes or no.
+        client_given: The client to use; carries its ID and its secret, which may be empty.
     """
 
     hosts_judged = Signal(bool)
@@ -52,7 +52,7 @@ class QuestionBox(QWidget):
 
     @property
     def shown(self) -> Question | None:
-        """What the person sees, and answers."""
+        """The question shown."""
         return self._question
 
     def show_question(self, question: Question | None) -> None:

@@ -21,10 +21,10 @@ _LONGEST_NAME = 120
 
 
 class RawHttp(QWidget):
-    """One exchange at a time; which one, when the step had several. Secrets are masked, for each anew.
+    """One exchange at a time, with a picker for several. Each is shown with its secrets masked.
 
     Signals:
-        row_requested: The person wants to see it in the traffic; carries its row.
+        row_requested: The user wants to see it in the traffic; carries its row.
     """
 
     row_requested = Signal(int)

@@ -9,7 +9,7 @@ from inspector.qt.theme import Theme
 
 
 class Rule(QWidget):
-    """What is above stays in view whatever is below."""
+    """A horizontal line. The part above it stays in view, whatever is below."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

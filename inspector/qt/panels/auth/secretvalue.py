@@ -14,10 +14,10 @@ from inspector.qt.widgets.labels import PlainLabel
 
 
 class SecretValue(QWidget):
-    """Masked, with a button that shows it and one that copies it after a question, each value by itself.
+    """A masked value with buttons to reveal it and, after confirmation, to copy it.
 
     Signals:
-        toggled: The person showed or hid it; carries whether it is shown.
+        toggled: The user revealed or hid it; carries whether it is shown.
     """
 
     toggled = Signal(bool)
@@ -28,7 +28,7 @@ class SecretValue(QWidget):
         super().__init__(parent)
         self._name, self._value = name, value
         self._is_shown = is_shown
-        self.label = PlainLabel(theme, mono=True, wrap=True)  # copied by the button, which asks
+        self.label = PlainLabel(theme, mono=True, wrap=True)  # copied by the button, which asks first
         self.label.setAccessibleName(name)
         self.show_action = QAction("Show", self)
         self.show_action.triggered.connect(self._on_toggled)
@@ -49,7 +49,7 @@ class SecretValue(QWidget):
         self._update()
 
     def set_value(self, value: str) -> None:
-        """Another one is hidden again."""
+        """Set the value; a different one is hidden again."""
         if value != self._value:
             self._value, self._is_shown = value, False
             self.copying.close_question()

@@ -19,10 +19,10 @@ _STEP = Qt.ItemDataRole.UserRole
 
 
 class StepList(QListWidget):
-    """Goes along with the login for as long as the person looks at the step that it is at.
+    """The login's steps. Follows the login while the user stays on its current step.
 
     Signals:
-        step_chosen: Another step is to be shown; carries its StepId.
+        step_chosen: Another step was selected; carries its StepId.
     """
 
     step_chosen = Signal(object)
@@ -109,7 +109,7 @@ class _StepRows(PaintedRows):
         self.draw_text(painter, room, text)
 
     def _paint_worst(self, painter: QPainter, box: QRect, step: Step) -> int:
-        """Gives the room that it takes."""
+        """Paint the worst severity and return the width it takes."""
         severity = worst(step.findings)
         if severity is None:
             return 0

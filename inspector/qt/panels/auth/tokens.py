@@ -23,17 +23,17 @@ from inspector.qt.widgets.keyvalue import Fact, KeyValueList
 from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
 
 _TICK_MS = 1_000
-_SOON = 60  # seconds: a token is renewed when it has no more than this left
+_SOON = 60  # seconds left at which a token is refreshed
 _MOST_SHOWN = 12_000
 
 
 class TokenView(QWidget):
-    """`now` gives seconds since 1970.
+    """The tokens of a server. `now` returns seconds since 1970.
 
     Signals:
-        refresh_requested: A new token is wanted now.
-        sign_out_requested: The tokens are to be revoked and forgotten.
-        forget_requested: They are to be forgotten here; the other side is not told.
+        refresh_requested: Refresh the token now.
+        sign_out_requested: Revoke and delete the tokens.
+        forget_requested: Delete the tokens here without revoking them.
     """
 
     refresh_requested = Signal()
@@ -86,7 +86,7 @@ class TokenView(QWidget):
         self._gate.open()
 
     def set_busy(self, is_busy: bool) -> None:
-        """One thing at a time: a token that is being given back must not be renewed."""
+        """Allow one operation at a time: a token being revoked must not be refreshed."""
         self._is_busy = is_busy
         self._show_readiness()
 
@@ -178,7 +178,7 @@ class TokenView(QWidget):
 
 
 def token_facts(token: TokenInfo, now: float) -> list[Fact]:
-    """All that is no secret."""
+    """Return everything that is not secret."""
     words, tone = expiry_words(token.expires_at, now)
     facts = [
         Fact("Kind", token.token_type or "not said", mono=True),
@@ -203,7 +203,7 @@ def token_facts(token: TokenInfo, now: float) -> list[Fact]:
 
 
 def expiry_words(expires_at: float | None, now: float) -> tuple[str, Tone]:
-    """When, and how long until then: `in 59 min 12 s (14:03:07)`."""
+    """Return the expiry and the time left: `in 59 min 12 s (14:03:07)`."""
     if expires_at is None:
         return "not said", "muted"
     left = round(expires_at - now)
@@ -222,7 +222,7 @@ def jwt_times(token: JwtView, now: float) -> list[Fact]:
         seconds = moment.timestamp()
         tone: Tone = "error" if name == "exp" and seconds <= now else "text"
         if name in ("iat", "nbf") and seconds > now + _SOON:
-            tone = "warn"  # their clock is ahead of ours, or it is not valid yet
+            tone = "warn"  # the server's clock is ahead, or the token is not valid yet
         facts.append(Fact(f"{name}: {meaning}", f"{_local(seconds)} ({_from_now(seconds, now)})", tone=tone))
     return facts
 
@@ -233,7 +233,7 @@ def _from_now(seconds: float, now: float) -> str:
 
 
 def _span(seconds: int) -> str:
-    """12 s, 3 min 05 s, 5 h 02 min, 3 days."""
+    """Format a time span: 12 s, 3 min 05 s, 5 h 02 min, 3 days."""
     if seconds < 60:
         return f"{seconds} s"
     if seconds < 3600:

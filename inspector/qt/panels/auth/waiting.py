@@ -22,18 +22,20 @@ _HITS_SHOWN = 5
 
 
 class _Host(PlainLabel):
-    """The host is what counts: it stands in large type."""
+    """The host, in large type because it matters most."""
 
     def _label_font(self) -> QFont:
         return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
 
 
 class WaitingBox(QWidget):
-    """Opens nothing by itself: the login opens the page once, and here it is opened again by a click.
+    """Shown while waiting for the browser.
+
+    The login opens the page once; this only opens it again on a click.
 
     Signals:
-        open_requested: Open the page (again); carries its address.
-        pasted: The person brought the address that the browser ended at; carries it.
+        open_requested: Open the page (again); carries its URL.
+        pasted: The user pasted the URL at which the browser ended; carries it.
     """
 
     open_requested = Signal(str)
@@ -67,7 +69,7 @@ class WaitingBox(QWidget):
         self.hide()
 
     def show_waiting(self, waiting: Waiting | None) -> None:
-        """None: nobody is waited for."""
+        """Show what is waited for; None hides the box."""
         before, self._waiting = self._waiting, waiting
         self.setVisible(waiting is not None)
         if waiting is None:

@@ -21,12 +21,13 @@ _MOST_REMARKS = 3
 
 
 class ExactDeclaration(QWidget):
-    """Follows the choice until the person writes something else; that waits for their word, and stays until
-    it is declared.
+    """The client capabilities as JSON.
+
+    Follows the switches until edited. An edit waits for confirmation and stays until it is declared.
 
     Signals:
-        wanted: The person wants exactly this declared; carries the object.
-        edited: `is_edited` may be another now.
+        wanted: The user wants exactly this declared; carries the object.
+        edited: `is_edited` may have changed.
     """
 
     wanted = Signal(object)
@@ -36,7 +37,7 @@ class ExactDeclaration(QWidget):
         super().__init__(parent)
         self._shown: JSONObject = {}
         self._revision: Revision | None = None
-        self._asked: tuple[str, JSONObject] | None = None  # the text that is to be declared, and what it says
+        self._asked: tuple[str, JSONObject] | None = None  # the text to declare, and its value
         self.is_edited = False
         self._when = Muted(theme, wrap=True)
         self._by_hand = Badge(theme, tone="accent")
@@ -52,12 +53,12 @@ class ExactDeclaration(QWidget):
         self._show_edited()
 
     def show_declared(self, declared: Declared, revision: Revision | None, when: str) -> None:
-        """`when` says when the server is told. What is being written stays."""
+        """Show what is declared; `when` says when it is sent to the server. Edits in progress stay."""
         self._revision = revision
         self._when.setText(when)
         self._by_hand.set_text("as you wrote it" if declared.is_exact else "")
         capabilities, before = declared.capabilities(revision), self._shown
-        self._shown = capabilities  # also what is discarded to
+        self._shown = capabilities  # also what discarding restores
         if declared.is_exact and self._asked == (self.text.text(), capabilities):
             self._end_editing()
         elif not self.is_edited and capabilities != before:
@@ -75,7 +76,7 @@ class ExactDeclaration(QWidget):
         try:
             capabilities = self.text.read_object()
         except FormError:
-            return  # it is said below the text
+            return  # shown below the text
         self._asked = (self.text.text(), capabilities)
         self.wanted.emit(capabilities)
 

@@ -24,13 +24,16 @@ from inspector.qt.widgets.actionbutton import ActionButton
 from inspector.qt.widgets.alert import Alert
 from inspector.qt.widgets.labels import Heading
 
-# Narrower than this, the switches and the JSON stand on top of one another.
+# When narrower, the switches and the JSON are stacked.
 _WIDE = 760
 
 
 class ClientPanel(QWidget):
-    """Switches and roots at the left, the JSON at the right. Every switch is in force at once, as far as the
-    era allows; what takes connecting again is said at the top."""
+    """Client capabilities: switches and roots on the left, the JSON on the right.
+
+    Every switch takes effect at once as far as the era allows; changes that need a reconnect are listed at
+    the top.
+    """
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -61,7 +64,7 @@ class ClientPanel(QWidget):
         self.roots.changed.connect(self._on_roots_changed)
 
     def set_view(self, view: ServerView) -> None:
-        """What is on its way to the engine stands: a view from before it would take it back for a moment."""
+        """Show the view, unless a change is being sent: an older view would revert it briefly."""
         if view.ours is None or self._sending:
             return
         self._ours = view.ours
@@ -89,13 +92,13 @@ class ClientPanel(QWidget):
         self._bridge.start(f"{name} {self._server}", self._sent(work), self)
 
     async def _sent(self, work: Coroutine[Any, Any, None]) -> None:
-        """Raises UserError. Whatever came of it, what there is then is shown."""
+        """Send a change, then show the resulting state whether or not it failed. Raises UserError."""
         problem: UserError | None = None
         try:
             await work
         except UserError as exc:
             problem = exc
-        await self._bridge.caught_up()  # views from before it may still be on their way
+        await self._bridge.caught_up()  # older views may still be on their way
         self._sending -= 1
         self.set_view(await self._bridge.view(self._server))
         if problem is not None:
@@ -120,7 +123,7 @@ class ClientPanel(QWidget):
         self.exact.show_declared(self._declared, revision, _when(self._ours))
 
     def _show_readiness(self) -> None:
-        """What is being written would be lost to a switch."""
+        """Disable the switches during an edit: using one would lose it."""
         is_free, ours = not self.exact.is_edited, self._ours
         self.switches.setEnabled(is_free)
         self.everything.setEnabled(is_free and ours is not None and not ours.is_usual)
@@ -184,7 +187,7 @@ def _about_roots(ours: OurSide) -> str:
 
 
 def _when(ours: OurSide | None) -> str:
-    """When a server is told, in the words of which revision."""
+    """Return when the capabilities are sent, in the terms of the server's protocol version."""
     if ours is None or ours.revision is None:
         return "Each revision is told what it has a word for; which one it is shows when connecting."
     if ours.revision.era is Era.STATELESS:

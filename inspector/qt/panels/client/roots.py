@@ -28,10 +28,10 @@ _MOST_ROWS = 8
 
 
 class RootsList(QWidget):
-    """Folders, as paths or as URIs.
+    """The roots: folders, as paths or URIs.
 
     Signals:
-        changed: The person wants other folders, or another order; carries them all.
+        changed: The user changed the folders or their order; carries all of them.
     """
 
     changed = Signal(object)
@@ -80,7 +80,7 @@ class RootsList(QWidget):
         return self._roots
 
     def show_roots(self, roots: tuple[str, ...], note: str) -> None:
-        """`note` says what comes of them."""
+        """Show the roots; `note` says what effect they have."""
         self._note.setText(note)
         self._note.setVisible(bool(note))
         if roots != self._roots:
@@ -88,7 +88,7 @@ class RootsList(QWidget):
             self._show(self.list.currentRow())
 
     def add(self, folder: str) -> bool:
-        """A folder at the end of the list. False, and a sentence, for what is none."""
+        """Append a folder. Return False, and show why, if it is not valid."""
         problem = self._problem_of(folder)
         self._wrong.setText(problem)
         self._wrong.setVisible(bool(problem))
@@ -152,7 +152,7 @@ class RootsList(QWidget):
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, len(self._roots) - 1))
         self._on_chosen(self.list.currentRow())
-        shown = min(max(len(self._roots), 3), _MOST_ROWS)  # as high as the buttons beside it, at least
+        shown = min(max(len(self._roots), 3), _MOST_ROWS)  # at least as tall as the buttons beside it
         self.list.setFixedHeight(shown * self._theme.row_height() + 2 * self.list.frameWidth())
         self._listed.setVisible(bool(self._roots))
 

@@ -21,7 +21,7 @@ _MOST_EXTENSIONS = 200
 
 
 class SwitchRow(QWidget):
-    """A box to tick, its name, a sentence. A click on the words ticks it too."""
+    """A check box with a name and a description. A click on the text toggles it too."""
 
     def __init__(self, theme: Theme, name: str, sentence: str, on_toggled: Callable[[bool], None]) -> None:
         super().__init__()
@@ -51,10 +51,10 @@ class SwitchRow(QWidget):
 
 
 class SwitchList(QWidget):
-    """All of them, and the extensions that somebody named.
+    """The capability switches, and the extensions that were named.
 
     Signals:
-        switched: The person wants a member put there, or with None taken away; carries its path and value.
+        switched: The user set a member, or removed it with None; carries its path and value.
     """
 
     switched = Signal(object, object)
@@ -63,7 +63,7 @@ class SwitchList(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._revision: Revision | None = None
-        self._extensions: dict[str, JSON] = {}  # with their settings, also those that are off now
+        self._extensions: dict[str, JSON] = {}  # with their settings, including those now off
         self.rows: dict[tuple[str, ...], SwitchRow] = {}
         self.name = QLineEdit()
         self.name.setFont(theme.mono_font(0.95))

@@ -15,7 +15,7 @@ from inspector.qt.widgets.labels import PlainLabel
 
 
 class _Cause(PlainLabel):
-    """What is read first."""
+    """The cause, which is read first."""
 
     def _label_font(self) -> QFont:
         return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
@@ -25,8 +25,8 @@ class FindingView(QWidget):
     """A remark about a server that works, or why one does not.
 
     Signals:
-        action_wanted: The person wants done what the diagnosis offers; carries its Action. For a certificate,
-            after a question.
+        action_wanted: The user wants what the diagnosis offers; carries its Action. For a certificate,
+            after confirmation.
     """
 
     action_wanted = Signal(object)

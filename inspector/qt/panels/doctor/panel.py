@@ -30,10 +30,10 @@ _WHAT_IT_DOES = (
 
 
 class DoctorPanel(QWidget):
-    """Shows the latest examination of one server.
+    """The latest Doctor check of one server.
 
     Signals:
-        remedied: A remedy was applied; the server is examined again.
+        remedied: A remedy was applied; the server is checked again.
     """
 
     remedied = Signal()

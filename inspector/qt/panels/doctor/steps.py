@@ -25,7 +25,7 @@ MARKS: dict[CheckState, tuple[str, Tone]] = {
 
 
 class StepRow(QWidget):
-    """One step. What it says follows `show_result`; its details are made when they are first wanted."""
+    """One step, updated by `show_result`; its details are created on first use."""
 
     def __init__(self, theme: Theme, result: CheckResult, parent: QWidget | None = None) -> None:
         super().__init__(parent)

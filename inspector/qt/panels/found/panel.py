@@ -28,8 +28,10 @@ _WIDTHS = [380, 760]
 
 
 class FoundPanel(QWidget):
-    """Signals:
-    server_wanted: A server of ours is to be shown; carries its name.
+    """The servers found in other tools' config files.
+
+    Signals:
+        server_wanted: Show a server of the server list; carries its name.
     """
 
     server_wanted = Signal(str)
@@ -101,7 +103,7 @@ class FoundPanel(QWidget):
         self._bridge.start_when_attached(name, self._shown(work))
 
     async def _shown(self, work: Coroutine[Any, Any, None]) -> None:
-        """What goes wrong is said here, beside what it is about."""
+        """Await `work` and show errors here, next to their subject."""
         try:
             await work
         except UserError as exc:
@@ -110,7 +112,7 @@ class FoundPanel(QWidget):
             self.alert.say("failed", str(exc), tone="error")
 
     async def _load(self) -> None:
-        """What was found before anybody looked here."""
+        """Load what was found before the panel was opened."""
 
         async def last(found: FoundServers) -> FoundReport:
             return found.report
@@ -148,7 +150,7 @@ class FoundPanel(QWidget):
             return
         seen = next((each for each in examination.results if each.id in ("command", "url")), None)
         words = "Nothing that can be seen speaks against it."
-        if seen is not None and seen.found:  # where it is, or why that cannot be told
+        if seen is not None and seen.found:  # where it is, or why that is unknown
             words = f"{words} {seen.title}: {one_line(seen.found).rstrip('.')}."
         self.alert.say("examined", words, "It was not started, and nobody was asked.", tone="ok")
 

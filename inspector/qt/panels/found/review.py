@@ -41,24 +41,25 @@ from inspector.qt.widgets.wholetext import WholeText
 _WIDEST = 900
 _LONGEST = 20_000
 _LONGEST_NAME = 200
-# What is longer or wants more than these cannot be trusted nor imported (`engine.examining`).
+# Larger or more demanding servers can be neither trusted nor imported (`engine.examining`).
 _MOST_SHOWN = 300_000
 _MOST_ASKED = 100
 _ABSENT = "not there"
-_MOST_ROWS = 40  # more of a kind are lines of a text: all of them are shown, and quickly
+_MOST_ROWS = 40  # more of a kind are shown as text, which is complete and fast
 _SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
 
 
 class ReviewPage(QWidget):
-    """What it would do, and below it the buttons, which are always in view. `variables` and `inputs` are the
-    fields for what it would be given.
+    """Shows what a found server would do, with the buttons always visible below.
+
+    `variables` and `inputs` are the fields for what it would be given.
 
     Signals:
-        trust_wanted: The person agrees to what is shown; carries the view.
-        import_wanted: A copy of it is to be one of the person's own; carries the view.
-        examine_wanted: What can be seen without starting it is to be said; carries the view.
-        distrust_wanted: It is to be trusted no longer; carries the view.
-        server_wanted: The server that it is among ours is to be shown; carries that name.
+        trust_wanted: The user trusts what is shown; carries the view.
+        import_wanted: The user wants a copy in the server list; carries the view.
+        examine_wanted: Check it without starting it; carries the view.
+        distrust_wanted: Stop trusting it; carries the view.
+        server_wanted: Show its entry in the server list; carries that name.
     """
 
     trust_wanted = Signal(object)
@@ -94,11 +95,11 @@ class ReviewPage(QWidget):
         self._lay_out()
 
     def given(self) -> dict[str, str]:
-        """What was typed for its inputs."""
+        """Return what was typed for its inputs."""
         return self._given.given() if self._given is not None else {}
 
     def allowed(self) -> list[str]:
-        """The variables of the environment that it may have."""
+        """Return the environment variables it may have."""
         return [name for name, box in self.variables.items() if box.isChecked()]
 
     def show_file(self, file: FoundFile) -> None:
@@ -118,7 +119,7 @@ class ReviewPage(QWidget):
         self._end(page, column)
 
     def show_server(self, view: FoundView) -> None:
-        """Nothing is made anew while the same is shown: what is being typed stays."""
+        """Show a server. Does nothing if it is already shown, so that input stays."""
         if view == self.view:
             return
         self.view = view
@@ -149,7 +150,7 @@ class ReviewPage(QWidget):
     # -------------------------------------------------------------- parts
 
     def _begin(self) -> tuple[QWidget, QVBoxLayout]:
-        """Of a new page, which `_end` puts in the place of the old one."""
+        """Create a new page, which `_end` puts in place of the old one."""
         self.variables, self.inputs, self._given = {}, {}, None
         page = QWidget()
         page.setMaximumWidth(_WIDEST)
@@ -214,7 +215,7 @@ class ReviewPage(QWidget):
             self._add_lines(column, "Files among its arguments that it would run", view.scripts)
 
     def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
-        """In a text: of three hundred variables, the last one counts as much as the first."""
+        """Add what it is given, as text: of 300 variables the last matters as much as the first."""
         for member, words in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
             given = [(place, text) for place, text in view.facts if place.startswith(member)]
             if lines := [f"{place.removeprefix(member)} = {text}" for place, text in given]:
@@ -265,7 +266,7 @@ class ReviewPage(QWidget):
             *(self._trust_button, self._show_button, self._distrust_button),
             *(self._import_button, self._examine_button),
         ):
-            row.addWidget(button)  # none is the default: no key agrees by itself
+            row.addWidget(button)  # no default button: no key must trust by accident
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

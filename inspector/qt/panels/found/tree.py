@@ -19,8 +19,10 @@ _WHAT = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
 
 
 class FoundTree(QTreeWidget):
-    """Signals:
-    chosen: Another server or file is to be shown; carries its FoundView or FoundFile, or None.
+    """The tree of found files and servers.
+
+    Signals:
+        chosen: The selection changed; carries a FoundView or FoundFile, or None.
     """
 
     chosen = Signal(object)
@@ -42,12 +44,12 @@ class FoundTree(QTreeWidget):
         theme.changed.connect(lambda: self.show_report(self._report))
 
     def show_report(self, report: FoundReport) -> None:
-        """The choice stays, where it is still there."""
+        """Show a report; the selection stays if it still exists."""
         self._report = report
         before = _key(self.current())
         self.blockSignals(True)
         self.clear()
-        views = iter(report.servers)  # in the order of the files
+        views = iter(report.servers)  # in file order
         for file in report.files:
             self._add_file(file, [next(views) for _ in file.servers])
         self.expandAll()
@@ -64,7 +66,7 @@ class FoundTree(QTreeWidget):
         return _what(item) if item is not None else None
 
     def choose(self, id: str) -> bool:
-        """Go to a server; False when it is not there."""
+        """Select a server; return False if it is not there."""
         for item in self._items():
             what = _what(item)
             if isinstance(what, FoundView) and what.id == id:

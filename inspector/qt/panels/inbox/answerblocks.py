@@ -31,12 +31,12 @@ _TEXT_LINES = (4, 16)
 
 
 class BlockRow(QWidget):
-    """One block of content. Members that it has no editor for are kept.
+    """Base class for the editor of one content block. Members without an editor are kept.
 
     Signals:
-        changed: The person changed it.
-        removal_requested: It is to go.
-        content_requested: Its content is to be seen by itself; carries it.
+        changed: The user changed it.
+        removal_requested: Remove the block.
+        content_requested: Show its content separately; carries it.
     """
 
     changed = Signal()
@@ -60,11 +60,14 @@ class BlockRow(QWidget):
         self.column.addLayout(self.head)
 
     def block(self, *, anyway: bool = False) -> JSONObject:
-        """As it would be sent. Raises FormError for what cannot be; `anyway` also sends what does not fit."""
+        """Return the block as it would be sent; `anyway` also allows values that do not fit.
+
+        Raises FormError if it cannot be sent.
+        """
         raise NotImplementedError
 
     def problems(self) -> list[str]:
-        """What does not fit, one sentence each."""
+        """Return what does not fit, one sentence each."""
         return []
 
     @property
@@ -98,7 +101,7 @@ class TextRow(BlockRow):
 
 
 class FileRow(BlockRow):
-    """A picture or a sound: shown, and replaced only as a whole."""
+    """An image or audio block: shown, and replaced only as a whole."""
 
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
@@ -112,7 +115,7 @@ class FileRow(BlockRow):
 
 
 class ToolUseRow(BlockRow):
-    """A tool by its name, an id, and the arguments in the form that the tool's schema describes."""
+    """A tool's name, an id and the arguments in a form for the tool's schema."""
 
     def __init__(self, theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> None:
         super().__init__(theme, "Use of a tool")
@@ -171,7 +174,7 @@ class ToolUseRow(BlockRow):
 
 
 class JsonRow(BlockRow):
-    """Any other block, as it is written."""
+    """Any other block, as JSON."""
 
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, f"JSON: {one_line(kind_of(block))}" if kind_of(block) else "JSON")
@@ -190,7 +193,7 @@ class JsonRow(BlockRow):
 
 
 def row_for(theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> BlockRow:
-    """The editor that fits a block, and gives it back as it was."""
+    """Return an editor that fits a block and returns it unchanged."""
     kind = kind_of(block)
     if kind == "text" and isinstance(block.get("text"), str):
         row = TextRow(theme, block)

@@ -40,7 +40,7 @@ from inspector.schema.jsontext import same
 from inspector.schema.values import FormError
 from inspector.traffic.decode.files import recognised
 
-BY_HAND = "mcp-lens-person"  # what is named as the model when nobody names one
+BY_HAND = "mcp-lens-person"  # the default model name of replies written by hand
 MOST_FILE = 16 * 1024 * 1024
 _FORM, _JSON = 0, 1
 _JSON_HEIGHT = 260
@@ -50,11 +50,13 @@ _FILTERS = {"image": "Pictures (*.png *.jpg *.jpeg *.gif *.webp);;All files (*)"
 
 
 class AnswerEditor(QWidget):
-    """Give it an answer, or begin with an empty text. Switching between form and JSON loses nothing.
+    """An editor for a sampling reply, initially an empty text.
+
+    Switching between form and JSON is lossless.
 
     Signals:
-        changed: The answer may be another now.
-        content_requested: A picture or a sound of it is to be seen by itself; carries the Content.
+        changed: The reply may have changed.
+        content_requested: Show an image or audio of it separately; carries the Content.
     """
 
     changed = Signal()
@@ -66,9 +68,9 @@ class AnswerEditor(QWidget):
         super().__init__(parent)
         self._bridge, self._theme, self._tools = bridge, theme, tools
         self._rest: JSONObject = {}  # members that the form has no place for
-        self._written: JSONObject | None = None  # what was put into the form
-        self._as_put: JSONObject = {}  # what the form made of that
-        self._read: JSONObject | None = None  # what the JSON text stands for
+        self._written: JSONObject | None = None  # what was loaded into the form
+        self._as_put: JSONObject = {}  # what the form returned for it
+        self._read: JSONObject | None = None  # the value of the JSON text
         self.rows: list[BlockRow] = []
         self.switch = Segments(theme, ("Form", "JSON"))
         self.switch.setAccessibleName("Show the answer as")
@@ -90,34 +92,34 @@ class AnswerEditor(QWidget):
     # -------------------------------------------------------------- the answer
 
     def answer(self) -> JSONObject:
-        """What would be sent, right or wrong. Raises FormError for what is no answer at all."""
+        """Return the reply as it would be sent, valid or not. Raises FormError if it is no reply."""
         return self.json_view.read_object() if self.is_json_shown() else self._in_form()
 
     @property
     def is_empty(self) -> bool:
-        """Does it say nothing at all, as at first?"""
+        """True if it is empty, as initially."""
         return not self.is_json_shown() and all(row.is_empty for row in self.rows)
 
     def set_focus(self) -> None:
-        """Take the keyboard where the person would begin to write."""
+        """Focus the first input."""
         if self.is_json_shown() or not self.rows:
             self.json_view.box.setFocus()
         else:
             self.rows[0].set_focus()
 
     def problems(self) -> list[str]:
-        """What does not fit the schemas of the tools that are used, one sentence each."""
+        """Return what violates the schemas of the tools used, one sentence each."""
         return [] if self.is_json_shown() else [words for row in self.rows for words in row.problems()]
 
     def set_answer(self, answer: JSONObject) -> None:
-        """Show an answer instead of what is there, in the view that is in front if it can be."""
+        """Show a reply, in the current view if possible."""
         if self.is_json_shown() or not self._put(answer):
             self.json_view.set_value(answer)
             self._show(_JSON)
         self.changed.emit()
 
     def add_block(self, block: JSONObject) -> BlockRow:
-        """One more part, with the keyboard in it."""
+        """Append a block and focus it."""
         row = self._add_row(block)
         row.set_focus()
         self.changed.emit()
@@ -128,7 +130,7 @@ class AnswerEditor(QWidget):
         self.add_block({"type": TOOL_USE, "id": "", "name": "", "input": {}})
 
     def add_file(self, kind: str, path: Path) -> None:
-        """A picture or a sound, read without holding up the window."""
+        """Append an image or audio file, read without blocking the window."""
         self._bridge.start("read a file for an answer", self._add_file(kind, path), self)
 
     async def _add_file(self, kind: str, path: Path) -> None:
@@ -144,7 +146,7 @@ class AnswerEditor(QWidget):
         self.add_block(file_block(kind, data, _mime_type(data, path)))
 
     def _in_form(self) -> JSONObject:
-        """What was put in, as it was written, until something is changed."""
+        """Return the form's value; the original as written until something changes."""
         value = self._composed()
         if self._written is not None and same(self._as_put, value):
             return self._written
@@ -157,7 +159,7 @@ class AnswerEditor(QWidget):
         return {**answer, **self._rest}
 
     def _put(self, answer: JSONObject) -> bool:
-        """Into the form; False for what it could not give back."""
+        """Load a reply into the form; return False if it could not be returned unchanged."""
         try:
             blocks = read_blocks(answer.get("content"))
         except ValueError:
@@ -181,7 +183,7 @@ class AnswerEditor(QWidget):
         return self._pages.index() == _JSON
 
     def show_json(self) -> None:
-        """The text comes back as it was written when the form changed nothing."""
+        """Switch to JSON; the text is restored as written if the form changed nothing."""
         try:
             value = self._in_form()
         except FormError as exc:
@@ -324,7 +326,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _mime_type(data: bytes, path: Path) -> str:
-    """By how it begins, else by its name."""
+    """Return the MIME type by content, else by file name."""
     found = recognised(data, "")
     known = found.mime_type if found is not None and found.data == data else ""
     return known or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -32,22 +32,22 @@ from inspector.qt.widgets.contentview import ContentView
 if TYPE_CHECKING:
     from inspector.engine.inbox import Inbox
 
-MOST_QUESTIONS = 30  # shown until more are wanted
+MOST_QUESTIONS = 30  # shown at first
 _AT_ONCE = 2
 _MOST_NAMES = 5
 
 
 class CardView(QWidget):
-    """What is typed stays in it for as long as it lives, also after the card has ended.
+    """The view of a card. Keeps what was typed, also after the card has ended.
 
-    With one question its buttons answer at once. With several, each gets its answer, which is kept with the
-    card; the last one is held here until the person sends them all.
+    With one request, its buttons reply at once. With several, each reply is stored with the card; the last
+    one is held here until the user sends them all.
 
     Signals:
-        operation_requested: The call that waits is to be shown; carries the server and the row.
-        uri_requested: A resource is to be read; carries the server and the URI.
-        task_requested: The task that asks is to be shown; carries the server and the task's id.
-        answered: The person has sent the last answer that was missing.
+        operation_requested: Show the waiting call; carries the server and the row.
+        uri_requested: Read a resource; carries the server and the URI.
+        task_requested: Show the task behind the request; carries the server and the task's id.
+        answered: The user has sent the last missing reply.
     """
 
     operation_requested = Signal(str, int)
@@ -86,11 +86,10 @@ class CardView(QWidget):
 
     @property
     def is_single(self) -> bool:
-        """Is there one question at most that a person has to answer?"""
+        """True if the user has at most one request to answer."""
         return len(for_person(self._card)) < 2
 
     def show_card(self, card: Card) -> None:
-        """How it stands now."""
         self._card = card
         self._settle()
         self.head.show_card(card)
@@ -107,13 +106,13 @@ class CardView(QWidget):
         self.footer.show_not_sent(has_lost and any(self._has_typed(each) for each in card.unanswered))
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Update the age."""
         self.head.tick()
 
     # -------------------------------------------------------------- answering
 
     def submit(self) -> None:
-        """What Ctrl+Return does: send all, or answer the question that has the keyboard."""
+        """Send all, or answer the focused request, as Ctrl+Return does."""
         if self.footer.send_action.isEnabled():
             self.send()
             return
@@ -124,22 +123,22 @@ class CardView(QWidget):
                 section.submit()
 
     def enter(self) -> None:
-        """Put the keyboard where the person would begin: into the first question that wants an answer."""
+        """Focus the first request that needs a reply."""
         self._pages.setCurrentWidget(self._scroll)
         asked = (section for section in self.sections.values() if section.is_asked)
         section = next(asked, None)
         if section is None or not section.enter():
-            # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key is to say yes yet.
+            # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key must accept yet.
             self._scroll.setFocus()
 
     def send(self) -> None:
-        """Send all answers: the one that is held goes to the others."""
+        """Send all replies, including the held one."""
         if self._held is not None:
             self._reply(*self._held, is_last=True)
 
     def _on_decided(self, key: str, reply: Reply) -> None:
         others = [each for each in self._card.unanswered if each.key != key]
-        # Inside of a result there is no room for an error: one refusal ends the call.
+        # A result has no room for an error: one refusal ends the call.
         decides_all = reply.is_error and self._card.round > 0
         if self.is_single or others or decides_all:
             self._reply(key, reply, is_last=decides_all or not others)
@@ -155,7 +154,7 @@ class CardView(QWidget):
             self._tell(lambda inbox: inbox.retract(self._card.id, key))
 
     def _settle(self) -> None:
-        """An answer is held only while it is the last one: else it is kept with the card, like the others."""
+        """Keep a reply held only while it is the last one; else store it with the card."""
         if self._held is None:
             return
         key, reply = self._held
@@ -171,7 +170,7 @@ class CardView(QWidget):
         return [each for each in self._card.unanswered if each.key != held]
 
     def _number(self, question: Question) -> int:
-        """Of those that a person has to answer; 0 for another."""
+        """Return its number among those for the user; 0 for others."""
         keys = [each.key for each in for_person(self._card)]
         return keys.index(question.key) + 1 if question.key in keys else 0
 
@@ -180,7 +179,7 @@ class CardView(QWidget):
 
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
         if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
-            self._scroll.setFocus()  # the button that had the keyboard goes: it would wander out of the card
+            self._scroll.setFocus()  # the focused button disappears; else the focus would leave the card
         self._tell(lambda inbox: inbox.reply(self._card.id, key, reply), is_last=is_last)
 
     def _tell(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
@@ -205,7 +204,7 @@ class CardView(QWidget):
 
     @cached_property
     def content(self) -> ContentView:
-        """One content by itself: a picture, or a long text. Made when it is first looked at."""
+        """A single content, such as an image or a long text. Created on first use."""
         view = ContentView(self._theme)
         view.uri_requested.connect(self._on_uri_requested)
         return view
@@ -247,7 +246,7 @@ class CardView(QWidget):
         return question.key in self.sections and self.sections[question.key].has_typed
 
     def _add_sections(self, count: int) -> None:
-        """The next ones. A form takes a while to make, and a server may ask a thousand things at once."""
+        """Add the next sections. Forms are slow to create, and a server may send a thousand."""
         start = len(self.sections)
         for question in self._card.questions[start : min(start + count, self._allowed)]:
             self._add_section(question)

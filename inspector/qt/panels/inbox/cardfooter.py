@@ -17,10 +17,12 @@ _NOT_SENT = "What you wrote was not sent. It stays here for you to copy."
 
 
 class CardFooter(QWidget):
-    """For one question its own buttons; for several “Send answers”; for a page that is open, how to go on.
+    """The card's buttons.
+
+    For one request its own; for several “Send answers”; for an open page, how to continue.
 
     Signals:
-        send_requested, done_requested, again_requested, dismiss_requested: What the person wants.
+        send_requested, done_requested, again_requested, dismiss_requested: The user pressed the button.
     """
 
     send_requested = Signal()
@@ -55,7 +57,7 @@ class CardFooter(QWidget):
         theme.changed.connect(self.update)
 
     def take_bar(self, section: Section) -> None:
-        """The buttons of the only question are here, where they are always in view."""
+        """Show the buttons of the only request here, where they are always visible."""
         self._column.addWidget(section.bar)
 
     def show_answers(self, is_wanted: bool, missing: Sequence[str]) -> None:

@@ -28,9 +28,11 @@ from inspector.qt.widgets.labels import Heading, Muted, plain_tooltip
 
 
 class CardHead(QWidget):
-    """Signals:
-    call_requested: The person wants to see the call that waits.
-    task_requested: They want to see the task that asks.
+    """The header of a card.
+
+    Signals:
+        call_requested: The user wants to see the waiting call.
+        task_requested: The user wants to see the task behind the request.
     """
 
     call_requested = Signal()
@@ -71,7 +73,7 @@ class CardHead(QWidget):
         self.tick()
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Update the age."""
         card = self._card
         if card is None:
             return

@@ -31,9 +31,11 @@ _LINES = 3
 
 
 class CardList(QListView):
-    """Signals:
-    chosen: The person went to another card; carries the Card.
-    entered: Return was pressed: the keyboard is to go into the card.
+    """The list of cards.
+
+    Signals:
+        chosen: The user selected another card; carries the Card.
+        entered: Return was pressed: move the focus into the card.
     """
 
     chosen = Signal(object)
@@ -45,7 +47,7 @@ class CardList(QListView):
         self._is_holding = False
         self.setModel(model)
         dress_list(self, theme)
-        self.setUniformItemSizes(False)  # the heading between them is lower
+        self.setUniformItemSizes(False)  # the heading is shorter
         self.setStyleSheet("")
         self.setItemDelegate(_CardDelegate(theme, model.server is None, self))
         self.setAccessibleName("Cards")
@@ -56,7 +58,7 @@ class CardList(QListView):
         return self._model.card(self.currentIndex().row())
 
     def put(self, card: Card) -> None:
-        """Show how a card stands now. The one that is chosen stays chosen wherever it goes."""
+        """Update a card. The selected one stays selected wherever it moves."""
         current = self.current()
         self._is_holding = True
         self._model.put(card)
@@ -65,7 +67,7 @@ class CardList(QListView):
         self._is_holding = False
 
     def hold(self, card_id: int) -> bool:
-        """Choose a card without saying so."""
+        """Select a card without emitting `chosen`."""
         self._is_holding = True
         is_there = self._hold(card_id)
         self._is_holding = False
@@ -90,7 +92,7 @@ class CardList(QListView):
 
 
 class _CardDelegate(QStyledItemDelegate):
-    """Three lines a card: what is asked and its age; what it is about; who asks, and how it stands."""
+    """Paints three lines per card: kind and age; subject; server and state."""
 
     def __init__(self, theme: Theme, names_server: bool, view: QListView) -> None:
         super().__init__(view)
@@ -122,7 +124,7 @@ class _CardDelegate(QStyledItemDelegate):
         self._text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), words, font, "muted")
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
-        from PySide6.QtWidgets import QStyle  # brings 7 ms of enumerations along
+        from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
 
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, self._theme.color("selection"))
@@ -163,7 +165,7 @@ class _CardDelegate(QStyledItemDelegate):
         shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
-        # As the words go: the ellipsis of Arabic ones would stand at their beginning else.
+        # By text direction: the ellipsis of Arabic text would otherwise be at its beginning.
         painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)
         painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 

@@ -16,11 +16,13 @@ _MOST_ENDED = 20
 
 
 class CardDesk(QObject):
-    """One for all Inbox panels of a window: a card has one view, and the panel in front has it.
+    """The card views, shared by all Inbox panels of a window.
+
+    A card has one view, and the front panel has it.
 
     Signals:
-        operation_requested, uri_requested, task_requested: As of a CardView.
-        answered: The person has answered a card; carries its id.
+        operation_requested, uri_requested, task_requested: As in `CardView`.
+        answered: The user has answered a card; carries its id.
     """
 
     operation_requested = Signal(str, int)
@@ -32,12 +34,12 @@ class CardDesk(QObject):
         super().__init__(parent)
         self._bridge, self._theme, self._opener = bridge, theme, opener
         self._views: dict[int, CardView] = {}
-        self._shelf = QWidget()  # where views are that no panel shows
+        self._shelf = QWidget()  # parent of views not shown in any panel
         self.destroyed.connect(self._shelf.deleteLater)
         bridge.card_changed.connect(self._on_card_changed)
 
     def view_of(self, card: Card) -> CardView:
-        """Made when it is first looked at."""
+        """Return a card's view, created on first use."""
         view = self._alive(card.id)
         self._views.pop(card.id, None)
         if view is None:
@@ -46,7 +48,7 @@ class CardDesk(QObject):
             view.uri_requested.connect(self.uri_requested)
             view.task_requested.connect(self.task_requested)
             view.answered.connect(lambda: self.answered.emit(card.id))
-        self._views[card.id] = view  # as the last one
+        self._views[card.id] = view  # moved to the end
         self._forget_some()
         return view
 
@@ -59,12 +61,12 @@ class CardDesk(QObject):
             view.show_card(card)
 
     def _alive(self, card_id: int) -> CardView | None:
-        """A view goes with the panel that has it, as when a server is removed."""
+        """Return a view unless it was deleted with its panel, as when a server is removed."""
         view = self._views.get(card_id)
         return view if view is not None and shiboken6.isValid(view) else None
 
     def _forget_some(self) -> None:
-        """Ended cards can be made again from what they hold; open ones hold what was typed."""
+        """Drop views of ended cards, which can be recreated; open ones hold what was typed."""
         self._views = {id: view for id, view in self._views.items() if self._alive(id) is not None}
         ended = [id for id, view in self._views.items() if not view.card.is_open]
         for id in ended[:-_MOST_ENDED]:

@@ -25,10 +25,10 @@ _NONE = "No rule answers this: add one under Answer rules"
 
 
 class Drafting(QWidget):
-    """A button with the rules that could answer, also those that are off.
+    """A button with the rules that could reply, including disabled ones.
 
     Signals:
-        drafted: A rule has answered; carries the result, and the rule's name.
+        drafted: A rule has drafted a reply; carries the result and the rule's name.
     """
 
     drafted = Signal(object, str)
@@ -68,13 +68,13 @@ class Drafting(QWidget):
         self._show_state("")
 
     def offer(self) -> None:
-        """Put the rules into the menu, as they are now."""
+        """Fill the menu with the current rules."""
         self.menu.clear()
         self.menu.addAction("Looking for rules…").setEnabled(False)
         self._bridge.start("offer answer rules", self._offer(), self)
 
     def ask(self, rule: AnswerRule) -> None:
-        """Let a rule write the answer; one that writes already is stopped."""
+        """Let a rule draft the reply; stops a running one."""
         self.stop()
         self._show_state(f"Asking “{rule.title}”…")
         self._task = self._bridge.start("draft an answer", self._ask(rule), self)

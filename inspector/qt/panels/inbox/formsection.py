@@ -28,7 +28,10 @@ _NO_FIELDS = "There is nothing to fill in: to accept is to say yes."
 
 
 class FormSection(Section):
-    """A form with the server's defaults filled in. What does not fit can be sent all the same, if told so."""
+    """A form elicitation, filled with the server's defaults.
+
+    Values that do not fit can still be sent after confirmation.
+    """
 
     def __init__(
         self, bridge: Bridge, theme: Theme, card: Card, question: Question, asked: FormAsked
@@ -60,7 +63,7 @@ class FormSection(Section):
         self.show_question(card, question)
 
     def accept(self) -> None:
-        """Send what is filled in; ask first when it does not fit."""
+        """Send the form; ask first if it does not fit."""
         try:
             content = self.editor.arguments()
         except FormError as exc:
@@ -112,7 +115,7 @@ class FormSection(Section):
         self._decide(Reply(cancelled()))
 
     def _warn_of_secrets(self) -> dict[str, str]:
-        """Say it above the form; gives what is to be said beside each field."""
+        """Show a warning above the form; return the warnings for individual fields."""
         fields = secret_fields(self._asked.schema)
         reason = secret_in_message(self._asked.message)
         if not fields and not reason:

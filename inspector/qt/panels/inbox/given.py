@@ -24,11 +24,13 @@ _TONES: dict[str, Tone] = {"accepted": "ok", "answered": "ok", "answered by itse
 
 
 class GivenView(QWidget):
-    """Read only. `is_in_result`: it was asked in a result, where no error can be told to the server.
+    """A read-only view of a reply.
+
+    `is_in_result`: the request was part of a result, so no error can be sent to the server.
 
     Signals:
-        content_requested: Some content is to be seen by itself; carries it.
-        uri_requested: A link is to be followed; carries its URI.
+        content_requested: Show some content separately; carries it.
+        uri_requested: Follow a link; carries its URI.
     """
 
     content_requested = Signal(object)

@@ -29,13 +29,15 @@ _HINT = (
 
 
 class InboxPanel(QWidget):
-    """`server` narrows it to one server; None shows all. Panels of one window share a `desk`.
+    """The Inbox. `server` restricts it to one server; None shows all.
+
+    Panels of one window share a `desk`.
 
     Signals:
-        count_changed: Carries how many cards wait here.
-        operation_requested: A call is to be shown in the traffic; carries the server and the row.
-        uri_requested: A resource is to be read; carries the server and the URI.
-        task_requested: A task is to be shown; carries the server and the task's id.
+        count_changed: Carries the number of pending cards.
+        operation_requested: Show a call in the traffic; carries the server and the row.
+        uri_requested: Read a resource; carries the server and the URI.
+        task_requested: Show a task; carries the server and the task's id.
     """
 
     count_changed = Signal(int)
@@ -67,7 +69,7 @@ class InboxPanel(QWidget):
         self._nothing.show_empty("inbox", "Nobody asks anything now", "Choose a card to read it again.")
         self._card_column.addWidget(self._nothing)
         self._shown: CardView | None = None
-        self._follows = False  # the card in front is done with: the next one takes its place
+        self._follows = False  # the shown card is done: the next one replaces it
         self._count = 0
         self._ticks = QTimer(self, interval=_TICK_MS)
         self._news: list[Card] = []
@@ -79,19 +81,19 @@ class InboxPanel(QWidget):
 
     @property
     def count(self) -> int:
-        """How many cards wait here."""
+        """The number of pending cards."""
         return len(self.model.open_cards)
 
     @property
     def card_view(self) -> CardView | None:
-        """The card in front."""
+        """The view of the card shown."""
         view = self._shown
         if view is None or not shiboken6.isValid(view) or view.parentWidget() is not self._place:
-            return None  # another panel has it, or had it and is gone
+            return None  # in another panel, or deleted with it
         return view
 
     def show_card(self, card_id: int) -> bool:
-        """Go to a card; False when it is not (any more) in the list."""
+        """Select a card; return False if it is not, or no longer, in the list."""
         if self._news:
             self._on_news()
         row = self.model.row_of(card_id)
@@ -115,7 +117,7 @@ class InboxPanel(QWidget):
             self._news_soon.start()
 
     def _on_news(self) -> None:
-        """What is told in one go is taken by age: the oldest card goes in front, whichever came first."""
+        """Apply a batch of changes by age: the oldest card is shown, whichever arrived first."""
         news, self._news = self._news, []
         for card in sorted(news, key=lambda card: card.id):
             self._take(card)
@@ -138,7 +140,7 @@ class InboxPanel(QWidget):
             self._go_on()
 
     def _go_on(self) -> None:
-        """To the next card that waits; without one, what was answered stays in front."""
+        """Go to the next pending card; if there is none, the answered one stays."""
         waiting = self.model.open_cards
         if waiting:
             self.show_card(waiting[0].id)
@@ -155,7 +157,7 @@ class InboxPanel(QWidget):
         if card.is_open:
             self._follows = False
         if not self.isVisible():
-            return  # the panel in front has the view; it is fetched when this one is shown
+            return  # the front panel has the view; it moves here when shown
         view = self.desk.view_of(card)
         if view is self.card_view:
             return
@@ -166,7 +168,7 @@ class InboxPanel(QWidget):
         self._nothing.hide()
         self._card_column.addWidget(view)
         view.show()
-        if had_keys:  # what had the keyboard is gone: from the list, Tab leads into the card
+        if had_keys:  # the focused widget is gone: from the list, Tab leads into the card
             self.list.setFocus()
 
     def _put_away(self) -> None:
@@ -190,7 +192,7 @@ class InboxPanel(QWidget):
             self.card_view.tick()
 
     def event(self, event: QEvent) -> bool:
-        # The window has another command on these keys: here they are for sending.
+        # The window has another command on these keys; here they send.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
             event.accept()
             return True

@@ -23,10 +23,12 @@ _WORDS = "A model that you ask from here gets this prompt. The server is not tol
 
 
 class PromptEditor(QWidget):
-    """Closed at first: a button. Messages and system prompt are written as JSON, as they came.
+    """Edits a sampling request's prompt, initially collapsed to a button.
+
+    Messages and system prompt are edited as JSON, as received.
 
     Signals:
-        edited: Another prompt is to be used; carries the SamplingAsked.
+        edited: Use another prompt; carries the SamplingAsked.
     """
 
     edited = Signal(object)
@@ -48,12 +50,12 @@ class PromptEditor(QWidget):
 
     @property
     def params(self) -> JSONObject:
-        """The question with the prompt that is to be used."""
+        """The request's params with the prompt to use."""
         return self._params
 
     @property
     def view(self) -> JsonTextView:
-        """Made when it is first opened."""
+        """The JSON editor, created when first opened."""
         if self._view is None:
             self._view = JsonTextView(Look.of(self._theme))
             self._view.box.setAccessibleName("Prompt as JSON")
@@ -62,13 +64,13 @@ class PromptEditor(QWidget):
         return self._view
 
     def use(self) -> None:
-        """Take what is written, if a model can be asked with it."""
+        """Use the edited prompt if it is a valid sampling request."""
         try:
             written = self.view.read_object()
             rest = {name: value for name, value in self._came.items() if name not in _MEMBERS}
             asked = read_sampling({**rest, **written})
         except FormError:
-            return  # it is said below the text
+            return  # shown below the text
         except ValueError as exc:
             self.alert.say("prompt", f"This is no prompt: {exc}.", "Correct it.")
             return
@@ -117,7 +119,7 @@ class PromptEditor(QWidget):
         self._words.hide()
         self._words.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         row = QHBoxLayout()
-        row.setContentsMargins(0, 0, SPACE_3, 0)  # the words of the first button stand on the edge
+        row.setContentsMargins(0, 0, SPACE_3, 0)  # aligns the first button's text with the edge
         row.setSpacing(SPACE_2)
         for button in self._buttons:
             row.addWidget(button)

@@ -23,7 +23,7 @@ from inspector.qt.widgets.labels import Muted, PlainLabel
 from inspector.qt.widgets.messages import MessageCard
 from inspector.qt.widgets.sharebar import ShareBar
 
-AT_ONCE = 6  # the latest ones: those that the answer is about
+AT_ONCE = 6  # latest messages, which the reply is about
 _MORE = 30
 _LONGEST = 1_500
 _MOST_TOOLS = 100
@@ -32,8 +32,10 @@ _MOST_SCHEMA = 6_000
 
 
 class PromptView(QWidget):
-    """Signals:
-    content_requested, uri_requested: As of a section.
+    """The prompt of a sampling request.
+
+    Signals:
+        content_requested, uri_requested: As in `Section`.
     """
 
     content_requested = Signal(object)
@@ -43,7 +45,7 @@ class PromptView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._messages = list(_shown(asked))
-        self._first = len(self._messages)  # the first one that is shown
+        self._first = len(self._messages)  # the first message shown
         self.cards: list[MessageCard] = []
         self._earlier_action = QAction("", self)
         self._earlier_action.triggered.connect(partial(self.show_earlier, _MORE))
@@ -59,7 +61,7 @@ class PromptView(QWidget):
         self._add_wishes(asked)
 
     def show_earlier(self, count: int) -> None:
-        """Show more messages, above those that are there."""
+        """Show earlier messages, above the existing ones."""
         start = max(self._first - count, 0)
         cards = [self._card(message) for message in self._messages[start : self._first]]
         for place, card in enumerate(cards):
@@ -125,7 +127,7 @@ def _system(text: str) -> Message:
 
 
 def _facts(asked: SamplingAsked) -> list[Fact]:
-    """Only what the server said."""
+    """Return only what the server specified."""
     limits = (
         f"at most {plural(asked.max_tokens, 'token')}" if asked.max_tokens is not None else "",
         f"temperature {asked.temperature:g}" if asked.temperature is not None else "",
@@ -145,7 +147,7 @@ def _facts(asked: SamplingAsked) -> list[Fact]:
 
 
 def _quoted(texts: tuple[str, ...]) -> str:
-    """With their line breaks in view."""
+    """Return the texts with visible line breaks."""
     return ", ".join(compact(shorten(text, 60)) for text in texts[:_MOST_WORDS])
 
 

@@ -15,14 +15,14 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.widgets.fold import Fold
 from inspector.qt.widgets.labels import Muted, PlainLabel
 
-_MOST = 20  # questions that are shown of a round
+_MOST = 20  # requests shown per round
 
 
 class EarlierRounds(QWidget):
-    """One step a round, closed. Hidden without any.
+    """The earlier rounds, each collapsed. Hidden if there are none.
 
     Signals:
-        content_requested, uri_requested: As of a section.
+        content_requested, uri_requested: As in `Section`.
     """
 
     content_requested = Signal(object)
@@ -34,7 +34,7 @@ class EarlierRounds(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_2, SPACE_2, SPACE_3, 0)
         column.setSpacing(SPACE_1)
-        first = card.round - len(card.earlier)  # the number of the oldest that is known
+        first = card.round - len(card.earlier)  # the number of the oldest known round
         self.steps = [
             Fold(theme, _words(first + place, each), partial(self._make, each))
             for place, each in enumerate(card.earlier)

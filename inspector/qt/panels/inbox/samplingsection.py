@@ -28,14 +28,14 @@ _DECLINE_ENDS = "Say no: the call ends, since this revision has no way to tell t
 
 
 class SamplingSection(Section):
-    """What is wrong with the answer is said, and can be sent all the same."""
+    """A sampling request. An invalid reply is reported but can still be sent."""
 
     def __init__(
         self, bridge: Bridge, theme: Theme, card: Card, question: Question, asked: SamplingAsked
     ) -> None:
         super().__init__(theme, card, question)
         self._asked = asked
-        self._drafted_by = ""  # the rule that wrote the answer, which the person may have changed
+        self._drafted_by = ""  # the rule that drafted the reply, which the user may have edited
         self.prompt = self._make_prompt(asked)
         self.prompt_editor = PromptEditor(theme, asked)
         self.editor = AnswerEditor(bridge, theme, asked.tools)
@@ -60,7 +60,7 @@ class SamplingSection(Section):
         self.show_question(card, question)
 
     def send(self, *, anyway: bool = False) -> None:
-        """Send the answer; ask first when there is nothing in it."""
+        """Send the reply; ask first if it is empty."""
         if self.editor.is_empty and not anyway:
             self.bar.alert.say("wrong", "The answer is empty.", actions=[self.anyway_action])
             return
@@ -83,12 +83,12 @@ class SamplingSection(Section):
         return True
 
     def check(self) -> None:
-        """Say what is wrong with the answer as it is written."""
+        """Show what is wrong with the current reply."""
         try:
             said = problems_of(self._asked, self.editor.answer(), self._card.revision)
             problems = (*said, *self.editor.problems())
         except FormError:
-            problems = ()  # it is said where it is written
+            problems = ()  # shown in the editor
         for number in range(_MOST_PROBLEMS):
             if number < len(problems):
                 self.problems.say(str(number), problems[number])

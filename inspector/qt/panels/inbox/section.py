@@ -22,7 +22,7 @@ _MOST_SHOWN = 4_000
 
 
 class AnswerBar(QWidget):
-    """The buttons of a question, what is wrong with the answer above them."""
+    """The buttons of a request, with the reply's problems above them."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,7 +48,7 @@ class AnswerBar(QWidget):
         return button
 
     def add_words(self, label: PlainLabel) -> None:
-        """After the buttons; above them where there is no room for all of the words."""
+        """Add text after the buttons; above them if there is not enough room."""
         self._words = label
         self._line.addWidget(label, 1)
 
@@ -73,15 +73,15 @@ class AnswerBar(QWidget):
 
 
 class Section(QWidget):
-    """One question. What it is about stays; the way to answer makes room for the answer once there is one.
+    """One server request. Its content stays; the reply replaces the controls once there is one.
 
-    Of a card with one question `bar` is taken out and put below, where it is always in view.
+    For a card with one request, `bar` is moved below, where it is always visible.
 
     Signals:
-        decided: The person answers; carries the Reply.
-        retracted: They take the answer back.
-        content_requested: They want to see some content by itself; carries it.
-        uri_requested: They want to see what a link leads to; carries its URI.
+        decided: The user replies; carries the Reply.
+        retracted: The user withdraws the reply.
+        content_requested: The user wants to see some content separately; carries it.
+        uri_requested: The user wants to follow a link; carries its URI.
     """
 
     decided = Signal(object)
@@ -109,14 +109,14 @@ class Section(QWidget):
         self._take_back = ActionButton(self.take_back_action, "quiet")
         self._lay_out()
         self._show_remarks(question.remarks)
-        self.answer.setEnabled(card.is_open)  # nobody has typed into it
+        self.answer.setEnabled(card.is_open)  # nothing was typed into it
 
     @property
     def question(self) -> Question:
         return self._question
 
     def show_heading(self, place: str) -> None:
-        """For a card with several questions: which one this is."""
+        """Show which one this is, for a card with several requests."""
         self.title.setText(f"{place}{kind_words(self._question)}")
         self._is_one_of_many = True
         self.key_badge.set_text(self._question.key)
@@ -124,7 +124,7 @@ class Section(QWidget):
         self._head.show()
 
     def show_question(self, card: Card, question: Question, held: Reply | None = None) -> None:
-        """It may be answered now, or no longer; `held` is an answer that is not sent yet."""
+        """Update the request, which may be answered now or no longer; `held` is an unsent reply."""
         self._card, self._question = card, question
         self._show_remarks(question.remarks)
         reply = question.reply or held
@@ -138,19 +138,19 @@ class Section(QWidget):
 
     @property
     def is_asked(self) -> bool:
-        """Is an answer wanted, and none is there?"""
+        """True if a reply is needed and there is none."""
         return self._card.is_open and self._given_reply is None
 
     @property
     def has_typed(self) -> bool:
-        """Has the person written something, which would be lost?"""
+        """True if the user has typed something that would be lost."""
         return False
 
     def submit(self) -> None:
-        """Answer with what is there: what Ctrl+Return does."""
+        """Reply with the current input, as Ctrl+Return does."""
 
     def enter(self) -> bool:
-        """Take the keyboard where the answer is written; False where nothing is."""
+        """Focus the input; return False if there is none."""
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -211,7 +211,7 @@ class Section(QWidget):
             self._given.content_requested.connect(self.content_requested)
             self._given.uri_requested.connect(self.uri_requested)
             self._column.insertWidget(self._column.indexOf(self._take_back), self._given)
-            self._given.show()  # now: the layout would do so when the events have been seen to
+            self._given.show()  # now: the layout would do so only after pending events
 
     def _lay_out(self) -> None:
         self._head = QWidget()
@@ -233,7 +233,7 @@ class Section(QWidget):
 
 
 class UnreadSection(Section):
-    """A question that we answer ourselves, or that nobody can: as it came."""
+    """A request answered automatically, or not answerable: shown as received."""
 
     def __init__(self, theme: Theme, card: Card, question: Question) -> None:
         super().__init__(theme, card, question)

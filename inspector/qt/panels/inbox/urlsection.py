@@ -25,7 +25,10 @@ from inspector.qt.widgets.longtext import LongText
 
 
 class UrlSection(Section):
-    """To open the page is to consent: the server is told so. What happens on the page it will not tell us."""
+    """A URL elicitation. Opening the page is consent, which is sent to the server.
+
+    What happens on the page is not reported back.
+    """
 
     def __init__(self, opener: Opener, theme: Theme, card: Card, question: Question, asked: UrlAsked) -> None:
         super().__init__(theme, card, question)
@@ -56,12 +59,12 @@ class UrlSection(Section):
         self.bar.add(self.copy_action)
         self.bar.add(self.decline_action)
         self.bar.add(self.cancel_action)
-        # Always in view: a long message or address must not hide where the button leads.
+        # Always visible: a long message or URL must not hide where the button leads.
         self.bar.add_words(Muted(theme, f"Goes to {self._link.ascii_host}" if self._link.ascii_host else ""))
         self.show_question(card, question)
 
     def open_page(self) -> None:
-        """Open it, and answer that the person agreed. When it cannot be opened nothing is answered."""
+        """Open the page and reply with accept. If it cannot be opened, nothing is sent."""
         try:
             self._opener.open(self._asked.url)
         except UserError as exc:
@@ -70,7 +73,7 @@ class UrlSection(Section):
         self._consent()
 
     def open_again(self) -> None:
-        """The answer was given already."""
+        """Open the page again, after the reply was sent."""
         try:
             self._opener.open(self._asked.url)
         except UserError as exc:
@@ -100,7 +103,7 @@ class UrlSection(Section):
         return facts
 
     def _show_remarks(self, remarks: Sequence[str]) -> None:
-        """Without the one that says what we say louder."""
+        """Show the remarks, except one already shown as a warning."""
         reason = may_open(read_link(text_of(self._question.params, "url")))
         super()._show_remarks(tuple(each for each in remarks if not reason or reason not in each))
 

@@ -19,7 +19,10 @@ _WIDTHS = {0: 88, 2: 76, 3: 60}
 
 
 class EndedList(QTreeWidget):
-    """The latest on top. The last lines of stderr are below each; those of a surprise are open."""
+    """The ended processes, latest first, each with its last stderr lines.
+
+    Those of an unexpected exit are expanded.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +38,7 @@ class EndedList(QTreeWidget):
         for place, width in _WIDTHS.items():
             self.setColumnWidth(place, width)
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
-        keys.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window has other things to copy
+        keys.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
         keys.activated.connect(self.copy)
         theme.changed.connect(self._show)
 
@@ -45,11 +48,11 @@ class EndedList(QTreeWidget):
             self._show()
 
     def as_text(self) -> str:
-        """All of them."""
+        """Return all of them as text."""
         return "\n".join(_text(each) for each in self._ended)
 
     def copy(self) -> None:
-        """The chosen one with its last lines."""
+        """Copy the selected one with its last lines."""
         item = self.currentItem()
         top = item.parent() or item if item is not None else None
         if top is not None:
@@ -74,12 +77,12 @@ class EndedList(QTreeWidget):
 
 
 def how(ended: EndedProcess) -> str:
-    """`exited with code 1`; with a note where it was our own doing."""
+    """Return e.g. `exited with code 1`; with a note if MCP Lens stopped it."""
     return f"{ended.status} (by us)" if ended.was_asked else ended.status
 
 
 def _text(ended: EndedProcess) -> str:
-    """A line, and the last lines indented below it."""
+    """Return a line, with the last lines indented below it."""
     head = f"{full_time(ended.ended_ns)}  process {ended.pid} {how(ended)}, ran for {_ran(ended)}"
     return "\n".join((head, *(f"    {line}" for line in ended.last_lines)))
 

@@ -23,7 +23,7 @@ _LEAST = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0
 
 
 class Figures(QWidget):
-    """Name, value and plot of each. A sample that is the latest one again counts as one."""
+    """The name, value and plot of each metric. A repeated sample is counted once."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class Figures(QWidget):
         return self._values[name].text()
 
     def clear(self) -> None:
-        """Another process, or none: what was before says nothing about it."""
+        """Clear the plots: previous values say nothing about another process."""
         self._at_ns = 0
         for name, line in self.lines.items():
             line.clear()

@@ -21,10 +21,10 @@ _MOST_FILES = 20
 
 
 class FileBar(QWidget):
-    """One line of patterns with spaces between; one with a space in it stands in quotes.
+    """A line of space-separated patterns; one with a space is quoted.
 
     Signals:
-        globs_chosen: The person wants these; carries a tuple.
+        globs_chosen: The user wants these patterns; carries a tuple.
     """
 
     globs_chosen = Signal(object)
@@ -47,7 +47,7 @@ class FileBar(QWidget):
         self._update()
 
     def show_view(self, view: FileWatchView) -> None:
-        """What the person is typing stays."""
+        """Show the watch's state. Unsaved input stays."""
         was = self._view.globs if self._view is not None else ()
         is_typed = self.line.isModified() and _joined(was) != self.line.text()
         self._view = view
@@ -62,19 +62,19 @@ class FileBar(QWidget):
 
     @property
     def has_seen_change(self) -> bool:
-        """Was the server restarted because of its files?"""
+        """True if the server was restarted because of a file change."""
         return self._view is not None and bool(self._view.changed)
 
     def refuse(self, summary: str, next_step: str) -> None:
-        """They cannot be used."""
+        """Show why the patterns cannot be used."""
         self.alert.say("globs", summary, next_step)
 
     def tell_news(self, what: str, sentence: str) -> None:
-        """What is different in a list since the restart."""
+        """Show what changed in a list since the restart."""
         self.alert.say(f"news {what}", f"The list of {what} changed. {sentence}", tone="wait")
 
     def forget_news(self) -> None:
-        """Lists are about to be fetched anew."""
+        """Clear the list changes before lists are fetched again."""
         for what in ("tools", "resources", "prompts"):
             self.alert.close_about(f"news {what}")
 
@@ -111,7 +111,7 @@ class FileBar(QWidget):
 
 
 def state_words(view: FileWatchView) -> tuple[str, Tone]:
-    """How it stands, in a sentence or two."""
+    """Return the state in a sentence or two."""
     if not view.globs:
         return "No files are watched.", "muted"
     if view.is_restarting:
@@ -132,12 +132,12 @@ def _cause(view: FileWatchView) -> str:
 
 
 def _joined(globs: tuple[str, ...]) -> str:
-    """As few quotation marks as will do: `*` and `?` need none here."""
+    """Join with as few quotes as possible: `*` and `?` need none here."""
     return " ".join(f"'{glob}'" if any(each in glob for each in " \t'\"\\") else glob for glob in globs)
 
 
 def _split(text: str) -> tuple[str, ...] | None:
-    """None when a quotation mark is not closed. A backslash is a part of a name."""
+    """Split the line; None if a quote is not closed. Backslashes are literal."""
     words = shlex.shlex(text, posix=True, punctuation_chars=False)
     words.whitespace_split, words.escape, words.commenters = True, "", ""
     try:

@@ -26,11 +26,11 @@ _LOOK_MS = 1_000
 
 
 class ProcessPanel(QWidget):
-    """Looks once a second, and only while it can be seen.
+    """The server's process. Samples once a second, only while visible.
 
     Signals:
-        call_requested: The person wants to see a saved call in the Tools tab; carries the SavedCall.
-        row_requested: They want to see a row in the traffic; carries its number.
+        call_requested: The user wants to see a saved call in the Tools tab; carries the SavedCall.
+        row_requested: The user wants to see a row in the traffic; carries its number.
     """
 
     call_requested = Signal(object)
@@ -66,7 +66,7 @@ class ProcessPanel(QWidget):
         self._look()
 
     def tell_news(self, what: str, news: ListNews) -> None:
-        """A list was fetched again, and is another: worth saying here when files changed before."""
+        """Show what changed in a refetched list, if files changed before."""
         if news and self.files.has_seen_change:
             self.files.tell_news(what, news.sentence())
 
@@ -105,7 +105,7 @@ class ProcessPanel(QWidget):
             self._look()
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """The server, and this panel with it, may be removed while somebody looks."""
+        """Start work owned by this panel: the server may be removed meanwhile."""
         if self._bridge.is_attached:
             self._bridge.start(name, work, self)
         else:

@@ -60,11 +60,11 @@ _WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
 
 
 class RerunsView(QWidget):
-    """The calls of one server in a table, and the chosen one below it.
+    """The watched calls of one server in a table, with the selected one below.
 
     Signals:
-        call_requested: The person wants to see a call in the Tools tab; carries the SavedCall.
-        row_requested: They want to see what was sent in the traffic; carries its row.
+        call_requested: The user wants to see a call in the Tools tab; carries the SavedCall.
+        row_requested: The user wants to see the request in the traffic; carries its row.
     """
 
     call_requested = Signal(object)
@@ -82,7 +82,7 @@ class RerunsView(QWidget):
         self._shown: RerunResult | None = None
         self._showing: asyncio.Task[None] | None = None
         self.is_connected = False
-        self.has_files = True  # of ours to watch
+        self.has_files = True  # local files to watch
         self.model = RerunsModel(theme, self._mark, self)
         self.table = QTableView()
         self.header = PanelHeader(theme, "Watched calls")
@@ -115,7 +115,7 @@ class RerunsView(QWidget):
     # -------------------------------------------------------------- what others ask
 
     def set_server(self, is_connected: bool, has_files: bool) -> None:
-        """`has_files`: we start it, and see when its files change."""
+        """Set the server's state; `has_files`: MCP Lens starts it and can watch its files."""
         self.is_connected, self.has_files = is_connected, has_files
         self._update()
 
@@ -125,7 +125,7 @@ class RerunsView(QWidget):
         self.model.show(view)
         row = self.model.row_of(chosen.call.path) if chosen is not None else -1
         if was_running and not view.is_running and self.model.first_bad() >= 0:
-            row = self.model.first_bad()  # what is wrong comes to the front by itself
+            row = self.model.first_bad()  # select the first failure automatically
         self.table.selectRow(max(row, 0))
         self._show_chosen()
         self._update()
@@ -192,7 +192,7 @@ class RerunsView(QWidget):
     # -------------------------------------------------------------- what the person does
 
     def run_now(self) -> None:
-        """Whatever is shown: what cannot be run is said."""
+        """Run all calls now; problems are shown."""
         self._ask(lambda reruns: reruns.run(self._server))
 
     def _on_stop(self) -> None:
@@ -220,7 +220,7 @@ class RerunsView(QWidget):
             self.row_requested.emit(result.outcome.row)
 
     def make_menu(self, row: int) -> QMenu:
-        """What can be done with a row of the differences."""
+        """Create the context menu of a row of differences."""
         menu = QMenu(self)
         result = self._chosen()
         if result is not None:
@@ -243,7 +243,7 @@ class RerunsView(QWidget):
         self._bridge.start(f"watched calls of {self._server}", self._asked(ask), self)
 
     async def _asked(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
-        """What does not work is said here."""
+        """Run a request and show errors here."""
         try:
             await self._bridge.ask_reruns(ask)
         except UserError as exc:
@@ -325,7 +325,7 @@ class RerunsView(QWidget):
 
 
 def _sent(result: RerunResult) -> bytes:
-    """What would be asked of the server: to be seen before it is allowed."""
+    """Return what would be sent, for review before it is allowed."""
     call = result.call
     return to_wire({"tool": call.tool, "arguments": call.arguments, "meta": call.meta})
 

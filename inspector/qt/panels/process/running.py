@@ -45,7 +45,7 @@ _LEAST_ENDED = 5
 
 
 class RunningView(QWidget):
-    """Shows a ProcessView after the other; without a process it says why there is none."""
+    """Shows the current ProcessView, or why there is no process."""
 
     def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class RunningView(QWidget):
         self.command.setAccessibleName("Command of the chosen process")
         self.note = Muted(theme, wrap=True)
         self.files = QTreeWidget(self)
-        self.files.hide()  # until the fold is opened, and has it
+        self.files.hide()  # until the fold is opened
         self.files_fold = Fold(theme, "Open files", lambda: self.files)
         self._ended_heading = Heading(theme, "Ended before")
         self.ended = EndedList(theme)
@@ -70,14 +70,14 @@ class RunningView(QWidget):
         self._lay_out()
 
     def set_view(self, view: ServerView) -> None:
-        """What the server does while it has no process."""
+        """Set the server's state, shown while there is no process."""
         self._server = view
         if view.pid is None:
             self._explain(view)
 
     def _explain(self, view: ServerView) -> None:
         standing = standing_of(view)
-        if standing is None:  # connected, and yet no child of ours
+        if standing is None:  # connected, but not a child process
             self.gate.explain("empty", "server", "No process", "There is no process of ours.")
         else:
             words = (standing.title, standing.sentence, standing.next_step)
@@ -92,7 +92,7 @@ class RunningView(QWidget):
             widget.setVisible(bool(view.ended))
         if view.pid is None:
             self.model.show(None)
-            if self._server is not None:  # a look that began earlier may have opened the gate since
+            if self._server is not None:  # an older sample may have opened the gate since
                 self._explain(self._server)
             return
         self._show_head(view)

@@ -35,7 +35,7 @@ class PromptView(QWidget):
     """Arguments on the left, messages on the right. One request at a time.
 
     Signals:
-        readiness_changed: `can_get` may be another now.
+        readiness_changed: `can_get` may have changed.
     """
 
     readiness_changed = Signal()
@@ -77,7 +77,7 @@ class PromptView(QWidget):
         self.readiness_changed.emit()
 
     def set_prompt(self, prompt: Prompt) -> None:
-        """Go to a prompt, its arguments and its latest messages. Those of the one before are kept."""
+        """Show a prompt, its arguments and latest messages. Those of the previous one are kept."""
         is_other = self._prompt is None or self._prompt.name != prompt.name
         self._keep_typed()
         self._prompt = prompt
@@ -88,7 +88,7 @@ class PromptView(QWidget):
         self.readiness_changed.emit()
 
     def set_malformed(self, item: Malformed) -> None:
-        """An entry of the list that cannot be asked for: show why, and what was sent."""
+        """Show a list entry that cannot be requested: why, and what was sent."""
         self._keep_typed()
         self._prompt = None
         self._show_words("Not usable", "", f"{item.reason}.")
@@ -99,7 +99,7 @@ class PromptView(QWidget):
     # -------------------------------------------------------------- getting
 
     def get(self, *, anyway: bool = False) -> None:
-        """Get the prompt. Without a required argument nothing is sent, unless it is to be `anyway`."""
+        """Get the prompt. Without a required argument nothing is sent, except with `anyway`."""
         if not self.can_get or self._prompt is None:
             return
         if self.form.missing() and not anyway:
@@ -119,12 +119,12 @@ class PromptView(QWidget):
         self._finish(prompt, await self._bridge.get_prompt(self._server, prompt.name, arguments))
 
     def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
-        """Also one that was cancelled before it began has to be told."""
+        """Handle a read cancelled before it started, which must be reported too."""
         if task.cancelled() and shiboken6.isValid(self):
             self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
 
     def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
-        """An outcome belongs to its prompt: it is shown there, now or when the person comes back to it."""
+        """Store an outcome with its prompt: shown now, or when the user returns to it."""
         self._task = None
         self._outcomes.pop(prompt.name, None)
         self._outcomes[prompt.name] = outcome
@@ -168,7 +168,7 @@ class PromptView(QWidget):
             self._typed[self._prompt.name] = self.form.texts()
 
     def event(self, event: QEvent) -> bool:
-        # The window has other commands on these keys: here they are for getting the prompt.
+        # The window has other commands on these keys; here they get the prompt.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _gets(event):
             event.accept()
             return True
@@ -215,7 +215,7 @@ class PromptView(QWidget):
 
 
 def _gets(event: QKeyEvent) -> bool:
-    """Ctrl+Return, or with Shift for sending what is incomplete."""
+    """Return whether it is Ctrl+Return, or with Shift to send it incomplete."""
     modifier = Qt.KeyboardModifier
     modifiers = event.modifiers() & ~(modifier.KeypadModifier | modifier.ShiftModifier)
     return event.key() in _SUBMITTING and modifiers == modifier.ControlModifier

@@ -52,7 +52,7 @@ class PromptsPanel(OneListPanel):
             self.view.set_malformed(item)
 
     def _on_activated(self) -> None:
-        """Return on a prompt: on to its arguments, or at once where it has none."""
+        """Handle Return on a prompt: focus its arguments, or get it if it has none."""
         rows = self.view.form.rows
         if rows:
             next(iter(rows.values())).setFocus()

@@ -24,7 +24,7 @@ _MESSAGES = 0
 
 
 class PromptResult(AnswerView):
-    """The latest outcome.
+    """The result of the latest prompts/get.
 
     Signals:
         shown: Carries the CallOutcome.
@@ -44,7 +44,7 @@ class PromptResult(AnswerView):
 
     @cached_property
     def content(self) -> ContentView:
-        """One content by itself. Made when it is first looked at, like the message."""
+        """A single content. Created on first use, like the message."""
         view = ContentView(self._theme)
         view.uri_requested.connect(self.uri_requested)
         return view
@@ -61,7 +61,7 @@ class PromptResult(AnswerView):
         return single
 
     def show_nothing(self, *, has_arguments: bool = True) -> None:
-        """The prompt was not asked for yet."""
+        """Show that the prompt was not requested yet."""
         self._turn += 1
         words = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
         self._explain("empty", "No messages yet", words)
@@ -85,7 +85,7 @@ class PromptResult(AnswerView):
             if outcome.kind is OutcomeKind.RESULT:
                 digest = await self._bridge.work(digest_prompt, outcome.answer)
             if turn != self._turn:
-                return  # reading it took so long that something newer is shown
+                return  # something newer was shown meanwhile
             self._show_answer(outcome, digest)
             self._open()
         self.shown.emit(outcome)

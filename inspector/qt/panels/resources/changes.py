@@ -13,7 +13,7 @@ from inspector.traffic.compare.texts import compare_packed, pack
 
 
 class ChangesView(QWidget):
-    """What became of a content since it was read before."""
+    """What changed in a content since it was last read."""
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class ChangesView(QWidget):
         self.setFocusProxy(self.table)
 
     async def show_changes(self, before: Content | None, now: Content | None) -> None:
-        """What became of one content. Bytes that are no text are only said to differ."""
+        """Show the changes of one content. Binary data is only reported as different."""
         self._turn += 1
         turn = self._turn
         self.alert.close_all()

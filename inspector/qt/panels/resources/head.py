@@ -19,14 +19,14 @@ from inspector.qt.widgets.labels import Heading, PlainLabel
 from inspector.schema.uritemplates import UriTemplate, Variable
 
 _LONGEST_DESCRIPTION = 600
-_MOST_FORM = 260  # pixels; more is scrolled to
+_MOST_FORM = 260  # pixels; more scrolls
 
 
 class ResourceHead(QWidget):
-    """Shows one item. For a template it has a form, and `uri` follows what is typed.
+    """Shows one item. For a template it has a form, and `uri` follows the input.
 
     Signals:
-        uri_changed: `uri` is another one.
+        uri_changed: `uri` changed.
     """
 
     uri_changed = Signal()
@@ -51,7 +51,7 @@ class ResourceHead(QWidget):
 
     @property
     def uri(self) -> str:
-        """What would be read; nothing when there is nothing to."""
+        """The URI that would be read; "" if there is none."""
         if self._template is not None:
             return self._template.expand(self.form.values())
         return self._item.uri if isinstance(self._item, Resource) else ""
@@ -61,7 +61,7 @@ class ResourceHead(QWidget):
         return self._item
 
     def show_item(self, item: Item | None) -> None:
-        """Another item, or the same one renewed. What was typed for a template is there again."""
+        """Show an item, or a new version of it. What was typed for a template is restored."""
         self._keep_typed()
         self._item = item
         self._template = UriTemplate(item.uri_template) if isinstance(item, ResourceTemplate) else None

@@ -29,16 +29,16 @@ from inspector.qt.widgets.segments import Segments
 from inspector.qt.widgets.toolbar import PanelHeader
 
 _LIST, _TREE = 0, 1
-_MOST_OPENED = 300  # resources that a search shows with all their folders open
+_MOST_OPENED = 300  # up to this many matches, a search expands all folders
 
 
 class ResourceLists(QWidget):
-    """Two lists of which one has the chosen item.
+    """The lists of resources and templates, which share one selection.
 
     Signals:
-        chosen: The person went to an item; carries it.
-        activated: They want to read it, with Return or a double click.
-        uri_typed: They typed a URI that is in no list, and pressed Return; carries it.
+        chosen: The user selected an item; carries it.
+        activated: The user wants to read it, with Return or a double click.
+        uri_typed: The user entered a URI that is in no list; carries it.
     """
 
     chosen = Signal(object)
@@ -50,8 +50,8 @@ class ResourceLists(QWidget):
         self._theme = theme
         self._current: Item | None = None
         self._is_moving = False
-        self._tree_words: str | None = None  # what the tree was made for
-        self._opened: Set[str] | None = None  # folders that were open when nothing was searched for
+        self._tree_words: str | None = None  # the query the tree was built for
+        self._opened: Set[str] | None = None  # folders open without a search
         self.resources = OfferedModel(RESOURCES, self)
         self.templates = OfferedModel(TEMPLATES, self)
         self.tree_model = ResourceTreeModel(self.resources, self)
@@ -77,7 +77,7 @@ class ResourceLists(QWidget):
         return self.resources.total + self.templates.total
 
     async def prepare(self, listing: Listing[Resource]) -> None:
-        """What takes long of a long list, in turns."""
+        """Do the slow part for a long list, in steps."""
         if self.shape.index() == _TREE:
             await self.tree_model.learn(listing.items)
 
@@ -89,12 +89,12 @@ class ResourceLists(QWidget):
         self._lower.setVisible(bool(self.templates.total))
 
     def renewed(self) -> Item | None:
-        """The chosen item as the lists have it now; None when they have it no longer."""
+        """Return the current version of the selected item; None if it is no longer listed."""
         model = self.templates if isinstance(self._current, ResourceTemplate) else self.resources
         return model.renewed(self._current) if self._current is not None else None
 
     def choose(self, item: Item | None) -> None:
-        """Go to an item without a signal; one that is in no list is on no row."""
+        """Select an item without emitting `chosen`; an unlisted item selects no row."""
         self._current = item
         is_template = isinstance(item, ResourceTemplate)
         self.list.hold(None if is_template else item)
@@ -214,7 +214,7 @@ class ResourceLists(QWidget):
         self.choose(self._current)
 
     def _rebuild_tree(self) -> None:
-        """A list that was fetched again has the same folders open, and stays where it was scrolled to."""
+        """Rebuild the tree; a refetched list keeps its open folders and scroll position."""
         words, place = self.resources.words, self.tree.verticalScrollBar().value()
         if self._tree_words == "" and self.tree_model.rowCount():
             self._opened = set(self._open_folders(QModelIndex()))
@@ -240,7 +240,7 @@ class ResourceLists(QWidget):
                 yield from self._open_folders(folder)
 
     def _open_again(self, parent: QModelIndex, wanted: Set[str]) -> None:
-        """Also what leads to a folder that was open: one that joined several may have come apart."""
+        """Reopen folders and their parents: a folder that merged several may have been split."""
         for beginning, folder in self.tree_model.folders(parent):
             if any(each.startswith(beginning) for each in wanted):
                 self.tree.expand(folder)

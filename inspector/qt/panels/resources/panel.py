@@ -42,7 +42,7 @@ class ResourcesPanel(OfferedPanel):
     """The resources of one server.
 
     Signals:
-        readiness_changed: What can be done (`can_read`, `can_subscribe`, `is_subscribed`) may be another now.
+        readiness_changed: `can_read`, `can_subscribe` or `is_subscribed` may have changed.
     """
 
     kind = "resource"
@@ -58,7 +58,7 @@ class ResourcesPanel(OfferedPanel):
         self._readings = Readings()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
-        self._unseen: set[str] = set()  # a watch has read something new that nobody looked at yet
+        self._unseen: set[str] = set()  # watched resources with changes not seen yet
         self.lists = ResourceLists(theme, actions["resource.refresh"])
         self.head = ResourceHead(bridge, server, theme)
         self.reading = ReadingView(bridge, theme)
@@ -95,7 +95,7 @@ class ResourcesPanel(OfferedPanel):
         self.readiness_changed.emit()
 
     def open_uri(self, uri: str) -> None:
-        """Go to a URI, in a list or not, and read it."""
+        """Go to a URI, listed or not, and read it."""
         self.lists.search.clear()
         self.lists.search.settle()
         found = self.lists.resources.find(uri)
@@ -109,7 +109,7 @@ class ResourcesPanel(OfferedPanel):
     # -------------------------------------------------------------- reading
 
     def read(self) -> None:
-        """Read what is chosen, now or again."""
+        """Read the selected resource, even if it was read before."""
         if self.can_read:
             uri = self.head.uri
             self._task = self._bridge.start(f"read {uri}", self._read(uri), self)
@@ -128,7 +128,7 @@ class ResourcesPanel(OfferedPanel):
         self._finish(uri, outcome, contents)
 
     def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
-        """Also one that was cancelled before it began has to be told."""
+        """Handle a read cancelled before it started, which must be reported too."""
         if task.cancelled() and shiboken6.isValid(self):
             self._finish(uri, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started), ())
 
@@ -140,7 +140,7 @@ class ResourcesPanel(OfferedPanel):
         self.readiness_changed.emit()
 
     def _keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> Reading:
-        """An answer belongs to its URI: it is shown there, now or when the person comes back to it."""
+        """Store a result with its URI: shown now, or when the user returns to it."""
         reading = self._readings.keep(uri, outcome, contents, time.time_ns())
         if outcome.kind is OutcomeKind.RESULT:
             self._changed.discard(uri)
@@ -150,7 +150,7 @@ class ResourcesPanel(OfferedPanel):
         return reading
 
     def _on_change_seen(self, uri: str) -> None:
-        """A watch goes on while something else is looked at: the list says that there is something new."""
+        """Mark a watched resource that changed while another one is shown."""
         if uri != self.head.uri:
             self._unseen.add(uri)
             self._mark(uri)
@@ -158,7 +158,7 @@ class ResourcesPanel(OfferedPanel):
     # -------------------------------------------------------------- hearing of changes
 
     def toggle_subscription(self) -> None:
-        """Hear of changes of what is chosen, or no longer."""
+        """Subscribe to the selected resource, or unsubscribe."""
         if self.can_subscribe:
             uri, wanted = self.head.uri, not self.is_subscribed
             self._bridge.start(f"subscribe {uri}", self._subscribe(uri, wanted), self)
@@ -183,7 +183,7 @@ class ResourcesPanel(OfferedPanel):
         return action
 
     def _on_resources_changed(self, server: str, uris: Set[str]) -> None:
-        """What is told may be below what was subscribed to: then both have changed."""
+        """Mark changed resources: one below a subscribed URI marks both."""
         if server != self._server:
             return
         above = {each for each in self._subscribed if any(uri.startswith(each) for uri in uris)}
@@ -225,7 +225,7 @@ class ResourcesPanel(OfferedPanel):
         self.readiness_changed.emit()
 
     def _show_latest(self) -> None:
-        """What was read of the URI last, if anything was."""
+        """Show the last reading of the URI, if any."""
         reading = self._readings.of(self.head.uri)
         if reading is None:
             self.reading.show_nothing()
@@ -242,7 +242,7 @@ class ResourcesPanel(OfferedPanel):
 
     def _on_chosen(self, item: Item) -> None:
         if isinstance(item, Resource):
-            self._mark(item.uri)  # it is not new any more
+            self._mark(item.uri)  # no longer new
         elif isinstance(item, ResourceTemplate):
             self.lists.templates.see(item)
         if item is not self.head.item:
@@ -255,9 +255,9 @@ class ResourcesPanel(OfferedPanel):
         resources = await _listed(self._bridge.list_resources(self._server))
         templates = await _listed(self._bridge.list_resource_templates(self._server))
         if isinstance(templates, RpcError) and templates.code == METHOD_NOT_FOUND:
-            templates = Listing()  # many a server has none, and does not know the method
+            templates = Listing()  # many servers have none and do not know the method
         if not self._is_connected:
-            return  # the panel says so already
+            return  # the panel already says so
         if isinstance(resources, LensError) and not (isinstance(templates, Listing) and templates.items):
             self._show_failure(resources)
             return
@@ -266,7 +266,7 @@ class ResourcesPanel(OfferedPanel):
     async def _show_listings(
         self, resources: Listing[Resource] | LensError, templates: Listing[ResourceTemplate] | LensError
     ) -> None:
-        """In turns: the window must not wait for ten thousand rows and all that is said of the first."""
+        """Show the lists in steps: ten thousand rows and the first item would block the window."""
         if isinstance(resources, Listing):
             await self.lists.prepare(resources)
         self._put("resources", resources, self.lists.set_resources)
@@ -279,7 +279,7 @@ class ResourcesPanel(OfferedPanel):
         await self._tell_news()
 
     def _put(self, what: str, listed: Listing[T] | LensError, show: Callable[[Listing[T]], None]) -> None:
-        """One of the two lists; where it could not be had, what was there stays."""
+        """Show one of the two lists; if it could not be fetched, the old one stays."""
         if isinstance(listed, LensError):
             again = self._actions["resource.refresh"]
             self.alert.say(what, f"The {what} could not be listed: {listed}", "", [again])
@@ -290,13 +290,13 @@ class ResourcesPanel(OfferedPanel):
     async def _tell_news(self) -> None:
         news = await self.lists.resources.news_soon()
         self.news.tell("resources", news)
-        self.lists.resources.mark_news(ListNews(news.added))  # "changed" is a mark of what it holds
+        self.lists.resources.mark_news(ListNews(news.added))  # "changed" marks a changed content here
         news = await self.lists.templates.news_soon()
         self.news.tell("resource templates", news)
         self.lists.templates.mark_news(news)
 
     def _choose_again(self) -> None:
-        """What was chosen, as it is now; what is in no list any more stays as long as it is looked at."""
+        """Update the selected item; one no longer listed stays while it is shown."""
         item = self.lists.renewed() or self.head.item or self.lists.first()
         if item is not None and item != self.head.item:
             self._show_item(item)
@@ -310,7 +310,7 @@ class ResourcesPanel(OfferedPanel):
     # -------------------------------------------------------------- keys
 
     def event(self, event: QEvent) -> bool:
-        # The window has another command on these keys: here they are for reading.
+        # The window has another command on these keys; here they read.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
             event.accept()
             return True
@@ -358,7 +358,7 @@ class ResourcesPanel(OfferedPanel):
 
 
 async def _listed(fetch: Coroutine[Any, Any, Listing[T]]) -> Listing[T] | LensError:
-    """A list, or why there is none: the other one may be there all the same."""
+    """Await a list; return the error instead of raising, so that the other list is shown."""
     try:
         return await fetch
     except LensError as exc:

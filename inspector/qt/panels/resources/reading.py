@@ -25,7 +25,7 @@ _LEAST_HEIGHT = 100
 
 
 class ReadingView(AnswerView):
-    """The latest reading of one URI. `strip` says how it went: it stands where the panel puts it.
+    """The latest reading of one URI. `strip` shows its status and is placed by the panel.
 
     Signals:
         shown: Carries the Reading.
@@ -49,7 +49,7 @@ class ReadingView(AnswerView):
 
     @cached_property
     def changes(self) -> ChangesView:
-        """Made when it is first looked at, like the message."""
+        """The changes, created on first use like the message."""
         view = ChangesView(self._bridge, self._theme)
         self._pages.addWidget(view)
         return view
@@ -59,7 +59,7 @@ class ReadingView(AnswerView):
         return self._reading
 
     def show_nothing(self) -> None:
-        """It was not read yet."""
+        """Show that it was not read yet."""
         self._reading = None
         self._explain("empty", "Not read yet", "Read it to see what is in it.")
 
@@ -72,7 +72,7 @@ class ReadingView(AnswerView):
         super().show_malformed(value)
 
     def show_reading(self, reading: Reading) -> None:
-        """Contents that are on screen already stay as they are, scrolled to where they were."""
+        """Show a reading; unchanged contents stay, with their scroll position."""
         was, self._reading = self._reading, reading
         self.alert.close_all()
         if not self._explain_end(reading.outcome):
@@ -82,7 +82,7 @@ class ReadingView(AnswerView):
         self.shown.emit(reading)
 
     def say_changed(self, read_again: QAction) -> None:
-        """The server says that it is another one by now."""
+        """Show that the server reported a change since it was read."""
         self.alert.say("changed", "It changed since it was read.", "", [read_again], "wait")
 
     # --------------------------------------------------------------

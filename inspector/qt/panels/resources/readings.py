@@ -13,10 +13,10 @@ MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer to a resources/read.
+    """One result of a resources/read.
 
-    `seen` are the contents that were read last: these, or those from before an answer without any. `before`
-    are the ones that they took the place of. Times are wall times, in nanoseconds.
+    `seen` are the contents read last: these, or the previous ones if this result has none. `before` are
+    those they replaced. Times are wall times, in nanoseconds.
     """
 
     uri: str
@@ -24,11 +24,11 @@ class Reading:
     contents: tuple[Content, ...]
     at: int
     seen: tuple[Content, ...] = ()
-    seen_at: int = 0  # when they were read last
-    same_since: int = 0  # when they were read first
+    seen_at: int = 0  # when they were last read
+    same_since: int = 0  # when they were first read
     before: tuple[Content, ...] | None = None
     before_at: int = 0
-    is_changed: bool = False  # the contents are others than those that were seen before
+    is_changed: bool = False  # the contents differ from the previous ones
 
     @property
     def size(self) -> int:
@@ -37,15 +37,15 @@ class Reading:
 
 
 class Readings:
-    """Those longest ago are forgotten first."""
+    """The latest reading of each URI. The oldest are dropped first."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Reading] = {}
 
     def keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...], at: int) -> Reading:
-        """Keep an answer. One without contents, such as an error, does not hide what was read before.
+        """Store a result. One without contents, such as an error, does not hide earlier contents.
 
-        Contents that are the same as before are the very same object, so that nobody needs to look again.
+        Unchanged contents stay the same object, so that they need not be compared again.
         """
         old = self._latest.pop(uri, None)
         reading = self._latest[uri] = _next(old, Reading(uri, outcome, contents, at, contents, at, at))
@@ -64,7 +64,7 @@ class Readings:
 
 
 def _next(old: Reading | None, new: Reading) -> Reading:
-    """The new one, with what the one before knows."""
+    """Return the new reading, completed with what the previous one knows."""
     if old is None or not old.seen:
         return new
     if not new.contents:

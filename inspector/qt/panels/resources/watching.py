@@ -28,12 +28,12 @@ Keep: TypeAlias = Callable[[str, CallOutcome, tuple[Content, ...]], Reading]
 
 
 class ResourceWatch(QWidget):
-    """One watch at a time. It goes on while other resources are looked at, and says which one it is of.
+    """Watches one resource at a time, also while others are shown; it then names its own.
 
-    Closed until it is asked for. What a look gave is given to `keep`, like what a person reads.
+    Hidden until opened. Each result is passed to `keep`, like a manual reading.
 
     Signals:
-        change_seen: The resource is another one than at the look before; carries its URI.
+        change_seen: The resource changed since the previous check; carries its URI.
     """
 
     change_seen = Signal(str)
@@ -50,7 +50,7 @@ class ResourceWatch(QWidget):
         self._watched = ""
         self._changes = 0
         self._reason = ""  # why the watch ended by itself
-        self._ended_as: OutcomeKind | None = None  # the look before
+        self._ended_as: OutcomeKind | None = None  # the previous outcome
         self._task: asyncio.Task[None] | None = None
         self.strip = WatchStrip(theme)
         self._of = PlainLabel(theme, tone="muted", mono=True, wrap=True)
@@ -68,11 +68,11 @@ class ResourceWatch(QWidget):
 
     @property
     def uri(self) -> str:
-        """What is being watched; nothing when nothing is."""
+        """The watched URI; "" if there is none."""
         return self._watched if self._task is not None else ""
 
     def set_target(self, uri: str, can_watch: bool) -> None:
-        """What would be watched. What was seen of another one is not said of it."""
+        """Set what would be watched. Results of another resource are cleared."""
         if uri != self._target and self._task is None:
             self.strip.clear()
             self._watched = ""
@@ -81,7 +81,7 @@ class ResourceWatch(QWidget):
         self._show_which()
 
     def toggle(self) -> None:
-        """Open or close. While there is a watch it stays open, and says so."""
+        """Open or close it. It stays open during a watch."""
         self.setVisible(self.isHidden() or self._task is not None)
         if not self.isHidden():
             self.strip.setFocus()
@@ -132,7 +132,10 @@ class ResourceWatch(QWidget):
             self.change_seen.emit(uri)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
-        """Also one that was cancelled before it began has to be told. From now on no look counts any more."""
+        """Handle the end of a watch, including one cancelled before it started.
+
+        Later results are ignored.
+        """
         if not shiboken6.isValid(self):
             return
         self._task = None
@@ -141,7 +144,7 @@ class ResourceWatch(QWidget):
         self._show_which()
 
     def _show_which(self) -> None:
-        """Only where it is not the one that is chosen."""
+        """Name the watched resource if it is not the selected one."""
         is_other = self._watched not in ("", self._target)
         word = "Watched" if self._task is None else "Watching"
         self._of.setText(f"{word} {one_line(shorten(self._watched, _LONGEST_URI))}" if is_other else "")

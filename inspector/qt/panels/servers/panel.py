@@ -37,10 +37,12 @@ _COPY_AS = ("server.copy_claude", "server.copy_fragment")
 
 
 class ServersPanel(QWidget):
-    """Signals:
-    server_chosen: The person went to another server; carries its name, or "" when there is none.
-    inbox_chosen: The person went to the questions of all servers.
-    found_chosen: The person went to the servers in files of other tools.
+    """The sidebar with the servers, the Inbox and the found servers.
+
+    Signals:
+        server_chosen: The user selected another server; carries its name, or "" for none.
+        inbox_chosen: The user selected the Inbox of all servers.
+        found_chosen: The user selected the servers found in other tools' files.
     """
 
     server_chosen = Signal(str)
@@ -54,7 +56,7 @@ class ServersPanel(QWidget):
         self.model = ServersModel()
         self.inbox = InboxEntry(theme)
         self.found = SidebarEntry(theme, "Found servers", "search", "accent")
-        self.found.hide()  # until there is something
+        self.found.hide()  # until something is found
         self.list = QListView()
         self.list.setAccessibleName("Servers")
         self.list.setModel(self.model)
@@ -65,16 +67,16 @@ class ServersPanel(QWidget):
         self._empty.show_empty("server", "No servers yet", "Paste a command, a URL or a configuration.")
         self._pages = QStackedWidget()
         self._wanted = ""
-        self._left = ""  # what was in front when it was removed
+        self._left = ""  # the selected server when it was removed
         self._lay_out()
         self._connect(bridge)
 
     def current(self) -> ServerView | None:
-        """The server in front; there is none while something about all of them is."""
+        """Return the selected server; None while the Inbox or the found servers are shown."""
         return None if self._is_elsewhere else self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
-        """Go to a server: now, or as soon as the list hears of it."""
+        """Select a server, now or as soon as it is added."""
         row = self.model.row_of(name)
         self._wanted = name if row is None else ""
         if row is not None:
@@ -86,26 +88,26 @@ class ServersPanel(QWidget):
         return self.inbox.isChecked() or self.found.isChecked()
 
     def choose_inbox(self) -> None:
-        """Go to the questions of all servers. The list keeps its place, for the way back."""
+        """Show the Inbox of all servers. The list keeps its position for the way back."""
         self.found.setChecked(False)
         self.inbox.setChecked(True)
         self.list.clearSelection()
         self.inbox_chosen.emit()
 
     def choose_found(self) -> None:
-        """Go to the servers in files of other tools, likewise."""
+        """Show the servers found in other tools' files; the list keeps its position."""
         self.inbox.setChecked(False)
         self.found.setChecked(True)
         self.list.clearSelection()
         self.found_chosen.emit()
 
     def go_back(self) -> None:
-        """To the server that was in front before."""
+        """Return to the previously selected server."""
         self.list.setCurrentIndex(self.list.currentIndex())
         self._go_back()
 
     def set_waiting(self, name: str, count: int, total: int) -> None:
-        """So many questions of a server wait for the person, and so many of all servers."""
+        """Set the number of pending requests of a server and of all servers."""
         self.model.set_waiting(name, count)
         self.inbox.set_count(total)
 
@@ -150,14 +152,14 @@ class ServersPanel(QWidget):
         self._left = name if current is not None and current.name == name and not is_elsewhere else ""
         self.model.remove(name)
         if is_elsewhere:
-            choose()  # the list went to another server, the person did not
+            choose()  # the list moved to another server, not the user
         if not self.model.rowCount():
             self._pages.setCurrentWidget(self._empty)
             if not is_elsewhere:
                 self.server_chosen.emit("")
 
     def _on_server_renamed(self, before: str, after: str) -> None:
-        """Who looked at it goes on looking at it."""
+        """Keep a renamed server selected."""
         if before == self._left:
             self.choose(after)
 
@@ -174,7 +176,7 @@ class ServersPanel(QWidget):
         self.server_chosen.emit(view.name if view else "")
 
     def _go_back(self) -> None:
-        """For the server that was current all along: the list does not say that it is so again."""
+        """Emit `server_chosen` for the unchanged current server, which the list does not report."""
         if self._is_elsewhere:
             self.inbox.setChecked(False)
             self.found.setChecked(False)

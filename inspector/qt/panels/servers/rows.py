@@ -32,7 +32,7 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
 
 
 class ServerRows(QStyledItemDelegate):
-    """Two lines, and at the left edge the colour that the person gave it."""
+    """Paints two lines per server, with its color at the left edge."""
 
     def __init__(self, theme: Theme, view: QListView) -> None:
         super().__init__(view)
@@ -58,7 +58,7 @@ class ServerRows(QStyledItemDelegate):
     def _paint_ground(
         self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, view: ServerView
     ) -> None:
-        from PySide6.QtWidgets import QStyle  # brings 7 ms of enumerations along
+        from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
 
         stripe = SERVER_TONES.get(view.colour)
         if state & QStyle.StateFlag.State_Selected:
@@ -84,7 +84,7 @@ class ServerRows(QStyledItemDelegate):
         paint_badge(painter, at, self._theme, view.transport, "muted")
 
     def _paint_waiting(self, painter: QPainter, rect: QRect, count: int) -> QRect:
-        """How many of its questions wait, at the right end; gives the room that is left."""
+        """Paint the number of pending requests at the right; return the remaining rectangle."""
         if not count:
             return rect
         words = f"{count:,} in Inbox"

@@ -32,8 +32,8 @@ class TaskDetail(QWidget):
     """Shows one TaskView at a time.
 
     Signals:
-        row_requested: The person wants to see the call in the traffic; carries its row.
-        answer_requested: They want to answer what the task asks; carries the card's id.
+        row_requested: The user wants to see the call in the traffic; carries its row.
+        answer_requested: The user wants to answer the task's request; carries the card's id.
     """
 
     row_requested = Signal(int)
@@ -45,7 +45,7 @@ class TaskDetail(QWidget):
         self._view: TaskView | None = None
         self._cards: tuple[Card, ...] = ()
         self._shown: tuple[object, ...] = ()
-        self.fetches_result = False  # has the revision a request for that?
+        self.fetches_result = False  # True if the protocol version has a request for that
         self.is_connected = False
         self.may_cancel = False
         self._title = Heading(theme)
@@ -112,7 +112,7 @@ class TaskDetail(QWidget):
         return self._view
 
     def show_view(self, view: TaskView) -> None:
-        """Another task, or the same one as it stands now."""
+        """Show a task, or its new state."""
         self._view = view
         self._title.setText(one_line(view.tool) or "Task")
         self.badge.set_text(status_words(view), tone_of(view))
@@ -125,12 +125,12 @@ class TaskDetail(QWidget):
             self._show_outcome(view)
 
     def show_cards(self, cards: tuple[Card, ...]) -> None:
-        """What the server asks now; some of it may be for the task that is shown."""
+        """Set the pending cards; some may belong to the task shown."""
         self._cards = cards
         self.update_actions()
 
     def tick(self) -> None:
-        """The times go on by themselves."""
+        """Update the times."""
         view, now = self._view, time.monotonic_ns()
         if view is None:
             return
@@ -196,7 +196,7 @@ class TaskDetail(QWidget):
         self.result.message.show_empty("tasks", title, sentence)
 
     def _card(self) -> Card | None:
-        """The oldest question of the task that is shown."""
+        """Return the oldest pending card of the task shown."""
         id = self._view.id if self._view is not None else ""
         return next((card for card in self._cards if id and card.task_id == id), None)
 

@@ -61,11 +61,11 @@ _SHAPES = {
 
 
 class TasksPanel(QWidget):
-    """Tasks stay here over a lost connection, until they are forgotten.
+    """The tasks of a server. They survive a lost connection, until they are dropped.
 
     Signals:
-        row_requested: The person wants to see a call in the traffic; carries its row.
-        answer_requested: They want to answer what a task asks; carries the card's id.
+        row_requested: The user wants to see a call in the traffic; carries its row.
+        answer_requested: The user wants to answer a task's request; carries the card's id.
     """
 
     row_requested = Signal(int)
@@ -81,7 +81,7 @@ class TasksPanel(QWidget):
         self._view: ServerView | None = None
         self._lists = False
         self._is_loaded = False
-        self._wanted = ""  # the task that is to be shown once they are known
+        self._wanted = ""  # the task to show once they are loaded
         self._theme = theme
         self.model = TasksModel(theme, self._mark)
         self.table = QTableView()
@@ -121,7 +121,7 @@ class TasksPanel(QWidget):
         return split
 
     def _scrolling_detail(self) -> QScrollArea:
-        """In a low window one scrolls: the window does not grow for it."""
+        """Put the detail into a scroll area, so that it does not make a small window grow."""
         area = QScrollArea()
         area.setWidget(self.detail)
         area.setWidgetResizable(True)
@@ -193,11 +193,11 @@ class TasksPanel(QWidget):
             self.list_tasks()
 
     def list_tasks(self) -> None:
-        """Ask the server for its tasks, where it has a list."""
+        """Ask the server for its tasks, if it supports listing."""
         self._ask(lambda book: book.refresh(self._server))
 
     def show_task(self, id: str) -> None:
-        """Bring one to the front; one that is not known here can be added with its id."""
+        """Select a task; one that is unknown here can be added by its id."""
         is_there = self._choose(id)
         self._wanted = "" if is_there or self._is_loaded else id
         if is_there:
@@ -229,7 +229,7 @@ class TasksPanel(QWidget):
         self._bridge.start(f"tasks of {self._server}", self._asked(ask), self)
 
     async def _asked(self, ask: Callable[[TaskBook], Coroutine[Any, Any, object]]) -> bool:
-        """What does not work is said here."""
+        """Run a request and show errors here."""
         try:
             await self._bridge.ask_tasks(ask)
         except RpcError as exc:
@@ -257,7 +257,7 @@ class TasksPanel(QWidget):
         view = changes.get(chosen)
         if view is not None:
             self.detail.show_view(view)
-        if not self.table.currentIndex().isValid():  # so much is gone that the model began anew
+        if not self.table.currentIndex().isValid():  # so many were removed that the model was reset
             self._choose(chosen)
         self._choose_first()
         self._update()

@@ -16,7 +16,7 @@ _ASKED = "asked"
 
 
 class AskedStrip(QWidget):
-    """One line, with the button that leads to the card. Hidden while the call waits for nothing.
+    """A line with a button that leads to the card. Hidden while the call waits for nothing.
 
     Signals:
         answer_requested: Carries the card's id.
@@ -43,12 +43,12 @@ class AskedStrip(QWidget):
         return self._strips.text(_ASKED)
 
     def show_cards(self, cards: tuple[Card, ...]) -> None:
-        """Those of the server that wait now."""
+        """Set the server's pending cards."""
         self._cards = cards
         self._update()
 
     def set_running(self, tool: str) -> None:
-        """This tool is being called; "" when none is."""
+        """Set the tool being called; "" for none."""
         if tool and not self._tool:
             self._since = time.monotonic_ns()
         self._tool = tool

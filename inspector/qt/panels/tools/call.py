@@ -45,12 +45,12 @@ from inspector.schema.values import FormError
 
 
 class CallView(QWidget):
-    """Arguments of the chosen tool on the left, the result on the right. One thing runs at a time.
+    """Arguments of the selected tool on the left, the result on the right. One run at a time.
 
     Signals:
-        readiness_changed: `tool`, `can_call` or `is_running` may be another now.
-        saved_picked: The person wants a saved call of this server; carries the SavedCall.
-        answer_requested: The person wants to answer what the call waits for; carries the card's id.
+        readiness_changed: `tool`, `can_call` or `is_running` may have changed.
+        saved_picked: The user picked a saved call of this server; carries the SavedCall.
+        answer_requested: The user wants to answer the pending request; carries the card's id.
     """
 
     readiness_changed = Signal()
@@ -92,12 +92,12 @@ class CallView(QWidget):
 
     @property
     def arguments(self) -> ArgumentsEditor:
-        """The editor in front."""
+        """The current editor."""
         return self.editors.current
 
     @property
     def folder(self) -> Path | None:
-        """That of the saved call that the arguments came from, if any: its variables are used."""
+        """The folder of the saved call in use, if any: its variables apply."""
         return self.saving.folder_of(self._tool.name) if self._tool is not None else None
 
     @property
@@ -111,7 +111,7 @@ class CallView(QWidget):
     # -------------------------------------------------------------- what is shown
 
     def set_tool(self, tool: Tool) -> None:
-        """Go to a tool, its arguments and its latest result. Those of the one before stay for the return."""
+        """Show a tool, its arguments and latest result. Those of the previous one are kept."""
         if self._tool is None or self._tool.name != tool.name:
             self.alert.close_all()
         self._tool = tool
@@ -122,13 +122,13 @@ class CallView(QWidget):
         self.readiness_changed.emit()
 
     def set_malformed(self, item: Malformed) -> None:
-        """An entry of the list that cannot be called: show why, and what was sent."""
+        """Show a list entry that cannot be called: why, and what was sent."""
         self.set_nothing()
         self.head.show_malformed(item)
         self.result.show_text(pretty(item.value))
 
     def set_nothing(self) -> None:
-        """There is no tool to call."""
+        """Show that there is no tool to call."""
         self._tool = None
         self.alert.close_all()
         self.calling.set_tool(None)
@@ -136,7 +136,7 @@ class CallView(QWidget):
         self.readiness_changed.emit()
 
     def show_cards(self, cards: tuple[Card, ...]) -> None:
-        """What the server asks now: perhaps for the call that runs."""
+        """Set the server's pending cards: some may belong to the running call."""
         self.asked.show_cards(cards)
 
     def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
@@ -153,18 +153,18 @@ class CallView(QWidget):
     # -------------------------------------------------------------- calling
 
     def call(self, *, anyway: bool = False) -> None:
-        """Call the tool with what is typed.
+        """Call the tool with the current arguments.
 
-        Wrong arguments are shown at their place and nothing is sent, unless it is to be sent `anyway`.
+        Invalid arguments are marked and nothing is sent, except with `anyway`.
         """
         self._attempt(self.calling.call, anyway=anyway)
 
     def repeat(self, plan: RepeatPlan) -> None:
-        """Call it many times over."""
+        """Call the tool many times."""
         self._attempt(lambda tool, call: self.calling.repeat(tool, call, plan))
 
     def watch(self, plan: WatchPlan) -> None:
-        """Call it every so often, and show what changed."""
+        """Call the tool at intervals and show what changed."""
         self._attempt(lambda tool, call: self.calling.watch(tool, call, plan))
 
     def cancel(self) -> None:
@@ -186,7 +186,7 @@ class CallView(QWidget):
         begin(tool, call)
 
     def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
-        """Raises UserError for options that cannot be used."""
+        """Return the call as composed. Raises UserError for invalid options."""
         options = self.drawer.options.options()
         return ToolCall(
             tool.name,
@@ -217,7 +217,7 @@ class CallView(QWidget):
         self.pickers.open_saved()
 
     def ask_name(self) -> None:
-        """Save what is typed, under a name that the person gives."""
+        """Save the arguments under a name the user enters."""
         if self._tool is not None:
             self.saving.ask(self._tool, self.save_as)
 
@@ -240,14 +240,14 @@ class CallView(QWidget):
             self.saving.refuse(exc.summary, exc.next_step)
 
     def put_saved(self, call: SavedCall) -> None:
-        """The arguments and options of a saved call of the tool that is shown."""
+        """Load the arguments and options of a saved call of the current tool."""
         self.saving.came_from(call)
         self.drawer.put_saved(call)
         self._show_options()
         self.editors.put(call.arguments)
 
     def put_earlier(self, call: KeptCall) -> None:
-        """The arguments and options of an earlier call of the tool that is shown."""
+        """Load the arguments and options of an earlier call of the current tool."""
         said, arguments = call.said(), call.arguments()
         if self._tool is not None and said is not None:
             self.drawer.put_earlier(self._tool.name, said)
@@ -256,7 +256,7 @@ class CallView(QWidget):
             self.editors.put(arguments)
 
     def refresh_variables(self) -> None:
-        """They may have other values now, or others are used."""
+        """Update the variables: their values, or which are used, may have changed."""
         if not names_in(self._written_texts()):
             self.variables_line.hide()
         tool = self._tool.name if self._tool is not None else ""
@@ -271,7 +271,7 @@ class CallView(QWidget):
                 self.alert.close_about("sending")
 
     def _written_texts(self) -> JSON:
-        """All that may speak of variables."""
+        """Return everything that may contain variables."""
         return [self.editors.typed() or {}, self.drawer.options.options().meta]
 
     def _on_marks_found(self, places: tuple[str, ...]) -> None:

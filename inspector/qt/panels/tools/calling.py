@@ -34,10 +34,10 @@ AskVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
 
 
 class Calling(QObject):
-    """Keeps the latest outcome of each tool: it is shown there, now or when the person comes back to it.
+    """Runs calls and keeps each tool's latest outcome for when the user returns to it.
 
     Signals:
-        changed: `is_running` may be another now.
+        changed: `is_running` may have changed.
     """
 
     changed = Signal()
@@ -75,11 +75,11 @@ class Calling(QObject):
 
     @property
     def running_tool(self) -> str:
-        """The name of the tool that is being called, or nothing."""
+        """The name of the tool being called, "" for none."""
         return self._called if self.is_running else ""
 
     def set_tool(self, tool: Tool | None) -> None:
-        """The one in front; with another one comes its latest outcome."""
+        """Set the current tool; another one comes with its latest outcome."""
         is_other = tool is None or self._tool is None or self._tool.name != tool.name
         self._tool = tool
         if not is_other:
@@ -96,7 +96,7 @@ class Calling(QObject):
     # -------------------------------------------------------------- what can be begun
 
     def call(self, tool: Tool, call: ToolCall) -> None:
-        """A tool that says that it destroys is called only when the person has said so once."""
+        """Call a tool; one with destructiveHint needs confirmation once."""
         self._begin_soon(tool, call, self._call)
 
     def repeat(self, tool: Tool, call: ToolCall, plan: RepeatPlan) -> None:
@@ -106,13 +106,13 @@ class Calling(QObject):
         self._begin_soon(tool, call, partial(self._watch, plan))
 
     def cancel(self) -> None:
-        """Whatever runs."""
+        """Cancel whatever is running."""
         if self._task is not None:
-            # A moment later: a task that is cancelled before its first step would never run, nor clean up.
+            # Deferred: a task cancelled before its first step would never run, nor clean up.
             self._task.get_loop().call_soon(self._task.cancel)
 
     def leave(self) -> None:
-        """Wait no longer for the task that the call became; it goes on."""
+        """Stop waiting for the task the call became; the task continues."""
         if self.is_running and self._task_id:
             work = self._bridge.ask_tasks(lambda book: book.leave(self._server, self._task_id))
             self._bridge.start("leave task", work, self)
@@ -139,7 +139,7 @@ class Calling(QObject):
             self._finish(turn)
 
     async def _ready(self, call: ToolCall) -> ToolCall:
-        """Raises UserError: what has no value is told before anything is sent."""
+        """Resolve variables before sending. Raises UserError if one has no value."""
         ready = replace(call, variables=await self._variables(call.tool))
         ready.expanded()
         return ready
@@ -156,7 +156,7 @@ class Calling(QObject):
         turn = self._turn
 
         def on_progress(event: Progressed) -> None:
-            if turn == self._turn:  # else it comes late, and another call runs now
+            if turn == self._turn:  # else it is late, and another call is running
                 self._running.show_progress(event)
 
         def on_task(task: Task) -> None:
@@ -172,7 +172,7 @@ class Calling(QObject):
             self._finish(turn)
             await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
             raise
-        self._finish(turn)  # first: reading a big answer takes a while, and the next call need not wait
+        self._finish(turn)  # first: reading a large response takes a while, and the next call need not wait
         await self._keep(tool, outcome)
 
     async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:

@@ -16,7 +16,7 @@ _ABOUT = "consent"
 
 
 class Consent(QObject):
-    """Asked in the alert, once for each tool in a run of the program."""
+    """Asks in the alert for confirmation, once per tool while the app runs."""
 
     def __init__(self, alert: Alert) -> None:
         super().__init__(alert)
@@ -29,7 +29,7 @@ class Consent(QObject):
         self._refuse.triggered.connect(self.forget_question)
 
     def begin(self, tool: Tool, begin: Callable[[], None]) -> None:
-        """Do it now if there is nothing to ask, else when the person has said so."""
+        """Call `begin` now if no confirmation is needed, else once it is given."""
         if tool.name in self._given or not ToolHints.of(tool).says_it_destroys:
             begin()
             return
@@ -40,7 +40,7 @@ class Consent(QObject):
         next(each for each in buttons if each.text() == self._accept.text()).setFocus()
 
     def forget_question(self) -> None:
-        """Nothing is begun."""
+        """Close the question without starting anything."""
         self._waiting = None
         self._alert.close_about(_ABOUT)
 

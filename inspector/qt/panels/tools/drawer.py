@@ -16,7 +16,10 @@ from inspector.qt.theme import Theme
 
 
 class Drawer(QWidget):
-    """One strip is open at a time: options, run many times, watch. Options are kept for each tool."""
+    """The strips of a call: options, repeat and watch, one open at a time.
+
+    Options are kept per tool.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +46,6 @@ class Drawer(QWidget):
         self.show()
 
     def toggle(self, strip: QWidget) -> None:
-        """Open a strip, or close it if it is the one that is open."""
         if strip.isVisibleTo(self) and not self.isHidden():
             self.hide()
         else:
@@ -53,7 +55,7 @@ class Drawer(QWidget):
                 first.setFocus()
 
     def clear(self) -> None:
-        """Figures of another tool."""
+        """Clear the results of another tool."""
         self.repeating.clear()
         self.watching.clear()
 
@@ -63,12 +65,12 @@ class Drawer(QWidget):
             self.options.set_options(self._options.get(tool, NO_OPTIONS), choice)
 
     def put_saved(self, call: SavedCall) -> None:
-        """The options that a call was saved with."""
+        """Load the options of a saved call."""
         meta, declared = _line(call.meta or None), _line(call.capabilities)
         self._put(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
 
     def put_earlier(self, tool: str, said: JSONObject) -> None:
-        """Those that an earlier call had (`KeptCall.said`); what was not kept, being secret, is left out."""
+        """Load the options of an earlier call (`KeptCall.said`); secrets were not kept."""
         said, _ = without_marks(said)
         timeout, total = (
             value if isinstance(value := said.get(name), int | float) else None
@@ -94,5 +96,5 @@ class Drawer(QWidget):
 
 
 def _line(value: JSON) -> str:
-    """As it is typed into a line; "" for nothing."""
+    """Return a value as one line of JSON; "" for None."""
     return "" if value is None else to_wire(value).decode()

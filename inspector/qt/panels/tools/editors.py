@@ -22,12 +22,14 @@ _SETTLED_MS = 400
 
 
 class Editors(QStackedWidget):
-    """An editor a tool. A new one begins with the arguments that the tool had last, in this run or another.
+    """One editor per tool.
+
+    A new one starts with the tool's last arguments, from this run of the app or an earlier one.
 
     Signals:
-        settled: The typing has paused, or other arguments are in front.
-        marks_found: Last arguments were put back without those that are not kept on disk, being secret;
-            carries the JSON pointers to where these were.
+        settled: Typing has paused, or other arguments are shown.
+        marks_found: Last arguments were restored without secrets, which are not saved to disk; carries the
+            JSON pointers to where they were.
     """
 
     settled = Signal()
@@ -40,7 +42,7 @@ class Editors(QStackedWidget):
         self._bridge = bridge
         self._server = server
         self._theme = theme
-        self._before = before  # what Tab comes from
+        self._before = before  # the widget before it in the tab order
         self._validating = Validating(bridge, self)
         self._tool: Tool | None = None
         self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
@@ -58,7 +60,7 @@ class Editors(QStackedWidget):
         return editor
 
     def show_tool(self, tool: Tool) -> None:
-        """Go to a tool's arguments. When the server changed its schema meanwhile, they move to a new form."""
+        """Show a tool's arguments. If its schema changed meanwhile, they move to a new form."""
         self._settle_now()
         self._tool = tool
         self.setCurrentWidget(self._editor_of(tool))
@@ -71,14 +73,14 @@ class Editors(QStackedWidget):
         self.settled.emit()
 
     def typed(self) -> JSONObject | None:
-        """What stands there, right or wrong; None when some of it cannot be sent at all."""
+        """Return the arguments, valid or not; None if a part of them cannot be sent at all."""
         try:
             return self.current.arguments(anyway=True)
         except FormError:
             return None
 
     def put(self, arguments: JSONObject) -> None:
-        """Arguments of an earlier or a saved call."""
+        """Load the arguments of an earlier or saved call."""
         cleaned, places = without_marks(arguments)
         self.current.set_arguments(cleaned)
         self._on_edited()
@@ -86,7 +88,7 @@ class Editors(QStackedWidget):
         self.marks_found.emit(places)
 
     def set_variables(self, tool: str, variables: Variables) -> None:
-        """What `${name}` stands for in the arguments of a tool: they are checked as they would be sent."""
+        """Set how `${name}` is resolved for a tool: arguments are checked as they would be sent."""
         if self._variables.get(tool) != variables:
             self._variables[tool] = variables
             if tool in self._known:
@@ -114,8 +116,8 @@ class Editors(QStackedWidget):
         if tool.name in self._variables:
             editor.set_resolve(resolver(self._variables[tool.name]))
         self.addWidget(editor)
-        # Qt puts what is made later behind everything else that Tab goes to, and moves a widget with all that
-        # is in it only if that has a focus policy and a focus proxy inside.
+        # Qt appends later widgets to the tab order, and moves a widget together with its content only if
+        # that has a focus policy and an inner focus proxy.
         editor.setFocusProxy(editor.switch)
         editor.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         QWidget.setTabOrder(self._before, editor)
@@ -124,7 +126,7 @@ class Editors(QStackedWidget):
         return editor
 
     async def _put_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
-        """Unless the person was faster."""
+        """Restore the last arguments, unless the user has already typed."""
         history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool.name))
         last = history.last_arguments()
         is_there = self._known.get(tool.name, (None, None))[1] is editor

@@ -17,7 +17,7 @@ _MOST_HINTS = 3
 
 
 class ToolHead(QWidget):
-    """All of it is the server's: plain text, bounded."""
+    """The tool's title and description, from the server: plain text, limited in length."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class ToolHead(QWidget):
         self._show_hints(hint_words(ToolHints.of(tool)))
 
     def show_malformed(self, item: Malformed) -> None:
-        """An entry of the list that cannot be called: why."""
+        """Show why a list entry cannot be called."""
         self._show_words("Not usable", "", f"{item.reason}.")
         self._show_hints([])
 

@@ -19,7 +19,7 @@ _CLAIM = "The server's claim, which nobody has checked."
 
 
 def hint_words(hints: ToolHints) -> list[HintWord]:
-    """The claims that were made. Where none was, one word that the specification's defaults hold."""
+    """Return the tool's claims; without any, one entry with the specification's defaults."""
     words = [*_changing(hints), *_world(hints)]
     rest = _defaults(hints)
     if not words:
@@ -50,7 +50,7 @@ def _world(hints: ToolHints) -> list[HintWord]:
 
 
 def _defaults(hints: ToolHints) -> str:
-    """What the specification says of the hints that are missing."""
+    """Return what the specification says about the missing hints."""
     unsaid = []
     if not hints.is_read_only:
         unsaid += ["it may change things"] if hints.read_only is None else []

@@ -39,8 +39,11 @@ _TASK_TIPS = {
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """`timeout` in seconds, None for the server's own; `total` in seconds in any case, None for any time.
-    `meta` and `capabilities` are JSON text as it was typed."""
+    """The options of a call.
+
+    `timeout` is the request timeout in seconds, None for the server's default; `total` the total timeout in
+    seconds, None for unlimited. `meta` and `capabilities` are JSON text as typed.
+    """
 
     timeout: float | None = None
     meta: str = ""
@@ -49,16 +52,16 @@ class CallOptions:
     total: float | None = None
 
     def read_meta(self) -> JSONObject:
-        """Raises UserError."""
+        """Parse `meta`. Raises UserError."""
         return _read_object("_meta", self.meta, 'Write it like {"name": "value"}.') or {}
 
     def read_capabilities(self) -> JSONObject | None:
-        """None for those of the server. Raises UserError."""
+        """Parse `capabilities`; None for the server's. Raises UserError."""
         return _read_object("Capabilities", self.capabilities, 'Write them like {"roots": {}}.')
 
 
 def _read_object(what: str, text: str, example: str) -> JSONObject | None:
-    """What is written; None for nothing. Raises UserError."""
+    """Parse a JSON object; None if the text is empty. Raises UserError."""
     if not text.strip():
         return None
     try:
@@ -74,10 +77,10 @@ NO_OPTIONS = CallOptions()
 
 
 class OptionsStrip(QWidget):
-    """The options of the tool that is shown.
+    """The options of the current tool.
 
     Signals:
-        changed: The person changed one.
+        changed: The user changed an option.
     """
 
     changed = Signal()
@@ -133,7 +136,7 @@ class OptionsStrip(QWidget):
         )
 
     def set_our_side(self, ours: OurSide | None) -> None:
-        """What is declared when nothing is written here."""
+        """Set what is declared if nothing is entered here."""
         self._ours = ours
         said = ours.said if ours is not None else None
         self.capabilities.setPlaceholderText(compact(said) if said is not None else "as on the Client tab")
@@ -141,7 +144,7 @@ class OptionsStrip(QWidget):
         self._show_remark()
 
     def set_options(self, options: CallOptions, choice: TaskChoice) -> None:
-        """Those of another tool, and what that tool offers."""
+        """Show another tool's options, and what it supports."""
         self._choice = choice
         self.blockSignals(True)
         self.timeout.setValue(options.timeout or 0)
@@ -156,7 +159,7 @@ class OptionsStrip(QWidget):
         self._show_remark()
 
     def summary(self) -> str:
-        """What is not as usual, in a few words: `30 s · 60 s in all · _meta · task · capabilities`."""
+        """Return the non-default options: `30 s · 60 s in all · _meta · task · capabilities`."""
         options = self.options()
         words = (
             f"{options.timeout:g} s" if options.timeout else "",
@@ -171,12 +174,12 @@ class OptionsStrip(QWidget):
 
     @property
     def _is_per_call(self) -> bool:
-        """Does each call say what we can?"""
+        """True if each call declares the client capabilities."""
         revision = self._ours.revision if self._ours is not None and self._ours.said is not None else None
         return revision is not None and revision.era is Era.STATELESS
 
     def _fill_menu(self) -> None:
-        """From what this call would declare now."""
+        """Fill the menu from what this call would declare now."""
         self._menu.clear()
         declared = Declared(self._capabilities() or {})
         for switch in SWITCHES:
@@ -193,7 +196,7 @@ class OptionsStrip(QWidget):
         self.capabilities.setText(to_wire(declared.switched(switch.path, value).whole).decode())
 
     def _capabilities(self) -> JSONObject | None:
-        """What is written; where that is nothing that can be read, what is declared without it."""
+        """Return the entered capabilities; if missing or invalid, those declared by default."""
         try:
             written = self.options().read_capabilities()
         except UserError:

@@ -39,7 +39,7 @@ class ToolsPanel(OneListPanel):
         super().set_view(view)
 
     def open_saved(self, call: SavedCall) -> None:
-        """Go to a saved call's tool, with its arguments."""
+        """Select a saved call's tool and load its arguments."""
         self._wanted_call = call
         self.choose_soon(call.tool)
         if self._wanted and self.total:

@@ -26,11 +26,11 @@ ROLES = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
 
 
 class CallPickers(QObject):
-    """Opens the lists above a button.
+    """Opens the lists of earlier and saved calls above a button.
 
     Signals:
-        earlier_picked: An earlier call whose arguments were kept; carries the KeptCall.
-        saved_picked: Carries the SavedCall.
+        earlier_picked: The user picked an earlier call with its arguments; carries the KeptCall.
+        saved_picked: The user picked a saved call; carries the SavedCall.
     """
 
     earlier_picked = Signal(object)
@@ -84,7 +84,7 @@ class CallPickers(QObject):
     def _show_saved(
         self, model: PickModel, popup: PickerPopup, folders: Sequence[SavedFolder]
     ) -> dict[str, SavedCall]:
-        """Those of this server, and those of none in particular; the palette has all of them."""
+        """Show the saved calls of this server and of none in particular; the palette has all."""
         calls = [call for call in all_calls(folders) if call.server in ("", self._server)]
         model.set_picks(saved_picks(folders, calls))
         problems = [short_problem(folder, each) for folder in folders for each in folder.loaded.problems]

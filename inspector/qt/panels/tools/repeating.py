@@ -16,11 +16,11 @@ _BOX_WIDTH = 88
 
 
 class RepeatStrip(QWidget):
-    """The plan, and the figures while it is followed.
+    """The plan of a repeated call, and its statistics while it runs.
 
     Signals:
         run_requested: Carries the RepeatPlan.
-        error_requested: The person wants to see the first call that gave no result; carries its CallOutcome.
+        error_requested: The user wants to see the first call without a result; carries its CallOutcome.
     """
 
     run_requested = Signal(object)
@@ -50,7 +50,7 @@ class RepeatStrip(QWidget):
         return self._figures.text()
 
     def clear(self) -> None:
-        """Another tool: nothing is known of it."""
+        """Clear the statistics when the tool changes."""
         self._report = None
         self._figures.setText("")
         self._figures.hide()
@@ -63,7 +63,7 @@ class RepeatStrip(QWidget):
         self._error_button.setVisible(report.first_error is not None)
 
     def show_stopped(self) -> None:
-        """The person ended it."""
+        """Show that the user stopped it."""
         if self._report is not None:
             self._figures.setText(f"{report_words(self._report)}\nStopped.")
 
@@ -97,7 +97,7 @@ class RepeatStrip(QWidget):
 
 
 def report_words(report: RepeatReport) -> str:
-    """`37 of 100 calls in 1.24 s, 29.8 a second · 2 errors`, and a line of times."""
+    """Return `37 of 100 calls in 1.24 s, 29.8 a second · 2 errors`, and a line of times."""
     errors = plural(report.errors, "error") if report.errors else "no errors"
     rate = f"{three_digits(report.per_second)} a second"
     counted = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"

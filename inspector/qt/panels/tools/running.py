@@ -20,14 +20,14 @@ from inspector.qt.widgets.labels import Muted
 
 
 class RunningStrip(QWidget):
-    """A bar, the server's words on how far it is, and the time. Hidden while nothing runs."""
+    """A progress bar, the server's progress message and the time. Hidden while nothing runs."""
 
     def __init__(self, theme: Theme, cancel: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._started = 0
         self._pace = Pace()
         self._message = ""
-        self._said = ""  # what is said instead of progress
+        self._said = ""  # shown instead of progress
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
@@ -63,14 +63,14 @@ class RunningStrip(QWidget):
 
     def end(self) -> None:
         self._timer.stop()
-        self._bar.setRange(0, 1)  # an endless bar would go on animating
+        self._bar.setRange(0, 1)  # an indeterminate bar would keep animating
         self.hide()
 
     def elapsed_ns(self) -> int:
         return time.monotonic_ns() - self._started
 
     def show_progress(self, event: Progressed) -> None:
-        """The server's progress; what comes late is nobody's any more."""
+        """Show the server's progress; late notifications are ignored."""
         if self.isHidden():
             return
         self._pace.add(time.monotonic(), event.progress, event.total)
@@ -82,7 +82,7 @@ class RunningStrip(QWidget):
         self._show_words()
 
     def show_task(self, task: Task) -> None:
-        """The call became a task: how that stands."""
+        """Show the state of the task the call became."""
         if not self.isHidden():
             self._leave_button.setVisible(not task.status.is_terminal)
             status = task.status.value.replace("_", " ")
@@ -90,7 +90,7 @@ class RunningStrip(QWidget):
             self._show_words()
 
     def show_count(self, done: int, wanted: int) -> None:
-        """Of many calls."""
+        """Show how many of the calls are done."""
         self._bar.setRange(0, max(wanted, 1))
         self._bar.setValue(done)
         self._said = f"{done:,} of {wanted:,} calls"
@@ -104,4 +104,4 @@ class RunningStrip(QWidget):
 
     def _on_tick(self) -> None:
         self._elapsed.setText(duration(self.elapsed_ns()))
-        self._show_words()  # the time left goes down by itself
+        self._show_words()  # the remaining time decreases by itself

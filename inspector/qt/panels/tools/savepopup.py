@@ -21,11 +21,14 @@ _LONGEST = 2_000
 
 
 class SavePopup(QWidget):
-    """Enter keeps it, Escape does not. The folder is asked for where there are several.
+    """A popup to save a call. Enter saves, Escape cancels.
+
+    Asks for the folder if there are several.
 
     Signals:
-        kept: Carries the name, the description, the folder (None for our own), and whether it is watched.
-        closed: It went away.
+        kept: Carries the name, the description, the folder (None for the default), and whether it is
+            watched.
+        closed: The popup was closed.
     """
 
     kept = Signal(str, str, object, bool)
@@ -62,7 +65,6 @@ class SavePopup(QWidget):
         self.setFixedWidth(_WIDTH)
 
     def open_above(self, widget: QWidget) -> None:
-        """With its foot at the head of a widget."""
         self.adjustSize()
         corner = widget.mapToGlobal(QPoint(widget.width(), 0))
         room = self.screen().availableGeometry()

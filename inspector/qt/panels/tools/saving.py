@@ -22,7 +22,7 @@ from inspector.qt.widgets.alert import Alert
 
 
 class Saving(QObject):
-    """Of the tools of one server. How it went is said in the alert."""
+    """Saves calls of one server's tools. Results are reported in the alert."""
 
     def __init__(self, bridge: Bridge, server: str, theme: Theme, alert: Alert, anchor: QWidget) -> None:
         super().__init__(anchor)
@@ -35,7 +35,7 @@ class Saving(QObject):
         self.popup: SavePopup | None = None
 
     def came_from(self, call: SavedCall) -> None:
-        """The arguments of its tool are those of this call now."""
+        """Remember that the tool's arguments come from this call."""
         self._origins[call.tool] = call
 
     def folder_of(self, tool: str) -> Path | None:
@@ -43,12 +43,12 @@ class Saving(QObject):
         return origin.folder if origin is not None else None
 
     async def variables(self, tool: str) -> Variables:
-        """Those of the folder that the tool's arguments came from; else our own."""
+        """Return the variables of the folder the arguments came from; else of the default folder."""
         folder = self.folder_of(tool)
         return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
 
     def ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
-        """A small window for the name, a description, and the folder where there are several."""
+        """Ask for a name, a description and, if there are several, the folder."""
         self._bridge.start(f"save a call of {tool.name}", self._ask(tool, keep), self)
 
     async def _ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
@@ -70,7 +70,10 @@ class Saving(QObject):
         folder: Path | None = None,
         watch: bool | None = None,
     ) -> None:
-        """Under the name that it was opened by, its file is written anew; None keeps what was said of it."""
+        """Save a call. Under its original name, the file is overwritten.
+
+        None for `description`, `folder` or `watch` keeps the saved value.
+        """
         origin = self._origins.get(call.tool)
         is_same = origin is not None and origin.name == name and folder in (None, origin.folder)
         known = origin if origin is not None and is_same else SavedCall(name, call.tool)

@@ -19,7 +19,7 @@ _LONGEST = 30
 
 
 class VariablesLine(QWidget):
-    """Hidden while it uses none."""
+    """The variables that a call uses. Hidden if there are none."""
 
     def __init__(self, theme: Theme, edit: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class VariablesLine(QWidget):
 
 
 def resolver(variables: Variables) -> Resolve:
-    """What a text of an argument stands for, as a form asks."""
+    """Return the function that resolves variables in an argument, for a form."""
 
     def resolve(text: str) -> Meaning:
         names = names_in(text)
@@ -65,6 +65,6 @@ def _shown(name: str) -> str:
 def _stands_for(name: str, variables: Variables) -> str:
     if not is_known(name, variables):
         return f"{_shown(name)} has no value"
-    if is_secret(name):  # the name is enough to go by
+    if is_secret(name):  # show only the name
         return f"{_shown(name)} = {MASK}"
     return f"{_shown(name)} = {one_line(excerpt(variables.values[name], _LONGEST))}"

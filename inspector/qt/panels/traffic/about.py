@@ -19,7 +19,7 @@ def title(log: TrafficLog, row: int) -> str:
 
 
 def caption(log: TrafficLog, row: int) -> str:
-    """`request to github · #12 · 14:03:07.482 · 312 B`"""
+    """Return e.g. `request to github · #12 · 14:03:07.482 · 312 B`."""
     towards = f"{_kind(log, row)} {_TOWARDS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
     return f"{towards} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
 
@@ -47,7 +47,7 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
 
 
 def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
-    """What the call that a row belongs to cost the server's processes, where that was measured."""
+    """Return what a row's call cost the server's processes, if measured."""
     operation = log.operation(row)
     cost = log.cost(row if operation is None else operation)
     if cost is None:
@@ -87,7 +87,7 @@ def rides_on_http(log: TrafficLog, row: int) -> bool:
 
 
 def stand_of(log: TrafficLog, row: int) -> tuple[object, ...]:
-    """Everything about a row that can change after it was recorded. Cheap: asked for at each tick."""
+    """Return everything about a row that can change later. Cheap: called on each tick."""
     columns = log.columns
     late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
     exchange = log.http(row) if _has_open_http(log, row) else None
@@ -97,13 +97,13 @@ def stand_of(log: TrafficLog, row: int) -> tuple[object, ...]:
 
 
 def is_open(log: TrafficLog, row: int) -> bool:
-    """Whether the row, or the operation that it belongs to, still waits for its answer."""
+    """Return whether the row or its operation is still pending."""
     root = log.operation(row)
     return any(log.status(each) is Status.PENDING for each in {row, row if root is None else root})
 
 
 def _has_open_http(log: TrafficLog, row: int) -> bool:
-    """One that is over changes no more, and need not be looked up on the disk again."""
+    """Return whether its exchange is still open. A finished one is not read from disk again."""
     if not rides_on_http(log, row):
         return False
     carrier = log.exchange(row)

@@ -7,13 +7,13 @@ from inspector.traffic.export.masking import masked_alone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
-# Read and looked into right away: quicker than anybody sees. Bigger ones take their turn elsewhere.
+# Read and parsed immediately, without a noticeable delay. Larger ones are done elsewhere.
 SMALL = 32 * 1024
 _SLICE = 1024 * 1024
 
 
 class RowBody:
-    """A row's bytes as a `Body`: wherever they are, only what is asked for is read."""
+    """A row's bytes as a `Body`, read on demand from memory or disk."""
 
     def __init__(self, log: TrafficLog, row: int) -> None:
         self._log = log
@@ -31,7 +31,7 @@ class RowBody:
         return self._length <= SMALL
 
     async def read(self) -> bytes:
-        """All of it, letting the window go on in between: it may come from a disk."""
+        """Read everything, yielding to the window in between: it may come from disk."""
         import asyncio
 
         pieces: list[bytes] = []
@@ -42,11 +42,11 @@ class RowBody:
 
 
 class MaskedBody(RowBody):
-    """What a login sent, without its secrets: they are whole in the log, and a screen is often shared."""
+    """A login's request without its secrets: the log has them, but screens are often shared."""
 
     def __init__(self, log: TrafficLog, row: int) -> None:
         super().__init__(log, row)
-        raw = log.raw(row)  # a form, which is never long
+        raw = log.raw(row)  # a form, which is always short
         self._masked = masked_alone(raw)
         self._length = len(self._masked)
         self.has_secrets = self._masked != raw
@@ -56,7 +56,7 @@ class MaskedBody(RowBody):
 
 
 def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:
-    """Whether to offer a row as JSON. Of a frame that is no message, only a small one is looked into."""
+    """Return whether to offer JSON. Of frames that are no messages, only small ones are parsed."""
     kind = log.kind(row)
     if kind < RecordKind.INVALID:
         return True

@@ -38,7 +38,7 @@ _OF_FRAMES = frozenset(
     )
 )
 _OF_OPERATIONS = (_OF_FRAMES | {Column.ROUNDS}) - {Column.DIRECTION, Column.ID}
-# A message must be readable: with less room for it than this, what tells least goes first.
+# A message must be readable: with less room than this, the least useful columns go first.
 _LEAST_FOR_MESSAGE = 180
 _EXPENDABLE = (
     *(Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE),
@@ -47,10 +47,10 @@ _EXPENDABLE = (
 
 
 class ColumnKeeper(QObject):
-    """Dresses the header of a traffic table and keeps it as it is left.
+    """Sets up the header of a traffic table and saves its layout.
 
-    A column that the person has put in or taken out by hand stays so; the others come and go with the room
-    there is, and with what a row stands for. A click on a head sorts: up, down, and back as they came.
+    Columns shown or hidden by the user stay so; the others depend on the width and on what a row
+    represents. A click on a header sorts: ascending, descending, then by arrival.
     """
 
     def __init__(self, table: QTableView, model: TrafficModel, memory: QSettings | None) -> None:
@@ -69,7 +69,7 @@ class ColumnKeeper(QObject):
         self._header.customContextMenuRequested.connect(self._open_menu)
 
     def fit(self, width: int | None = None) -> None:
-        """Show the columns that there is room for in this width, leaving enough for the message."""
+        """Show the columns that fit, leaving enough room for the message."""
         self._width = width if width is not None else self._width
         by_default = _OF_OPERATIONS if self._model.cells.is_by_operation else _OF_FRAMES
         shown = {column for column in Column if self._by_hand.get(column, column in by_default)}
@@ -84,13 +84,13 @@ class ColumnKeeper(QObject):
             self._table.setColumnHidden(column, column not in shown)
 
     def set_shown(self, column: Column, shown: bool) -> None:
-        """By the person's wish."""
+        """Show or hide a column by the user's choice."""
         self._by_hand[column] = shown
         self.fit()
         self._save()
 
     def cycle_sorting(self, column: int) -> None:
-        """Up, down, and back to the order in which they came."""
+        """Cycle through ascending, descending and the order of arrival."""
         before = self._model.sorted_by
         if before is None or before[0] != column:
             self._model.sort_by(column)
@@ -100,7 +100,7 @@ class ColumnKeeper(QObject):
             self._model.sort_by(None)
 
     def reset(self) -> None:
-        """As they were at first."""
+        """Restore the defaults."""
         self._by_hand.clear()
         for column in Column:
             self._header.moveSection(self._header.visualIndex(column), column)
@@ -109,14 +109,14 @@ class ColumnKeeper(QObject):
         self._save()
 
     def menu(self) -> QMenu:
-        """Which columns to show, with a check mark each."""
+        """Create the menu of columns, with a check mark each."""
         menu = QMenu(self._table)
         for column in Column:
             action = menu.addAction(HEADS[column][1])
             action.setCheckable(True)
             action.setChecked(not self._table.isColumnHidden(column))
             action.setEnabled(column is not Column.MESSAGE)
-            # Not `triggered`: it hands its state on to some callables and to others not.
+            # Not `triggered`: it passes the checked state to some callables but not to others.
             action.toggled.connect(partial(self.set_shown, column))
         menu.addSeparator()
         self._add_sorting(menu.addMenu("Sort by"))
@@ -127,13 +127,13 @@ class ColumnKeeper(QObject):
         return menu
 
     def open_menu(self) -> None:
-        """For those who do not come with the mouse: under the first column's head."""
+        """Open the menu below the first header, for keyboard users."""
         self._open_menu(QPoint(0, self._header.height()))
 
     # --------------------------------------------------------------
 
     def _add_sorting(self, menu: QMenu) -> None:
-        """As a click on each head; the one it is sorted by says which way."""
+        """Add sort actions, like a click on each header; the current one shows its direction."""
         sorted_by = self._model.sorted_by
         for column in Column:
             if self._table.isColumnHidden(column) or column is Column.MARK:
@@ -180,7 +180,7 @@ class ColumnKeeper(QObject):
         self._memory.setValue(_KEY, json.dumps(state))
 
     def _restore(self) -> None:
-        """What cannot be read, or names columns that are no more, does no harm."""
+        """Restore the saved layout; unreadable parts and unknown columns are ignored."""
         state = self._remembered()
         names: dict[str, Column] = {column.name: column for column in Column}
         for place, name in enumerate(name for name in state.get("order", []) if name in names):

@@ -19,7 +19,7 @@ from inspector.qt.widgets.picture import Picture, read_picture
 from inspector.qt.widgets.savefile import save_bytes
 from inspector.traffic.decode.decoding import Decoding, DecodingKind
 
-# Less room than this, and the list stands above instead of at the left.
+# When narrower, the list is above instead of on the left.
 _NARROW = 520
 _ENDINGS = {
     "image/png": "png",
@@ -36,7 +36,7 @@ _ENDINGS = {
 
 
 class DecodedView(QWidget):
-    """Nothing secret is shown before the person asks for it, and each is asked for by itself."""
+    """Decoded contents. Secrets are hidden until revealed, one at a time."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

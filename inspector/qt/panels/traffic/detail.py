@@ -27,7 +27,7 @@ from inspector.qt.widgets.keyvalue import KeyValueList
 from inspector.qt.widgets.tabs import show_tab
 from inspector.traffic.follow import follow
 
-# How often the story of an operation that is still open is looked for again.
+# How often the story of an open operation is refreshed.
 _STORY_MS = 250
 
 ViewT = TypeVar("ViewT", bound=QWidget)
@@ -42,12 +42,12 @@ class Tab(IntEnum):
 
 
 class DetailView(QWidget):
-    """Shows a row of a log, live or from a file. Tabs are made and filled when they are looked at.
+    """Shows a row of a log, live or from a file. Tabs are created and filled on first use.
 
     Signals:
-        filter_requested: Rows with a value are wanted, or without it; carries its path in the filter
-            language, the value (bool, int, float, str or None), and whether to exclude it.
-        row_requested: The person wants to go to another row; carries its number.
+        filter_requested: Filter for a value, or exclude it; carries its path in the filter language, the
+            value (bool, int, float, str or None), and whether to exclude it.
+        row_requested: The user wants to go to another row; carries its number.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -63,7 +63,7 @@ class DetailView(QWidget):
         self._stand: tuple[object, ...] = ()
         self._filled: set[int] = set()
         self._misses_http = False
-        self._tab_of_frames: int | None = None  # in front before operations were listed
+        self._tab_of_frames: int | None = None  # the current tab before operations were listed
         self._findings: Findings | None = None
         self._found: list[Finding] = []
         self._head = DetailHead(theme)
@@ -80,34 +80,34 @@ class DetailView(QWidget):
 
     @property
     def number(self) -> int | None:
-        """The row that is shown, as the log numbers it."""
+        """The shown row's number in the log."""
         return self._number
 
     @property
     def text(self) -> JsonView:
-        """The message as it came."""
+        """The message as received."""
         return self.message.own.text_view(Form.TEXT)
 
     @property
     def bytes(self) -> JsonView:
-        """The message byte by byte."""
+        """The message as bytes."""
         return self.message.own.text_view(Form.BYTES)
 
     @property
     def facts(self) -> KeyValueList:
-        """What is known about the row; they stand below its times."""
+        """The facts about the row, shown below its times."""
         if self._number is not None:
             self.timing.show_facts(about.facts(self._log, self._number))
         return self.timing.facts
 
     def set_findings(self, findings: Findings) -> None:
-        """Who is asked about each row, besides the log itself."""
+        """Set the function that returns additional findings for a row."""
         self._findings = findings
         if self._number is not None:
             self._show_all(self._number)
 
     def set_by_operation(self, by_operation: bool) -> None:
-        """Rows stand for operations: what belongs to the chosen one comes to the front, until they do not."""
+        """Switch to the linked messages while rows represent operations, and back afterwards."""
         if by_operation and self._tab_of_frames is None:
             self._tab_of_frames = self.tabs.currentIndex()
             self.tabs.setCurrentIndex(Tab.LINKED)
@@ -126,12 +126,12 @@ class DetailView(QWidget):
             return
         if "http" in vars(self):
             self.http.begin_row()
-        self._pages.setCurrentIndex(1)  # first: tabs that are hidden do not learn that their words changed
+        self._pages.setCurrentIndex(1)  # first: hidden tabs do not notice a change of their text
         self.message.show_row(number)
         self._show_all(number)
 
     def refresh(self) -> None:
-        """The log grew: the row may have its answer now, and the operation more steps. Cheap if not so."""
+        """Update after the log grew: there may be a response or new steps. Cheap if not."""
         number = self._number
         if number is None:
             return
@@ -153,7 +153,7 @@ class DetailView(QWidget):
         self._fill_tab()
 
     def _offer_http(self, is_there: bool) -> None:
-        """Hide the tab from rows that have none; who looked at it is there again on the next that has one."""
+        """Hide the HTTP tab for rows without HTTP; it is selected again on the next row with it."""
         self._misses_http |= not is_there and self.tabs.currentIndex() == Tab.HTTP
         show_tab(self.tabs, Tab.HTTP, is_there)
         if is_there and self._misses_http:
@@ -161,7 +161,7 @@ class DetailView(QWidget):
             self.tabs.setCurrentIndex(Tab.HTTP)
 
     def _fill_tab(self) -> None:
-        """Fill the tab in front, once as long as nothing changes."""
+        """Fill the current tab, once until something changes."""
         number, tab = self._number, self.tabs.currentIndex()
         if number is None or tab in self._filled:
             return
@@ -181,7 +181,7 @@ class DetailView(QWidget):
         self._misses_http = False
 
     def _on_story_due(self) -> None:
-        """An open operation may have gone on."""
+        """Refresh the story of an open operation."""
         if self.tabs.currentIndex() in (Tab.TIMING, Tab.LINKED):
             self._filled.clear()
             self._fill_tab()
@@ -212,7 +212,7 @@ class DetailView(QWidget):
         return view
 
     def _put(self, tab: Tab, view: ViewT) -> ViewT:
-        """Into the place that was kept for it. Making all five at once takes longer than a click may."""
+        """Insert a view at its tab. Creating all five at once would take longer than a click may."""
         place, words = self.tabs.widget(tab), self.tabs.tabText(tab)
         current, is_visible = self.tabs.currentIndex(), self.tabs.isTabVisible(tab)
         with QSignalBlocker(self.tabs):

@@ -12,26 +12,26 @@ from inspector.qt.models.rowsearch import RowSearch
 
 _TURN_S = 0.008
 _ROWS = 1_024
-# Rows that move in and out change what a view has counted: it begins anew, but not for each of them.
+# Rows moving in and out invalidate a view's counts: it restarts, but not for each of them.
 _REST_MS = 400
 
 
 class RowsView(Protocol):
     def reset(self) -> None:
-        """Forget every row."""
+        """Remove all rows."""
         ...
 
     def extend(self, rows: array[int]) -> None:
-        """More rows, in order."""
+        """Append rows, in order."""
         ...
 
     def retouch(self, rows: array[int]) -> None:
-        """Some of those it has changed."""
+        """Update changed rows."""
         ...
 
 
 class ViewFeeder(QObject):
-    """In slices, while `is_shown`. A view that is not looked at is not fed, and catches up when it is."""
+    """Feeds a view in slices while `is_shown`. A hidden view catches up when it is shown."""
 
     def __init__(self, view: RowsView, search: RowSearch, parent: QObject) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class ViewFeeder(QObject):
         self._go_on()
 
     def finish(self) -> None:
-        """Feed the rest now."""
+        """Feed the remaining rows now."""
         if self._anew.isActive():
             self._begin_anew()
         while self._fed < len(self._search.rows):

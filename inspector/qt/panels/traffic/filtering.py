@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A filter that can be asked. With `names_kind` it says itself which kinds of rows it is about."""
+    """A compiled filter. With `names_kind` it decides itself about the kinds of rows."""
 
     matcher: Matcher | None
     names_kind: bool = False
 
 
 class FilterLanguage:
-    """The language, over one log."""
+    """The filter language for one log."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
 
     def check(self, text: str) -> Complaint | None:
-        """What is wrong with a text; None for nothing."""
+        """Return what is wrong with a filter; None if it is valid."""
         from inspector.traffic.query.errors import QueryError
         from inspector.traffic.query.grammar import parse
 
@@ -46,7 +46,7 @@ class FilterLanguage:
         return None
 
     def compile(self, text: str) -> Ready:
-        """Raises QueryError."""
+        """Compile a filter. Raises QueryError."""
         from inspector.traffic.query.grammar import parse
         from inspector.traffic.query.matcher import compile
 
@@ -57,7 +57,7 @@ class FilterLanguage:
         return Ready(compile(tree, self._log, now_ns=time.time_ns()), names_kind)
 
     def matcher(self, text: str) -> Matcher | None:
-        """Of a colour rule: one that cannot be read fits nothing."""
+        """Compile a color rule's filter; an invalid one matches nothing."""
         from inspector.traffic.query.errors import QueryError
 
         try:
@@ -73,9 +73,9 @@ class FilterLanguage:
         return [Suggestion(each.text, found.start, found.end, each.description) for each in found.items]
 
     def narrowed(self, text: str, word: str, value: JSON, *, exclude: bool, at_least: bool = False) -> str:
-        """The filter, and this value besides, or more than it.
+        """Return the filter narrowed to this value, or with `at_least` to this value or more.
 
-        Raises QueryError when the word never has such a value.
+        Raises QueryError if the word can never have such a value.
         """
         from inspector.traffic.query.build import narrow
         from inspector.traffic.query.grammar import parse

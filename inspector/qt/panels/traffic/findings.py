@@ -19,7 +19,7 @@ _MOST_SHOWN = 100
 
 
 class Finding(NamedTuple):
-    """One thing that was found: a title of a few words, and a text that says what to do."""
+    """A finding: a short title, and a text that says what to do."""
 
     severity: Severity
     title: str
@@ -37,14 +37,14 @@ _MARKS: dict[Severity, tuple[DotShape, Tone]] = {
 
 
 def findings_of(log: TrafficLog, row: int, more: Findings | None = None) -> list[Finding]:
-    """What the log itself knows to be wrong comes first."""
+    """Return the findings of a row; protocol violations known to the log come first."""
     problem = log.problem(row)
     own = [Finding("error", "Not as the protocol has it", problem)] if problem else []
     return [*own, *(more(row) if more is not None else ())]
 
 
 class FindingsView(QWidget):
-    """A list to read, the gravest as they come. Empty, it says what it is for."""
+    """The findings of a row, most severe as given. If empty, it explains its purpose."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

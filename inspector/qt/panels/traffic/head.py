@@ -17,13 +17,13 @@ from inspector.qt.widgets.labels import Heading, Muted
 from inspector.qt.widgets.segments import Segments
 
 VIEWS = ("Frames", "Operations", "Timeline", "Statistics")
-# A filter wants to be read: with less room than this for it, it gets a row of its own.
+# A filter must be readable: with less room than this, it gets its own row.
 _LEAST_FOR_FILTER = 300
 _LEAST_FOR_TITLE = 96
 
 
 class TrafficHead(QWidget):
-    """Lays out what the panel gives it. One thin line below."""
+    """Lays out the header's controls above a thin line."""
 
     def __init__(
         self,
@@ -63,12 +63,11 @@ class TrafficHead(QWidget):
         theme.changed.connect(self.update)
 
     def set_detail(self, text: str) -> None:
-        """A few words beside the title: `12 of 250`."""
+        """Set the text beside the title, such as `12 of 250`."""
         self._detail.setText(text)
         self._fit_detail()
 
     def show_view(self, index: int) -> None:
-        """Which of the views is in front."""
         self.views.choose(index)
         self._views_menu.setText(VIEWS[index])
 
@@ -86,11 +85,11 @@ class TrafficHead(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def minimumSizeHint(self) -> QSize:
-        # So narrow as the tools alone: the rest gives way before the dock cannot be made smaller.
+        # As narrow as the tools alone: the rest yields before the dock cannot shrink.
         return QSize(240, super().minimumSizeHint().height())
 
     def _tools_width(self) -> int:
-        """With the names of all views, whether they are shown now or not."""
+        """Return the width with all view names, whether or not they are shown now."""
         shown, other = self.views, self._views_menu
         hint = self._tools.sizeHint().width()
         return hint + shown.sizeHint().width() - other.sizeHint().width() if self._is_tight else hint
@@ -104,7 +103,7 @@ class TrafficHead(QWidget):
         self._fit_detail()
 
     def _fit_detail(self) -> None:
-        """No narrower than its words: a long title gives way before a number that would mislead if cut."""
+        """Keep it as wide as its text: a title may be cut, but a cut number would mislead."""
         words = self._detail.fontMetrics().horizontalAdvance(self._detail.text()) + SPACE_1
         self._detail.setMinimumWidth(min(words, self._detail_width) if self._is_tight else self._detail_width)
 
@@ -138,7 +137,7 @@ class TrafficHead(QWidget):
 def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
     button = QToolButton()
     theme.dress(button, "chevron-down", "muted")
-    button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron behind the word
+    button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # puts the chevron after the text
     menu = QMenu(button)
     menu.addActions(list(actions))
     button.setMenu(menu)

@@ -25,12 +25,12 @@ _SESSION = "mcp-session-id"
 
 
 class HttpView(QWidget):
-    """Headers as text, secrets masked: they are whole in the log, and a screen is often shared.
+    """Headers as text with secrets masked: the log has them, but screens are often shared.
 
-    `secrets` shows them; it is off for every row anew.
+    `secrets` reveals them; it is off for every new row.
 
     Signals:
-        filter_requested: Rows with a value are wanted, or without it; as of `DetailView`.
+        filter_requested: Filter for a value, or exclude it; as in `DetailView`.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -60,12 +60,12 @@ class HttpView(QWidget):
         column.addWidget(self._gate)
 
     def begin_row(self) -> None:
-        """Another row is looked at: what was revealed is masked again."""
+        """Prepare for another row: revealed secrets are masked again."""
         self._exchange = None
         self.secrets.setChecked(False)
 
     def show_exchange(self, exchange: HttpExchange | None) -> None:
-        """None: the row came on no HTTP exchange, or that is no longer known."""
+        """Show an exchange; None if the row had no HTTP exchange or it is no longer known."""
         if exchange is not None and exchange == self._exchange:
             return
         self._exchange = exchange
@@ -79,11 +79,12 @@ class HttpView(QWidget):
         self._gate.open()
 
     def _offers(self, line: int) -> list[QAction]:
-        """For a header. One that is masked is not offered: its value would stand in the filter."""
+        """Return a header's filter actions; none for a masked one, since the filter would show it."""
         header = header_at(self._exchange, line) if self._exchange is not None else None
         if header is None or (_is_masked(*header) and not self.secrets.isChecked()):
             return []
-        # A value with a line break in it, which no wire allows but a file may have, moves the lines below it.
+        # A line break in a value, which is not allowed on the wire but possible in a file, moves the lines
+        # below it.
         shown = self.text.shown_text().split("\n")[line : line + 1]
         if not (shown and shown[0][2:].startswith(f"{header[0]}:")):
             return []
@@ -114,7 +115,7 @@ def has_secrets(exchange: HttpExchange) -> bool:
 
 
 def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
-    """The header that `exchange_text` has in a line, counted from 0."""
+    """Return the header at a line of `exchange_text`, counted from 0."""
     sent, answered = exchange.request_headers, exchange.response_headers
     if 1 <= line <= len(sent):
         return sent[line - 1]
@@ -124,7 +125,7 @@ def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
 
 
 def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
-    """Both heads as they went over the wire, but for masked secrets, and the body that was no message."""
+    """Return both heads as sent, with secrets masked, and a body that was not a message."""
     redactor = None if show_secrets else Redactor()
     url = exchange.url if show_secrets else masked_url(exchange.url)
     lines = [
@@ -158,7 +159,7 @@ def _header_value(name: str, value: str, redactor: Redactor | None) -> str:
 
 
 def _is_masked(name: str, value: str) -> bool:
-    """`Location` may hold a secret as well as `Authorization`, but not all of it is one."""
+    """Return whether a header is masked. Not only `Authorization`: `Location` may hold a secret."""
     return is_secret_name(name) or masked_alone(encoded(value)) != encoded(value)
 
 

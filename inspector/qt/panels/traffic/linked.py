@@ -23,8 +23,8 @@ class LinkedView(QWidget):
     """The story that a row is part of.
 
     Signals:
-        row_requested: The person wants to go to a step; carries its row.
-        filter_requested: Rows with a value are wanted, or without it; as of `DetailView`.
+        row_requested: The user wants to go to a step; carries its row.
+        filter_requested: Filter for a value, or exclude it; as in `DetailView`.
     """
 
     row_requested = Signal(int)
@@ -63,7 +63,7 @@ class LinkedView(QWidget):
         column.addWidget(self._gate)
 
     def show_story(self, story: Story, row: int) -> None:
-        """Nothing moves when it is the one that is shown."""
+        """Show a story; does nothing if it is already shown."""
         if (story, row) == self._shown:
             return
         self._shown = (story, row)
@@ -89,7 +89,7 @@ class LinkedView(QWidget):
             self.row_requested.emit(number)
 
     def menu(self, place: int) -> QMenu:
-        """What a right click on a step offers."""
+        """Create the context menu of a step."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         number = self.model.number(place)

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# No more than this is looked into for what may be packed inside.
+# Larger messages are not searched for encoded content.
 _BIGGEST_DECODED = 16 * 1024 * 1024
 _PASSING_BY_S = 0.1
 
 
 class Form(IntEnum):
-    """The ways to look at a message, in the order of the switch."""
+    """The forms of a message, in the order of the switch."""
 
     TREE = 0
     PRETTY = 1
@@ -56,16 +56,16 @@ FORM_WORDS = tuple(form.name.capitalize() for form in Form)
 
 
 class MessageView(QWidget):
-    """Shows a row in one form, and makes the others when they are asked for.
+    """Shows a row in one form and creates the others on demand.
 
-    Nothing here grows with the message: pages are read as they are shown, and a tree of a big one is made
-    in the worker process.
+    Its cost does not grow with the message: pages are read as they are shown, and the tree of a large
+    message is built in the worker process.
 
     Signals:
-        filter_requested: Rows with (or without, when the last is True) a value are wanted; carries its path
-            in the filter language, the value, and whether to exclude.
-        form_requested: Another form shows what this one cannot; carries it (`Form`).
-        forms_changed: Another form can be offered now.
+        filter_requested: Filter for a value, or exclude it; carries its path in the filter language, the
+            value, and whether to exclude.
+        form_requested: Switch to a form that shows what this one cannot; carries it (`Form`).
+        forms_changed: Another form is available now.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -95,7 +95,7 @@ class MessageView(QWidget):
         column.addWidget(self._saver)
 
     def show_row(self, log: TrafficLog, row: int) -> None:
-        """Another row: what was revealed in the one before is masked again."""
+        """Show another row; secrets revealed in the previous one are masked again."""
         self._log, self._row = log, row
         if log.kind(row) == RecordKind.LOGIN:
             masked = MaskedBody(log, row)
@@ -106,7 +106,7 @@ class MessageView(QWidget):
             self._show_body(RowBody(log, row))
 
     def show_secrets(self, shown: bool) -> None:
-        """Of a row that has some: as they are, or masked."""
+        """Reveal or mask the secrets of a row that has some."""
         if self._log is not None and self._row is not None and self.has_secrets:
             self._show_body(RowBody(self._log, self._row) if shown else MaskedBody(self._log, self._row))
 
@@ -121,12 +121,12 @@ class MessageView(QWidget):
         self._show()
 
     def set_form(self, form: Form) -> None:
-        """What to show when the row has it; else the nearest that it has."""
+        """Set the preferred form; if the row does not have it, the nearest is shown."""
         self._wanted = form
         self._show()
 
     def offered(self) -> set[Form]:
-        """The forms that the row has."""
+        """Return the forms the row has."""
         forms = {Form.TEXT, Form.BYTES}
         if self._is_json:
             forms |= {Form.TREE, Form.PRETTY}
@@ -135,16 +135,16 @@ class MessageView(QWidget):
         return forms
 
     def form(self) -> Form:
-        """The one that is shown."""
+        """Return the form shown."""
         offered = self.offered()
         return next(form for form in (self._wanted, Form.PRETTY, Form.TEXT) if form in offered)
 
     def shown_text(self) -> str:
-        """The message for reading: laid out when it is JSON, as it came when it is not."""
+        """Return the message for reading: pretty-printed if it is JSON, else as received."""
         return self.text_view(Form.PRETTY if self._is_json else Form.TEXT).shown_text()
 
     def text_view(self, form: Form) -> JsonView:
-        """The view of one of the textual forms, filled."""
+        """Return the filled view of a textual form."""
         view = self._view(form)
         assert isinstance(view, JsonView)
         self._fill(form)
@@ -152,7 +152,7 @@ class MessageView(QWidget):
 
     @property
     def tree(self) -> JsonTree:
-        """Of the form Tree, filled; of a big message, when it has been read."""
+        """The filled tree; of a large message, once it has been read."""
         gate = self._view(Form.TREE)
         self._fill(Form.TREE)
         tree = gate.findChild(JsonTree)
@@ -160,7 +160,7 @@ class MessageView(QWidget):
         return tree
 
     def save(self) -> None:
-        """The whole message into a file."""
+        """Save the whole message to a file."""
         if self._body is not None:
             self._saver.ask(self._body, "message.json" if self._is_json else "message.txt")
 
@@ -208,7 +208,7 @@ class MessageView(QWidget):
         return Gate(self._theme, tree)
 
     def _fill(self, form: Form) -> None:
-        """Once a row: the view keeps its place when the person comes back to it."""
+        """Fill a form, once per row: the view keeps its position for when the user returns."""
         body, view = self._body, self._view(form)
         if body is None or form in self._filled:
             return
@@ -262,7 +262,7 @@ class MessageView(QWidget):
             self._start(self._find_decodings(body))
 
     async def _find_decodings(self, body: RowBody) -> None:
-        with contextlib.suppress(UserError):  # there is nothing to show, then; the message itself is there
+        with contextlib.suppress(UserError):  # then there is nothing to decode; the message itself is shown
             found = await self._work(find_decodings, body)
             if body is self._body and found:
                 self._decodings = found
@@ -275,7 +275,7 @@ class MessageView(QWidget):
         self._tasks.append(self._bridge.start(f"read row {self._row}", work, self))
 
     async def _work(self, function: Callable[[bytes], T], body: RowBody) -> T:
-        """Only for a row that is looked at: those that are passed by start no work."""
+        """Run work for a row, delayed so that rows merely passed start none."""
         import asyncio
 
         await asyncio.sleep(_PASSING_BY_S)

@@ -26,13 +26,13 @@ _NAMED_TIP = "The filter says itself which kinds of rows to show"
 
 
 class Narrowing(QObject):
-    """Turns what the person chooses into conditions of the model. `change` wraps each change of it.
+    """Turns the user's choices into conditions of the model. `change` wraps each change.
 
-    A filter that names `kind` decides alone about kinds: with `kind:stderr` the rows are there, whether
-    connection events are switched on or not, and the switches say so.
+    If a filter names `kind`, it alone decides about kinds: `kind:stderr` shows those rows whether or not
+    connection events are on, and the switches say so.
 
     Signals:
-        problem_found: Carries a sentence.
+        problem_found: Carries the message.
     """
 
     problem_found = Signal(str)
@@ -63,18 +63,18 @@ class Narrowing(QObject):
         logins.toggled.connect(lambda shown: change(lambda: model.set_with_logins(shown)))
 
     def set_server(self, name: str) -> None:
-        """Which one "This server" means."""
+        """Set which server "This server" means."""
         self._server = name
         self._apply_scope()
 
     def set_range(self, span: tuple[int, int] | None) -> None:
-        """Only what lies between two wall times, in nanoseconds; None for all times."""
+        """Show only rows between two wall times, in nanoseconds; None for all."""
         words = f"{time_of_day(span[0])} – {time_of_day(span[1])}" if span is not None else ""
         self._bar.set_chip(words)
         self._change(lambda: self._model.set_span(span))
 
     def narrow(self, path: str, value: JSON, exclude: bool, *, at_least: bool = False) -> None:
-        """Only rows with this value besides (or with more than it), or without it."""
+        """Narrow the filter to rows with this value (or at least it), or without it."""
         try:
             text = self._language.narrowed(self._bar.applied, path, value, exclude=exclude, at_least=at_least)
         except UserError as exc:
@@ -83,17 +83,17 @@ class Narrowing(QObject):
             self._bar.set_text(text)
 
     def narrow_term(self, term: Term, exclude: bool) -> None:
-        """Likewise, with what a cell offers."""
+        """Narrow the filter by a cell's term."""
         self.narrow(term.word, term.value, exclude, at_least=term.at_least)
 
     def show_all(self) -> None:
-        """Take away filter, time range and choice of server."""
+        """Clear the filter, time range and server."""
         self._bar.set_text("")
         self.set_range(None)
         self._scope.setCurrentIndex(0)
 
     def let_in(self, number: int, kind: RecordKind, subject: str) -> None:
-        """Take away whatever hides a row, and look for it until it is there."""
+        """Remove whatever hides a row and search until it is found."""
         self.show_all()
         if number < self._model.cleared_count:
             self._model.show_cleared()
@@ -106,7 +106,7 @@ class Narrowing(QObject):
         self._model.search.look_up_to(number)
 
     def what_hides(self) -> str:
-        """Why a row may not be shown."""
+        """Return why a row may not be shown."""
         if self._bar.applied:
             return "the filter leaves it out"
         if self._model.is_filtered:

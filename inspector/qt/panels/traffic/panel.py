@@ -41,14 +41,16 @@ _VIEWS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.s
 
 
 class TrafficPanel(QWidget):
-    """All servers, or the one in the workspace. Follows the newest row while `traffic.follow` is on.
+    """The traffic of all servers, or of the one in the workspace.
+
+    Follows the newest row while `traffic.follow` is on.
 
     Signals:
-        resend_requested: Edit this request of ours (a row of the log) and send it again.
-        compare_requested: Show what differs between two rows; carries them.
-        help_requested: Show how filters are written.
-        rules_requested: Let the person change the colour rules.
-        current_changed: Another row is chosen (`current_number`), or none.
+        resend_requested: Edit and resend a sent request; carries its row.
+        compare_requested: Show the differences between two rows; carries them.
+        help_requested: Show the help on filters.
+        rules_requested: Edit the color rules.
+        current_changed: The current row (`current_number`) changed; there may be none.
     """
 
     resend_requested = Signal(int)
@@ -75,7 +77,7 @@ class TrafficPanel(QWidget):
         self.theme = theme
         self.choices = choices or TrafficChoices(memory, self)
         self.memory = memory
-        self._hidden_number: int | None = None  # a chosen row that the filter has put out of sight
+        self._hidden_number: int | None = None  # the current row, if the filter hides it
         self._wanted_number = 0
         self.language = FilterLanguage(source.log)
         self._tints = RowTints(source.log, theme, self.language.matcher)
@@ -113,7 +115,7 @@ class TrafficPanel(QWidget):
 
     @cached_property
     def detail(self) -> DetailView:
-        """Made for the first row that is chosen: its viewers take 50 ms of the window's start to build."""
+        """The detail view, created for the first selected row: it adds 50 ms to the window's start."""
         from inspector.qt.panels.traffic.detail import DetailView
 
         view = DetailView(self.source, self._bridge, self.theme)
@@ -130,23 +132,23 @@ class TrafficPanel(QWidget):
     # -------------------------------------------------------------- what others ask
 
     def set_server(self, name: str) -> None:
-        """The workspace shows another server."""
+        """Set the workspace's current server."""
         self._narrowing.set_server(name)
 
     def set_range(self, span: tuple[int, int] | None) -> None:
-        """Only what lies between two wall times, in nanoseconds; None for all times."""
+        """Show only rows between two wall times, in nanoseconds; None for all."""
         self._narrowing.set_range(span)
 
     def choose(self, number: int) -> bool:
-        """Go to a row of the log. False when it is not shown."""
+        """Select a row of the log. Return False if it is not shown."""
         return self.table.show_number(number)
 
     def current_number(self) -> int | None:
-        """The chosen row of the log: the one whose detail is shown, also when no row of the table is it."""
+        """Return the log row whose detail is shown, even if it is not in the table."""
         return self.detail.number if self._has_detail else None
 
     def go_to(self, number: int) -> None:
-        """Go to a row of the log; when it is not shown, say so and offer to show it."""
+        """Go to a row of the log; if it is hidden, say so and offer to show it."""
         self.strips.take_back("hidden")
         if not self.views.is_table or self._is_step_of_current(number) or self.choose(number):
             self._show_row(number)
@@ -156,7 +158,7 @@ class TrafficPanel(QWidget):
             self.strips.say("hidden", words, self._show_hidden)
 
     def go_to_partner(self) -> None:
-        """From a request to its answer, or back."""
+        """Go from a request to its response, or back."""
         number = self.current_number()
         partner = self.source.log.partner(number) if number is not None else None
         if partner is not None:
@@ -167,7 +169,7 @@ class TrafficPanel(QWidget):
         self._narrowing.narrow(path, value, exclude)
 
     def show_view(self, view: int) -> None:
-        """Frames, operations, timeline or statistics."""
+        """Show frames, operations, timeline or statistics."""
         self.views.show_view(View(view))
         self.head.show_view(view)
         for each, id in zip(View, _VIEWS, strict=True):
@@ -234,7 +236,7 @@ class TrafficPanel(QWidget):
         self._rows.copied_masked.connect(self._standing.tell_masked_copy)
 
     def _on_filter_requested(self, text: str) -> None:
-        """The rows behind a line of the statistics."""
+        """Show the rows behind a line of the statistics."""
         self.filter_bar.set_text(text)
         self.show_view(View.FRAMES)
 
@@ -265,7 +267,7 @@ class TrafficPanel(QWidget):
         self._actions["traffic.show_cleared"].setEnabled(False)
         self._actions["traffic.frames"].setChecked(True)
         self._actions["traffic.logins"].setChecked(True)
-        if not self.source.is_live:  # when the panel has been built and shown: that takes its time, too
+        if not self.source.is_live:  # after the panel is built and shown, which takes time, too
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
         self._standing.tell()
 
@@ -280,7 +282,6 @@ class TrafficPanel(QWidget):
             self.detail.refresh()
 
     def _on_progressed(self) -> None:
-        """Some more rows were looked at."""
         search = self.model.search
         self.search.set_progress(search.share if search.is_searching else None)
         if self.table.is_following and search.is_searching:
@@ -314,7 +315,7 @@ class TrafficPanel(QWidget):
             self._narrowing.narrow_term(terms_of(self.source.log, number, Column.OPERATION)[0], False)
 
     def _keep_current(self, change: Callable[[], None]) -> None:
-        """Change which rows are shown. The chosen one stays chosen, or is again when it comes back."""
+        """Change which rows are shown. The current one stays current, or is again when it returns."""
         self.strips.take_back("hidden")
         self._hidden_number = self.current_number()
         self.table.begin_change()
@@ -324,7 +325,7 @@ class TrafficPanel(QWidget):
         self._standing.tell()
 
     def _choose_hidden_again(self) -> None:
-        """A filter that is still looking may find the chosen row later."""
+        """Select the current row again once a running search finds it."""
         if self._hidden_number is None:
             return
         row = self.model.find_row(self.model.shown_as(self._hidden_number))
@@ -336,7 +337,7 @@ class TrafficPanel(QWidget):
                 self.table.scrollTo(index)
 
     def _is_step_of_current(self, number: int) -> bool:
-        """Does it belong to the operation that is chosen in the list of them?"""
+        """Return whether it belongs to the selected operation."""
         shown_as = self.model.shown_as(number)
         return shown_as != number and shown_as == self.table.current_number()
 
@@ -355,7 +356,7 @@ class TrafficPanel(QWidget):
         self.current_changed.emit()
 
     def _on_row_activated(self) -> None:
-        """Enter or a double click on an operation opens it: all its messages."""
+        """Show all messages of an operation on Enter or double click."""
         if self.model.cells.is_by_operation:
             self._on_only_operation()
 
@@ -380,7 +381,7 @@ class TrafficPanel(QWidget):
         self.table.read_anew()
 
     def _on_show_hidden(self) -> None:
-        """Take away what hides the row that was wanted, and go there."""
+        """Remove what hides the requested row, and go there."""
         self.strips.take_back("hidden")
         self.show_view(View.FRAMES)
         number, log = self._wanted_number, self.source.log
@@ -395,5 +396,5 @@ class TrafficPanel(QWidget):
 
 
 def _without_state(slot: Callable[[], object], checked: bool = False) -> None:
-    """Actions tell their slots whether they are checked; most do not want to know."""
+    """Drop the `checked` argument that actions pass to their slots."""
     slot()

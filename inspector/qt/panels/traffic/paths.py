@@ -7,14 +7,17 @@ from inspector.traffic.query.jsonpaths import ROOTS
 from inspector.traffic.query.printing import path_text
 from inspector.traffic.query.tree import Index, Member, Path, Step
 
-# Members of a message that have a word of their own.
+# Message members with their own filter word.
 _WORDS = {("method",): "method", ("id",): "id", ("error", "code"): "code"}
 # The longest first: `args` rather than `params.arguments`.
 _ROOTS = sorted(ROOTS.items(), key=lambda root: -len(root[1]))
 
 
 def filter_path(steps: Steps, *, is_batch: bool = False) -> str:
-    """`args.path`, `result.content[0].text`, `method`. A filter looks into each message of a batch."""
+    """Return a filter path: `args.path`, `result.content[0].text`, `method`.
+
+    In a batch, a filter looks into each message.
+    """
     inside = steps[1:] if is_batch and steps and isinstance(steps[0], int) else steps
     if word := _WORDS.get(tuple(map(str, inside))):
         return word

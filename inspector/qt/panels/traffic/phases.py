@@ -28,9 +28,9 @@ _TONES: dict[Status, Tone] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of time since the operation began. `duration_ns` is None while it goes on.
+    """A time span since the operation started. `duration_ns` is None while it is open.
 
-    `marks` are moments in it (progress, events); `is_part` says that it lies in the bar above.
+    `marks` are moments in it (progress, events); `is_part`: it is part of the bar above.
     """
 
     label: str
@@ -49,7 +49,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """All bars, in the order in which they began, and what they add up to."""
+    """All bars, in the order of their starts, and their totals."""
 
     bars: tuple[Bar, ...] = ()
     person_ns: int = 0
@@ -65,10 +65,10 @@ class Timing:
 
 
 def timing_of(log: TrafficLog, story: Story) -> Timing:
-    """The bars of a story. Empty for one in which nothing takes time."""
+    """Return the bars of a story. Empty if nothing in it takes time."""
     bars = [bar for step in story.steps for bar in _bars(log, story, step)]
     bars += _rounds(log, story.steps)
-    bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay behind what they are parts of
+    bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay after their whole
     person = sum(bar.duration_ns or 0 for bar in bars if bar.hint == _FOR_A_PERSON)
     return Timing(tuple(bars[:MOST_BARS]), person, max(0, len(bars) - MOST_BARS))
 
@@ -95,7 +95,7 @@ _REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)
 
 
 def _carries(log: TrafficLog, story: Story, exchange: int) -> bool:
-    """Whether the exchange is shown below the request that went out with it."""
+    """Return whether the exchange is shown below the request it carried."""
     return any(
         step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and log.exchange(step.row) == exchange
         for step in story.steps
@@ -111,7 +111,7 @@ def _request(log: TrafficLog, story: Story, step: Step) -> Bar:
 
 
 def _marks(story: Story, request: Step, taken: int | None) -> tuple[int, ...]:
-    """When progress and events came while a request was open."""
+    """Return when progress and events arrived while a request was open."""
     last = None if taken is None else request.offset_ns + taken
     moments = (
         step.offset_ns
@@ -131,7 +131,7 @@ def _question(log: TrafficLog, step: Step) -> Bar:
 
 
 def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
-    """Between a result that asks for input and the retry that has it, a person was at work."""
+    """Yield the user's time between a result that asks for input and the retry with it."""
     answered: Step | None = None
     for step in steps:
         if step.role is Role.RESPONSE:
@@ -143,7 +143,7 @@ def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
 
 
 def _http(log: TrafficLog, story: Story, row: int | None) -> Iterator[Bar]:
-    """The phases of an exchange, one after the other; what nobody measured is the last."""
+    """Yield the phases of an exchange in order; the unmeasured rest is last."""
     exchange = log.http(row) if row is not None else None
     if row is None or exchange is None:
         return

@@ -23,22 +23,23 @@ if TYPE_CHECKING:
     from inspector.traffic.export.masking import Masking
 
 _BIGGEST_COPY = 1024 * 1024
-_BIGGEST_TEXT = 64 * 1024 * 1024  # of messages that are copied as they came
+_BIGGEST_TEXT = 64 * 1024 * 1024  # of messages copied as received
 _MOST_ROWS = 10_000  # that are marked or copied at a time
 
 
 class RowCommands(QObject):
-    """Connects the actions that are about rows, and says which can be used.
+    """Connects the actions for rows and enables those that apply.
 
-    `current` gives the row whose detail is shown: not every view has a table in which it could be chosen.
+    `current` returns the row whose detail is shown: not every view has a table to select it in.
 
     Signals:
         remarked: Marks or comments changed; carries the rows.
         wanted: Go to this row.
         resend_requested: Edit this request and send it again.
         compare_requested: Carries the two rows.
-        problem_found: Carries a sentence.
-        copied_masked: Something was copied without its secrets; carries a sentence, and how to copy it whole.
+        problem_found: Carries the message.
+        copied_masked: Something was copied without its secrets; carries the message, and a function that
+            copies it with them.
     """
 
     remarked = Signal(object)
@@ -81,7 +82,7 @@ class RowCommands(QObject):
         self.update()
 
     def update(self) -> None:
-        """Another row is chosen, or the marks changed."""
+        """Update the actions after the row or the marks changed."""
         number = self._current()
         has_row, chosen = number is not None, self._table.selected_count
         is_ours = number is not None and self._is_request_of_ours(number)
@@ -111,7 +112,7 @@ class RowCommands(QObject):
             self.toggle_marks(rows)
 
     def toggle_marks(self, numbers: Iterable[int]) -> None:
-        """Mark them all, or take the marks away when all have one."""
+        """Mark all rows, or remove the marks if all have one."""
         rows = list(numbers)
         mark = not all(self._log.remark(row).is_marked for row in rows)
         for row in rows:
@@ -119,7 +120,7 @@ class RowCommands(QObject):
         self._on_remarked(rows)
 
     def comment(self) -> None:
-        """Ask for one in a small window at the row."""
+        """Ask for a comment in a popup at the row."""
         from inspector.qt.widgets.notepopup import NotePopup
 
         number = self._current()
@@ -132,7 +133,7 @@ class RowCommands(QObject):
         popup.open_at(self._table.viewport().mapToGlobal(self._place_of(number)))
 
     def _place_of(self, number: int) -> QPoint:
-        """Below a row of the table, or at its head when another view has chosen the row."""
+        """Return the position below a row, or the table's top if another view selected it."""
         is_here = number == self._table.current_number()
         return self._table.visualRect(self._table.currentIndex()).bottomLeft() if is_here else QPoint()
 
@@ -145,7 +146,7 @@ class RowCommands(QObject):
         self.remarked.emit(rows)
 
     def _go_to_mark(self, step: int) -> None:
-        """The next remark that there is, round the end."""
+        """Go to the next or previous remark, wrapping around."""
         rows, here = self._log.remarked(), self._current()
         if not rows:
             return
@@ -158,7 +159,7 @@ class RowCommands(QObject):
     # -------------------------------------------------------------- copies, resending
 
     def _copy(self) -> None:
-        """Each message on a line of its own, as it came; what a login sent without its secrets."""
+        """Copy the messages as received, one per line; a login's without its secrets."""
         rows = self._chosen()
         if rows and sum(map(self._log.kept, rows)) > _BIGGEST_TEXT:
             words = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
@@ -168,7 +169,10 @@ class RowCommands(QObject):
             QGuiApplication.clipboard().setText("\n".join(texts))
 
     def _copy_as(self, shape: str) -> None:
-        """Secrets are masked: such a text is pasted into chats and issues. It can be copied whole after."""
+        """Copy with secrets masked, since such text is pasted into chats and issues.
+
+        It can be copied with them afterwards.
+        """
         number = self._current()
         if number is None:
             return
@@ -225,7 +229,7 @@ class RowCommands(QObject):
             self.compare_requested.emit(self._table.selected_numbers())
 
     def _chosen(self) -> list[int]:
-        """The selected rows; or the one whose detail is shown, when another view has chosen it."""
+        """Return the selected rows, or the one whose detail is shown if another view selected it."""
         number, count = self._current(), self._table.selected_count
         if count > _MOST_ROWS:
             words = f"{count:,} rows are too many at once: choose {_MOST_ROWS:,} at most, or filter first."

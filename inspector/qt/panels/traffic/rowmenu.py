@@ -33,9 +33,9 @@ _SUBMENUS = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the language with the value that a cell has; `shown` is how the cell says it.
+    """A filter word with a cell's value; `shown` is how the cell displays it.
 
-    Nobody looks for one size to the byte: `at_least` means this much or more.
+    `at_least` means this value or more: filtering for an exact size in bytes is of no use.
     """
 
     word: str
@@ -45,7 +45,7 @@ class Term:
 
 
 def terms_of(log: TrafficLog, number: int, column: int) -> list[Term]:
-    """What a cell can be filtered on. A click on a message, or where nothing is, offers what the row is."""
+    """Return a cell's filter terms; empty cells offer those of the message."""
     found = [term for term in _terms_of_cell(log, number, column) if term.value]
     if found or column == Column.MESSAGE:
         return found
@@ -105,7 +105,7 @@ def make_menu(
     actions: dict[str, QAction],
     narrow: Callable[[Term, bool], None],
 ) -> QMenu:
-    """`narrow` is told which term, and whether to leave it out."""
+    """Create a row's context menu; `narrow` is called with the term and whether to exclude it."""
     menu = QMenu(parent)
     add_terms(menu, terms, narrow)
     for group in _ROW_COMMANDS:
@@ -117,7 +117,7 @@ def make_menu(
 
 
 def add_terms(menu: QMenu, terms: list[Term], narrow: Callable[[Term, bool], None]) -> None:
-    """First those to filter on, then the same to leave out."""
+    """Add the filter actions, then the same as exclusions."""
     for is_excluded in (False, True):
         for term in terms:
             words = f"{term.word} {_shown(term)}"

@@ -23,10 +23,10 @@ _TICK_MS = 1000
 
 
 class Side(QWidget):
-    """A message with its head.
+    """A message with its header.
 
     Signals:
-        row_requested: The number in the head was clicked; carries the row.
+        row_requested: The number in the header was clicked; carries the row.
     """
 
     row_requested = Signal(int)
@@ -79,7 +79,7 @@ class Side(QWidget):
         self._caption.setToolTip(plain_tooltip(full_time(log.wall_ns(row))))
 
     def show_absence(self, log: TrafficLog, request: int, *, is_live: bool) -> None:
-        """There is no answer: yet, or ever."""
+        """Show that there is no response, yet or at all."""
         self._row = None
         self._go_button.hide()
         self._caption.setContentsMargins(SPACE_3, 0, 0, 0)

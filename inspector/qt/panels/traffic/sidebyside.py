@@ -15,21 +15,21 @@ from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.segments import Segments
 from inspector.traffic.records import RecordKind, Status
 
-# Two messages need this much room before they are shown beside each other unasked.
+# Below this width, two messages are shown side by side only on request.
 _WIDE_ENOUGH = 900
 _TICK_MS = 1000
 
 
 class ExchangeView(QWidget):
-    """One message, or both of an exchange: the request at the left, its answer at the right.
+    """A message, or both of an exchange: the request on the left, its response on the right.
 
-    Both have one switch for their form; it stays as it is from row to row. So does the choice between one and
-    two, once it was made by hand; until then the width decides. `secrets` shows those of a login's row; it is
-    off for every row anew.
+    Both share one form switch, which persists from row to row. So does the choice between one and two, once
+    made by the user; until then the width decides. `secrets` reveals those of a login row; it is off for
+    every new row.
 
     Signals:
-        filter_requested: As of `MessageView`.
-        row_requested: The person wants to go to the other row of the exchange; carries its number.
+        filter_requested: As in `MessageView`.
+        row_requested: The user wants to go to the exchange's other row; carries its number.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -70,7 +70,7 @@ class ExchangeView(QWidget):
         self._show_sides()
 
     def refresh(self) -> None:
-        """The row has its answer now, or will have none."""
+        """Update after the response arrived or was ruled out."""
         if self._row is not None:
             self._own.show_head(self._source.log, self._row)
             self._show_sides()
@@ -82,17 +82,17 @@ class ExchangeView(QWidget):
         self._show_forms()
 
     def shown_text(self) -> str:
-        """The message of the chosen row, for reading."""
+        """Return the current row's message, for reading."""
         return self._own.message.shown_text()
 
     @property
     def own(self) -> MessageView:
-        """The message of the chosen row."""
+        """The current row's message."""
         return self._own.message
 
     @property
     def other(self) -> MessageView | None:
-        """The other one of the exchange, while it is shown."""
+        """The exchange's other message, while it is shown."""
         is_shown = self._other is not None and self._other.isVisibleTo(self) and self._other.has_message
         return self._other.message if is_shown and self._other is not None else None
 

@@ -6,16 +6,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
-# Narrower than this, a table and a message do not both fit beside one another.
+# When narrower, a table and a message do not fit side by side.
 _WIDE = 800
-# Lower than this, they do not both fit on top of one another either.
+# When lower, they do not fit on top of each other either.
 _HIGH = 380
 _SHARES = {Qt.Orientation.Horizontal: 0.63, Qt.Orientation.Vertical: 0.45}
 
 
 class DetailSplit(QSplitter):
-    """Rows and detail. A wide panel keeps a place for the detail, so that nothing moves when a row is chosen;
-    a narrow one gives the rows everything until then, and puts the detail below them if it is high enough.
+    """Rows and detail.
+
+    A wide panel reserves the detail's place, so that nothing moves when a row is selected; a narrow one
+    gives the rows all the space until then, and puts the detail below them if it is tall enough.
     """
 
     def __init__(self, rows: QWidget, place: QWidget, parent: QWidget | None = None) -> None:
@@ -29,7 +31,7 @@ class DetailSplit(QSplitter):
         self.splitterMoved.connect(self._on_moved)
 
     def put_detail(self, view: QWidget) -> None:
-        """In place of what stood there."""
+        """Replace the placeholder with the detail."""
         self.replaceWidget(1, view)
         self._detail.hide()
         self._detail.deleteLater()
@@ -39,7 +41,6 @@ class DetailSplit(QSplitter):
         self._apply_share()
 
     def set_has_row(self, has_row: bool) -> None:
-        """A row is chosen, or none any more."""
         if has_row != self._has_row:
             self._has_row = has_row
             self._arrange()

@@ -17,7 +17,7 @@ from inspector.qt.widgets.strips import Strips
 
 
 class Standing(QObject):
-    """Says it where it is looked for: a count in the head, states in strips, why it is empty in the table."""
+    """Reports the panel's state: a count in the header, strips, and why the table is empty."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Standing(QObject):
         self._take_back.triggered.connect(bar.take_back)
 
     def tell(self) -> None:
-        """How many rows there are; and when there are none, why not, and what to do."""
+        """Show the number of rows; if there are none, why and what to do."""
         self._head.set_detail(count_words(self._model))
         self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
         self._tell_cleared()
@@ -51,7 +51,7 @@ class Standing(QObject):
         open_or_explain(self._gate, self._model, self._source, self._actions)
 
     def tell_pause(self) -> None:
-        """That the table stands still, and what it misses."""
+        """Show that the table is paused, and how many rows are new."""
         action = self._actions["traffic.pause"]
         action.setText("Resume" if action.isChecked() else "Pause")
         if not action.isChecked():
@@ -62,9 +62,9 @@ class Standing(QObject):
         self._strips.say("pause", f"{words} Everything is recorded all the same.", action)
 
     def tell_complaint(self, words: str) -> None:
-        """What is wrong with a filter that the person has left; nothing ends it.
+        """Show what is wrong with a filter the user has left; "" clears it.
 
-        While they write, the line says it itself: a strip would come and go under their hands.
+        While typing, the field itself shows it: a strip would keep appearing and disappearing.
         """
         self._strips.take_back("complaint")
         if words:
@@ -72,7 +72,7 @@ class Standing(QObject):
             self._strips.say("complaint", f"{words} {before}", self._take_back, "error")
 
     def tell_masked_copy(self, words: str, copy_whole: Callable[[], object]) -> None:
-        """Something was copied without its secrets; it can be copied with them."""
+        """Show that something was copied without its secrets, and offer to copy it with them."""
         whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
         whole.triggered.connect(copy_whole)
         for action in (whole, dismiss):
@@ -97,7 +97,7 @@ class Standing(QObject):
 
 
 def count_words(model: TrafficModel) -> str:
-    """For the head: `1,234 messages`, `12 of 1,234`; and how far a search has come."""
+    """Return the header's count: `1,234 messages`, `12 of 1,234`; and the search progress."""
     count, search = model.rowCount(), model.search
     if model.cells.is_by_operation:
         words = plural(count, "operation") if count else ""
@@ -113,7 +113,7 @@ def count_words(model: TrafficModel) -> str:
 def open_or_explain(
     gate: Gate, model: TrafficModel, source: TrafficSource, actions: dict[str, QAction]
 ) -> None:
-    """Show the table; or say why it is empty, and offer the way on."""
+    """Show the table, or why it is empty and what to do."""
     if model.rowCount() or model.search.is_searching:
         gate.open()
     elif model.is_filtered:

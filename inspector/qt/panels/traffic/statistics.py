@@ -23,7 +23,7 @@ from inspector.qt.widgets.spark import LatencyPlots
 from inspector.traffic.statistics import OTHERS, MethodStats, Statistics
 
 _REST_MS = 250
-# Thousands of tools take a while to sum up: that may take this share of the time, and no more.
+# Summarizing thousands of tools takes a while: at most this share of the time.
 _SHARE = 0.1
 _SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 _WIDTHS = {
@@ -40,19 +40,19 @@ _WIDTHS = {
     Column.PLOT: 150,
 }
 _METHOD_WIDTH = (150, 320)
-# When there is little room, these make some, in this order.
+# Hidden in this order when there is little room.
 _LEAST_WANTED = (Column.GIVEN_UP, Column.P99, Column.BYTES_OUT, Column.BYTES_IN, Column.MAX)
-_MOST_OPENED = 20  # subjects of a method that is opened by itself
+_MOST_OPENED = 20  # subjects up to which a method is expanded automatically
 _LEAST_SPAN_NS = 1_000_000_000
 _FAILED = 'status in (error, "tool error")'
 
 
 class StatisticsView(QWidget):
-    """Of the rows that it is given.
+    """Statistics of the rows it is given.
 
     Signals:
-        row_chosen: The person clicked a moment of the graph; carries the first row at it.
-        filter_requested: The person wants to see the rows behind some numbers; carries a filter.
+        row_chosen: The user clicked a moment of the graph; carries the first row at it.
+        filter_requested: The user wants to see the rows behind some numbers; carries a filter.
     """
 
     row_chosen = Signal(int)
@@ -87,7 +87,7 @@ class StatisticsView(QWidget):
         tree = self.tree
         tree.setModel(self.model)
         dress_tree(tree, theme)
-        tree.setIndentation(24)  # a tool's name is to the right of its method's, which has an icon before it
+        tree.setIndentation(24)  # indents a tool's name past its method's, which has an icon
         tree.setFont(theme.mono_font(0.95))
         tree.setAccessibleName("Statistics by method")
         tree.setSelectionMode(QTreeView.SelectionMode.SingleSelection)
@@ -119,27 +119,27 @@ class StatisticsView(QWidget):
     # -------------------------------------------------------------- rows
 
     def reset(self) -> None:
-        """Forget every row."""
+        """Remove all rows."""
         self._statistics = Statistics(self._source.log)
         self._rows = array("q")
-        self._begins_anew = True  # what is shown stays until there is something else
+        self._begins_anew = True  # the old numbers stay until there are new ones
         self._change()
 
     def extend(self, rows: array[int]) -> None:
-        """More rows, in order."""
+        """Append rows, in order."""
         self._statistics.extend(rows)
         self._rows.extend(rows)
         self._change()
 
     def retouch(self, rows: array[int]) -> None:
-        """Some of those it has changed."""
+        """Update changed rows."""
         if self._statistics.refresh(rows):
             self._change()
 
     # -------------------------------------------------------------- keeping up
 
     def _change(self) -> None:
-        """Show it at once, or when the last time is long enough ago."""
+        """Refresh at once, or once enough time has passed since the last time."""
         self._is_due = True
         if self.isVisible() and not self._rest.isActive():
             self._rest.start(_REST_MS if self.gate.is_open() else 0)
@@ -162,7 +162,7 @@ class StatisticsView(QWidget):
         self._rest.setInterval(max(_REST_MS, round(took_ms / _SHARE)))
 
     def _draw_rate(self) -> None:
-        """Over a second at least: a rate that one message has for a moment says nothing."""
+        """Draw the rate over at least a second: that of a single message means nothing."""
         whole = self._statistics.rate(1)
         length = max(whole.width_ns, _LEAST_SPAN_NS)
         buckets = max(1, min(self.chart.most_buckets, length // LEAST_NS))
@@ -193,7 +193,7 @@ class StatisticsView(QWidget):
         self._draw_rate()
 
     def _fit_columns(self) -> None:
-        """The method takes what is left; where that is too little, columns make room."""
+        """Give the method column the remaining width; if that is too little, hide columns."""
         hidden = set() if len(self._source.log.servers()) > 1 else {Column.SERVER}
         least, most = _METHOD_WIDTH
         room = self.tree.viewport().width() - sum(_WIDTHS[each] for each in _WIDTHS if each not in hidden)
@@ -207,7 +207,7 @@ class StatisticsView(QWidget):
         self.tree.setColumnWidth(Column.METHOD, max(least, min(most, room)))
 
     def _on_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
-        """Tools are what people look for: show them, unless there are very many."""
+        """Expand a method's tools, which users look for, unless there are very many."""
         if parent.isValid() and first == 0 and last < _MOST_OPENED:
             self.tree.expand(parent)
 
@@ -232,7 +232,7 @@ class StatisticsView(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(at))
 
     def make_menu(self, stats: MethodStats) -> QMenu:
-        """What can be asked about some numbers."""
+        """Create the context menu for some numbers."""
         menu = QMenu(self)
         menu.addAction("Show these messages", partial(self._request, stats))
         if stats.errors or stats.tool_errors:
@@ -252,7 +252,7 @@ class StatisticsView(QWidget):
 
 
 def filter_for(stats: MethodStats, *, with_server: bool) -> str:
-    """A filter that lets in what these numbers are about."""
+    """Return a filter for the rows behind these numbers."""
     from inspector.traffic.query.build import narrow
 
     text = narrow("", "method", stats.method)

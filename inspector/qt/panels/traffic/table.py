@@ -25,17 +25,17 @@ _BY_KEYBOARD = (
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
-_KEPT_SELECTED = 1_000  # rows that are selected again when the table is sorted
+_KEPT_SELECTED = 1_000  # rows whose selection survives sorting
 _TO_END = QKeyCombination(Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_End)
 
 
 class TrafficTable(QTableView):
-    """Rows of a `TrafficModel`. One that `can_follow` is of a log that grows: an opened capture has no news.
+    """The rows of a `TrafficModel`. `can_follow` is for a growing log, not an opened capture.
 
     Signals:
-        following_changed: The person scrolled away from the end, or came back to it.
-        menu_requested: Carries the cell and the place on the screen.
-        mark_clicked: Somebody clicked where a row's mark is; carries the row of the log.
+        following_changed: The user scrolled away from the end, or back to it.
+        menu_requested: Carries the cell and the position on the screen.
+        mark_clicked: A row's mark was clicked; carries the log row.
     """
 
     following_changed = Signal(bool)
@@ -63,8 +63,8 @@ class TrafficTable(QTableView):
         dress_table(self, theme)
         self.setFont(theme.mono_font(0.95))
         self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
-        # One of its own, always empty: to paint itself, a header asks its selection of every cell of a column
-        # whether it is selected, which takes a second for each 10,000 rows once all of them are.
+        # Its own selection model, always empty: to paint itself, a header asks about the selection of every
+        # cell in a column, which takes a second per 10,000 rows once all of them are selected.
         self.horizontalHeader().setSelectionModel(QItemSelectionModel(model, self.horizontalHeader()))
         self.columns = ColumnKeeper(self, model, memory)
         self._pill = QPushButton(self)
@@ -88,7 +88,7 @@ class TrafficTable(QTableView):
 
     @property
     def new_below(self) -> int:
-        """How many rows came while it did not follow."""
+        """The number of rows added while not following."""
         return self._new_below
 
     def set_following(self, follow: bool) -> None:
@@ -101,17 +101,17 @@ class TrafficTable(QTableView):
             self.scrollToBottom()
 
     def begin_change(self) -> None:
-        """Rows come or go: what scrolls now is not the person."""
+        """Start changing rows: scrolling is not by the user now."""
         self._is_moving = True
 
     def end_change(self) -> None:
         if self._is_following and self._traffic.sorted_by is None:
             self.scrollToBottom()
         self._is_moving = False
-        self.read_anew()  # requests on screen may have got their answers
+        self.read_anew()  # visible requests may have got their responses
 
     def read_anew(self) -> None:
-        """What its cells say, or their colours, may be others now."""
+        """Repaint after cell contents or colors changed."""
         if self.isVisible():
             self.viewport().update()
 
@@ -132,11 +132,11 @@ class TrafficTable(QTableView):
 
     @property
     def selected_count(self) -> int:
-        """How many rows are selected. Cheap also when all are: Qt's own list of them takes seconds."""
+        """The number of selected rows. Always cheap: Qt's own list of them takes seconds."""
         return sum(map(len, self._selected_places()))
 
     def selected_numbers(self) -> list[int]:
-        """Rows of the log, in its order. As long as the selection: ask `selected_count` first."""
+        """Return the selected log rows in order. May be long: check `selected_count` first."""
         return sorted({self._traffic.number(place) for places in self._selected_places() for place in places})
 
     def _selected_places(self) -> list[range]:
@@ -145,7 +145,7 @@ class TrafficTable(QTableView):
     # -------------------------------------------------------------- events
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of the viewport, as for every view that scrolls."""
+        """Handle a resize of the viewport, as for every scroll area."""
         self.columns.fit(event.size().width())
         super().resizeEvent(event)
         if not self._pill.isHidden():
@@ -158,7 +158,7 @@ class TrafficTable(QTableView):
             self.mark_clicked.emit(self._traffic.number(index.row()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Letters are no search here: there is a filter for that, and single keys are commands."""
+        """Handle single-key commands. Letters do not search: the filter does."""
         if event.key() == Qt.Key.Key_M and event.modifiers() == Qt.KeyboardModifier.NoModifier:
             if (number := self.current_number()) is not None:
                 self.mark_clicked.emit(number)
@@ -168,8 +168,10 @@ class TrafficTable(QTableView):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Who comes here with the keyboard chooses a row that is in view; who does not, none. Qt by itself
-        would make the very first one current, far above what is shown."""
+        """Select a visible row when focused by keyboard, else none.
+
+        Qt would make the very first row current, far above what is shown.
+        """
         if event.reason() in _BY_KEYBOARD and not self.currentIndex().isValid():
             row = self.rowAt(self.viewport().height() - 1 if self._is_following else 0)
             last = self._traffic.rowCount() - 1
@@ -179,7 +181,7 @@ class TrafficTable(QTableView):
         self.viewport().update()
 
     def keyboardSearch(self, search: str) -> None:
-        """Not here: Qt would read every row until one fits."""
+        """Disable Qt's type-ahead, which would read every row until one matches."""
 
     def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
@@ -187,7 +189,7 @@ class TrafficTable(QTableView):
             self.menu_requested.emit(index, self.viewport().mapToGlobal(place))
 
     def _on_scrolled(self, value: int) -> None:
-        """Scrolling away from the end stops following; coming back to it starts again."""
+        """Stop following when scrolled away from the end; resume when scrolled back."""
         if not self._is_moving and self.isVisible():
             self.set_following(value >= self.verticalScrollBar().maximum() - 2)
 
@@ -205,9 +207,9 @@ class TrafficTable(QTableView):
         self._chosen_before = self.current_number(), self.selected_numbers() if few else []
 
     def _on_reordered(self) -> None:
-        """The chosen rows stay chosen where they are now; what is in view stays in view.
+        """Restore the selection at the new positions; what is in view stays in view.
 
-        Of very many only the current one: to find each of them again would take as long as sorting.
+        Of very many rows only the current one: finding each of them would take as long as sorting.
         """
         current, selected = self._chosen_before
         if current is None and not selected:

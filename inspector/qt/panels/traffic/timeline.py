@@ -31,12 +31,13 @@ _NOTHING_IN_RANGE = "No operation that fits is in this range."
 
 
 class TimelineView(QWidget):
-    """The operations that have a row among those that it is given.
+    """The operations of the rows it is given.
 
     Signals:
-        row_chosen: The person chose an operation; carries its first row.
-        range_chosen: Only rows of this time are wanted, (start, end) in nanoseconds; None for all.
-        menu_requested: A right click on an operation; carries its first row and the place on the screen.
+        row_chosen: The user selected an operation; carries its first row.
+        range_chosen: Show only rows of this time range, (start, end) in nanoseconds; None for all.
+        menu_requested: An operation was right-clicked; carries its first row and the position on the
+            screen.
     """
 
     row_chosen = Signal(int)
@@ -55,7 +56,7 @@ class TimelineView(QWidget):
         self._source = source
         self._clock = clock
         self._chosen: tuple[int, int] | None = None
-        self._wanted: int | None = None  # a row to show as soon as its operation is here
+        self._wanted: int | None = None  # a row to show once its operation is loaded
         self.bars = TimelineBars(source.log, self)
         self.span = TimeRange(self)
         self.span.is_live = source.is_live
@@ -110,23 +111,23 @@ class TimelineView(QWidget):
     # -------------------------------------------------------------- rows
 
     def reset(self) -> None:
-        """Forget every row."""
+        """Remove all rows."""
         self.bars.reset()
         self._change()
 
     def extend(self, rows: array[int]) -> None:
-        """More rows, in order."""
+        """Append rows, in order."""
         self.bars.extend(rows)
         self._note_range(rows)
         self._change()
 
     def retouch(self, rows: array[int]) -> None:
-        """Some of those it has changed."""
+        """Update changed rows."""
         self.bars.retouch(rows)
         self._change()
 
     def show_row(self, number: int) -> None:
-        """Mark the operation of a row, and bring it into view."""
+        """Highlight a row's operation and bring it into view."""
         self._wanted = number
         if self.isVisible():
             self._show_wanted()
@@ -142,7 +143,7 @@ class TimelineView(QWidget):
                 self.lanes.reveal(operation)
 
     def _note_range(self, rows: array[int]) -> None:
-        """Rows from beyond the chosen range: somebody took it back elsewhere."""
+        """Clear the chosen range if rows outside of it arrive: it was reset elsewhere."""
         wall = self._source.log.columns.wall
         if self._chosen is None or not rows:
             return
@@ -158,7 +159,7 @@ class TimelineView(QWidget):
             self._soon.start()
 
     def _update(self) -> None:
-        """Everything anew: where time begins and ends, the lanes, the overview."""
+        """Update the time range, the lanes and the overview."""
         self._soon.stop()
         content = self._content()
         if content is None and not self._waits_or_explains():
@@ -174,8 +175,11 @@ class TimelineView(QWidget):
         self._show_wanted()
 
     def _waits_or_explains(self) -> bool:
-        """There is nothing. Should the lanes be seen all the same: for a moment, as a filter that has found
-        nothing yet may at once; and within a range, so that the way out of it is in reach?"""
+        """Return whether to show the lanes although they are empty.
+
+        True for a moment, since a running filter may find something soon, and within a chosen range, so
+        that it can be left.
+        """
         has_rows = bool(len(self._source.log))
         if has_rows and not self._was_empty:
             self._patience.start()
@@ -195,13 +199,13 @@ class TimelineView(QWidget):
         return (span[0], max(span[1], self._now())) if has_open and self._source.is_live else span
 
     def _whole(self, content: tuple[int, int] | None) -> tuple[int, int]:
-        """All of the log, so that the overview stays when a filter leaves something out."""
+        """Return the time range of the whole log, so that a filter does not change the overview."""
         wall, length = self._source.log.columns.wall, len(self._source.log)
         first, last = content or (wall[0], wall[length - 1])
         return min(first, wall[0]), max(last, wall[length - 1])
 
     def _now(self) -> int:
-        """Until when what is open has gone on: in a capture, until its end."""
+        """Return the end of open operations: now, or in a capture its end."""
         if self._source.is_live:
             return self._clock()
         span = self.bars.span()
@@ -209,7 +213,7 @@ class TimelineView(QWidget):
         return max(span[1] if span else 0, self._source.log.columns.wall[length - 1] if length else 0)
 
     def _on_painted(self, has_open: bool) -> None:
-        """What is open grows, as long as somebody looks."""
+        """Keep growing open operations while they are visible."""
         if has_open and self._source.is_live and self.isVisible() and self._sees_now():
             self._growth.start()
 
@@ -245,13 +249,13 @@ class TimelineView(QWidget):
 
     def _find_density(self, scale: TimeScale) -> Density:
         wall, length = self._source.log.columns.wall, len(self._source.log)
-        # Rows are in order of time, but for clocks that were set: good enough for a hint of how many.
+        # Rows are in time order unless a clock was set: good enough to estimate counts.
         edges = [bisect_left(wall, scale.at(x), 0, length) for x in range(scale.width + 1)]
         counts, worst = self.bars.density(scale.start_ns, scale.end_ns, scale.width)
         return Density([max(0, after - before) for before, after in pairwise(edges)], counts, worst)
 
     def _align(self) -> None:
-        """The strip and the ruler over the lanes' own axis."""
+        """Align the strip and the ruler with the lanes."""
         self.ruler.left = self.strip.left = self.lanes.gutter
         self.strip.right = self.lanes.width() - self.lanes.viewport().width()
         self.strip.refresh()

@@ -17,10 +17,11 @@ _ZOOM = 1.6
 
 
 class TimelineHead(PanelHeader):
-    """
+    """The header of the timeline.
+
     Signals:
-        all_wanted: Show all the time there is, and take a chosen range back.
-        legend_toggled: Whether the legend is wanted.
+        all_wanted: Show the whole time and clear the chosen range.
+        legend_toggled: Carries whether to show the legend.
     """
 
     all_wanted = Signal()
@@ -50,7 +51,7 @@ class TimelineHead(PanelHeader):
         self._tell()
 
     def set_chosen(self, is_chosen: bool) -> None:
-        """Is only a part of the time let in?"""
+        """Set whether a time range is chosen."""
         self._clear.setVisible(is_chosen)
 
     def _tell(self) -> None:

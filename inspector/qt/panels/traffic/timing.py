@@ -19,7 +19,7 @@ _BAR_HEIGHT = 8
 
 
 class TimingView(QScrollArea):
-    """The waterfall, what it adds up to, and `facts` about the row."""
+    """The waterfall, its total and `facts` about the row."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class TimingView(QScrollArea):
 
 
 class Waterfall(QWidget):
-    """Bars over one axis: a label, the bar, its length as a number at the right."""
+    """Bars on a common axis: a label, the bar, and its duration on the right."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,7 +89,7 @@ class Waterfall(QWidget):
         self.update()
 
     def as_text(self) -> str:
-        """A line a bar."""
+        """Return one line per bar."""
         return "\n".join(f"{bar.label}: {_length(bar)}" for bar in self._timing.bars)
 
     def sizeHint(self) -> QSize:
@@ -123,7 +123,7 @@ class Waterfall(QWidget):
         return self._theme.row_height()
 
     def _track(self) -> QRect:
-        """Where bars are: what the labels and numbers leave, but not less than can be seen."""
+        """Return where the bars go: what labels and numbers leave, with a minimum."""
         room = self.width() - _NUMBER_WIDTH
         label = min(_TALLEST_LABEL, max(room - _LEAST_TRACK, 0), max(96, room * 2 // 5))
         return QRect(label, 0, room - label, self.height())
@@ -159,7 +159,7 @@ class Waterfall(QWidget):
             painter.drawLine(round(x), round(box.top()), round(x), round(box.bottom()))
 
     def _fill(self, painter: QPainter, bar: Bar, box: QRectF) -> None:
-        """What is open is outlined: an end that is not known should not look like one that is."""
+        """Fill a bar; an open one is only outlined, so that its unknown end does not look final."""
         color: QColor = self._theme.color(bar.tone)
         painter.setPen(QPen(color, 1, Qt.PenStyle.DashLine) if bar.duration_ns is None else Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.tokens.tint(bar.tone) if bar.duration_ns is None else color)

@@ -26,20 +26,20 @@ from inspector.qt.widgets.itemviews import dress_tree
 from inspector.qt.widgets.jsonview import JsonView
 from inspector.qt.widgets.keys import on_keys
 
-# As much as is opened by itself: about a screen.
+# Expanded automatically: about a screenful.
 _OPENED_ROWS = 60
 _OPENED_AT_ONCE = 2_000
 _ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
 
 
 class JsonTree(QWidget):
-    """The tree, and below it the whole of a long text when that is asked for.
+    """The tree, with the full text of a long value below it on request.
 
     Signals:
-        filter_requested: Rows with (or, when the last is True, without) this value are wanted; carries the
-            way to it (`Steps`), the value, and whether to exclude.
-        path_copied: The way to a value is wanted as text; carries it (`Steps`). Whoever knows how ways are
-            written puts it on the clipboard.
+        filter_requested: Filter for a value, or exclude it; carries its path (`Steps`), the value, and
+            whether to exclude.
+        path_copied: Copy the path of a value; carries it (`Steps`). The receiver formats it and puts it on
+            the clipboard.
     """
 
     filter_requested = Signal(object, object, bool)
@@ -78,13 +78,13 @@ class JsonTree(QWidget):
         self.setFocusProxy(self.view)
 
     def set_secret(self, is_secret: bool) -> None:
-        """Whether what is shown holds secrets as they are: copying asks first, then."""
+        """Set whether unmasked secrets are shown: copying then asks first."""
         self._is_secret = is_secret
         if self._whole is not None:
             self._whole.set_secret(is_secret)
 
     def set_value(self, value: TreeValue) -> None:
-        """Show another value, opened as far as a screen goes."""
+        """Show a value, expanded to about a screenful."""
         self.copying.close_question()
         self.hide_whole_value()
         self.model.set_value(value)
@@ -95,13 +95,13 @@ class JsonTree(QWidget):
         self.model.clear()
 
     def whole_text(self) -> str:
-        """What is shown below the tree; nothing while that is hidden."""
+        """Return the text shown below the tree; "" while hidden."""
         return self._whole.shown_text() if self._whole is not None and self._whole.isVisibleTo(self) else ""
 
     # -------------------------------------------------------------- what can be done with a row
 
     def copy_value(self) -> None:
-        """A leaf as it is meant; a container as JSON, as far as it is there."""
+        """Copy a leaf's text; a container as JSON, as far as it is available."""
         index = self.view.currentIndex()
         if index.isValid() and self._is_secret:
             text = self.model.text(index)
@@ -120,7 +120,7 @@ class JsonTree(QWidget):
         self._ask_for_filter(exclude=True)
 
     def show_whole_value(self) -> None:
-        """The text of the chosen row as it is meant: lines are lines."""
+        """Show the selected value's text in full, with real line breaks."""
         index = self.view.currentIndex()
         if not index.isValid() or not self.model.is_leaf(index):
             return
@@ -138,11 +138,11 @@ class JsonTree(QWidget):
         self._close.setEnabled(False)
 
     def expand_below(self) -> None:
-        """Open the chosen row and what is in it, up to a bound."""
+        """Expand the selected row and its content, up to a limit."""
         self._open([self.view.currentIndex()], _OPENED_AT_ONCE)
 
     def menu(self) -> QMenu:
-        """For the current row. Only what can be done with it is in there."""
+        """Create the menu of the current row, with applicable actions only."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         index = self.view.currentIndex()
@@ -177,7 +177,7 @@ class JsonTree(QWidget):
             self.menu().popup(self.view.viewport().mapToGlobal(at))
 
     def _on_activated(self, index: QModelIndex) -> None:
-        """A double click, or Return, on a text that does not fit."""
+        """Show a text in full on double click or Return, if it does not fit."""
         self.view.setCurrentIndex(index)
         value = self.model.value(index)
         if isinstance(value, str) and (whole_length(value) > 60 or "\n" in value):
@@ -188,7 +188,7 @@ class JsonTree(QWidget):
         self._open(top, _OPENED_ROWS - len(top))
 
     def _open(self, indexes: list[QModelIndex], room: int) -> None:
-        """Open rows level by level, as long as there is room for what is in them."""
+        """Expand rows level by level while their content fits."""
         waiting = deque(indexes)
         while waiting and room > 0:
             index = waiting.popleft()
@@ -201,7 +201,7 @@ class JsonTree(QWidget):
 
 
 class _JsonDelegate(QStyledItemDelegate):
-    """Paints `key: value  note`, each in its own colour, on the view's own ground."""
+    """Paints `key: value note`, each in its own color, on the view's background."""
 
     def __init__(self, theme: Theme, model: JsonTreeModel, parent: QWidget) -> None:
         super().__init__(parent)
@@ -239,7 +239,7 @@ class _JsonDelegate(QStyledItemDelegate):
             self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), look.note, "muted")
 
     def _paint(self, painter: QPainter, room: QRect, text: str, tone: Tone) -> QRect:
-        """Give the room that is left."""
+        """Paint a text and return the remaining rectangle."""
         metrics = painter.fontMetrics()
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.setPen(self._theme.color(tone))

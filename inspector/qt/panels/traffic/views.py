@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class View(IntEnum):
-    """In the order of the switch."""
+    """The traffic views, in the order of the switch."""
 
     FRAMES = 0
     OPERATIONS = 1
@@ -28,13 +28,15 @@ class View(IntEnum):
 
 
 class Views(QStackedWidget):
-    """Frames and operations share the table. The others are made when first shown, and fed while shown.
+    """The stack of views. Frames and operations share the table.
+
+    The others are created when first shown, and fed while shown.
 
     Signals:
-        row_chosen: Somebody clicked what stands for a row of the log.
-        range_chosen: Only this time range is to be shown; None for all.
-        filter_requested: Show the rows that fit this filter.
-        menu_requested: What can be done with a row of the log is wanted, at this place on the screen.
+        row_chosen: Something representing a log row was clicked.
+        range_chosen: Show only this time range; None for all.
+        filter_requested: Show the rows that match this filter.
+        menu_requested: Show the menu of a log row at this position on the screen.
     """
 
     row_chosen = Signal(int)
@@ -64,16 +66,18 @@ class Views(QStackedWidget):
         self.setCurrentWidget(self._pages[view])
 
     def sizeHint(self) -> QSize:
-        """Not what its pages want, shown or not: the splitter it stands in would ask each of their labels
-        hundreds of times until the window is up."""
+        """Return a fixed size instead of asking the pages.
+
+        The splitter would query each of their labels hundreds of times until the window is up.
+        """
         return QSize(640, 320)
 
     def minimumSizeHint(self) -> QSize:
-        """A few rows."""
+        """Return the height of a few rows."""
         return QSize(120, 5 * self._theme.row_height())
 
     def show_row(self, number: int) -> None:
-        """A row was chosen in the table: the timeline goes along."""
+        """Show the table's current row in the timeline."""
         if self.timeline is not None:
             self.timeline.show_row(number)
 
